@@ -1,0 +1,64 @@
+# The one place that says how brazo is set up, run, checked and tested.
+# Everything is installed into .venv; nothing but make, git and a Python is needed beforehand.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+ARGS   ?=
+
+# Do not ask the network whether a newer type checker exists.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup run check format test bench docs clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/dev.stamp ## install brazo and its development tools into .venv, and a Chromium for the tests
+	@sh tools/chromium.sh
+
+run: $(VENV)/run.stamp ## start the lab; pass arguments to brazo with ARGS="robots"
+	@$(BIN)/brazo $(ARGS)
+
+check: $(VENV)/dev.stamp ## format, lint, types and layers, without changing a file
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(VENV)/dev.stamp ## rewrite the code in the one format and apply the safe lint fixes
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: setup check ## check everything, then run every test; pass ARGS="tests/model" to choose
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest $(ARGS)
+
+bench: $(VENV)/dev.stamp ## measure brazo beside its peers on this machine
+	$(BIN)/brazo bench --peers $(ARGS)
+
+docs: $(VENV)/dev.stamp ## build the documentation into build/docs; a warning is an error
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+clean: ## remove .venv and everything that was built
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment that could not be finished is removed, or the next run would take it for a good one.
+$(BIN)/python:
+	@$(PYTHON) tools/require_python.py
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "brazo: '$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(VENV)/run.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing brazo into $(VENV)"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing brazo and its development tools into $(VENV)"
+	@$(PIP) -e '.[dev]'
+	@touch $(VENV)/run.stamp $@
