@@ -1,0 +1,46 @@
+"""What every test may ask for: the reference numbers, a real Chromium, and repeatable examples."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+DATA = Path(__file__).parent / "data"
+
+# "dev" looks at new examples on every run; "ci" (what `make test` uses) at the same ones always.
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+CHROMIUM_PLACES = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "C:/Program Files/Google/Chrome/Application/chrome.exe",
+)
+
+
+@pytest.fixture(scope="session")
+def golden() -> dict[str, Any]:
+    """Reference numbers found by several independent routes; see `meta` in the file itself."""
+    return json.loads((DATA / "golden.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """The Chromium the browser tests drive; a machine without one fails them, it skips nothing."""
+    named = os.environ.get("BRAZO_CHROMIUM")
+    candidates = [named] if named else [*CHROMIUM_NAMES, *CHROMIUM_PLACES]
+    for candidate in candidates:
+        if found := shutil.which(candidate):
+            return found
+    pytest.fail(
+        f"no Chromium found (looked for {', '.join(candidates)}): run `make setup`, "
+        "install Chromium or Google Chrome, or set BRAZO_CHROMIUM to its executable"
+    )

@@ -1,0 +1,83 @@
+"""The arrows between the folders: the layer order, and what each folder may import at all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# What a folder may import besides itself. The order of layers, kept by import-linter, allows more:
+# it cannot say that the world, which stands above the kinematics, has no use for them.
+BASE = {"errors", "units", "library"}
+KINEMATICS = BASE | {"model", "codegen", "kinematics"}
+DYNAMICS = KINEMATICS | {"dynamics", "robot"}
+CONTROL = DYNAMICS | {"trajectory", "control"}
+SIMULATION = CONTROL | {"world", "simulation"}
+MAY_IMPORT = {
+    "errors": set(),
+    "units": {"errors"},
+    "library": set(),
+    "codegen": {"errors"},
+    "model": BASE,
+    "kinematics": KINEMATICS,
+    "dynamics": KINEMATICS,
+    "robot": DYNAMICS,
+    "trajectory": KINEMATICS | {"robot"},
+    "control": CONTROL,
+    "world": BASE | {"model"},
+    "simulation": SIMULATION,
+    "program": SIMULATION,
+    "recording": SIMULATION,
+    "teleop": SIMULATION,
+    "study": SIMULATION | {"recording"},
+}
+
+
+def test_import_linter_contracts_hold() -> None:
+    script = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--no-cache"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph("brazo", cache_dir=None)
+
+
+@pytest.mark.parametrize("folder", MAY_IMPORT)
+def test_folder_imports_only_what_it_may(graph: grimp.ImportGraph, folder: str) -> None:
+    own = {f"brazo.{folder}"} & graph.modules
+    for package in tuple(own):
+        own |= graph.find_descendants(package)
+    arrows = {
+        f"{module} -> {imported}"
+        for module in own
+        for imported in graph.find_modules_directly_imported_by(module)
+        if imported not in own and not _allowed(imported, MAY_IMPORT[folder])
+    }
+    assert not arrows, f"brazo.{folder} may import only {sorted(MAY_IMPORT[folder])}"
+
+
+@pytest.mark.parametrize("oracle", ["pinocchio", "roboticstoolbox", "rtb_data", "yourdfpy"])
+def test_package_never_imports_its_oracles(oracle: str) -> None:
+    graph = grimp.build_graph("brazo", include_external_packages=True, cache_dir=None)
+    importers = graph.find_modules_that_directly_import(oracle) if oracle in graph.modules else ()
+    assert not importers
+
+
+def _allowed(imported: str, folders: set[str]) -> bool:
+    parts = imported.split(".")
+    return len(parts) > 1 and parts[1] in folders
