@@ -1,0 +1,24 @@
+"""Machine code from algorithms written once over any scalar. Knows no robot.
+
+:mod:`ring` has the scalar functions such algorithms use, :mod:`graph` the expression graph they are run
+on, :mod:`kernel` the compiled functions of arrays made from it, :mod:`solver` compiled nonlinear least
+squares.
+"""
+
+from brazo.codegen.graph import Expr, Graph
+from brazo.codegen.kernel import Kernel, compile_kernel
+from brazo.codegen.ring import absolute, maximum, minimum, sign, sincos, sqrt, where
+
+__all__ = [
+    "Expr",
+    "Graph",
+    "Kernel",
+    "absolute",
+    "compile_kernel",
+    "maximum",
+    "minimum",
+    "sign",
+    "sincos",
+    "sqrt",
+    "where",
+]

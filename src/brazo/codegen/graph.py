@@ -1,0 +1,352 @@
+"""A hash-consed expression graph: the scalar ring from which machine code is made.
+
+Every node exists once. Building ``a*b + c`` twice gives the same object, so common terms are shared
+by construction, and running a ring-generic algorithm on a graph yields straight-line code that is
+specialised to the constants it was run with.
+
+Folding is limited to identities that are exact in IEEE arithmetic: for finite values the folded graph
+gives the bits of the unfolded one wherever that one is finite, apart from the sign of a zero. ``0*x``,
+``0/x`` and ``x - x`` are ``0``; ``(a + b) + c`` is never re-associated. Signs are pulled outwards
+(``(-a)*b`` is ``-(a*b)``, ``a + (-b)`` is ``a - b``) so that terms equal up to sign are shared too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from brazo.errors import BrazoError
+
+__all__ = ["Expr", "Graph", "evaluate", "live_nodes", "op_counts"]
+
+
+class Expr:
+    """One node. ``op`` names the operation, ``args`` are nodes, ``value`` is a constant's number or
+    an input's ``(name, index)``. Compare nodes with ``is``: equal expressions are one object."""
+
+    __slots__ = ("args", "graph", "id", "op", "value")
+
+    def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], value: Any):
+        self.graph, self.op, self.args, self.value = graph, op, args, value
+        self.id = graph._register(self)
+
+    def __repr__(self) -> str:
+        if self.op == "const":
+            return repr(self.value)
+        if self.op == "input":
+            return f"{self.value[0]}[{self.value[1]}]"
+        return f"{self.op}({', '.join(f'#{a.id}' for a in self.args)})"
+
+    def __bool__(self) -> bool:
+        raise BrazoError("an expression has no truth value; choose with brazo.codegen.ring.where")
+
+    def __add__(self, other: Any) -> Any:
+        return self.graph._binary(_add, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self.graph._binary(_add, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self.graph._binary(_sub, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.graph._binary(_sub, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self.graph._binary(_mul, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.graph._binary(_mul, other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.graph._binary(_div, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.graph._binary(_div, other, self)
+
+    def __pow__(self, exponent: Any) -> Any:
+        return self * self if type(exponent) is int and exponent == 2 else NotImplemented
+
+    def __neg__(self) -> Expr:
+        return _neg(self.graph, self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Expr:
+        return _max(self.graph, self, -self)
+
+    def sin(self) -> Expr:
+        return _sin(self.graph, self)
+
+    def cos(self) -> Expr:
+        return _cos(self.graph, self)
+
+    def sincos(self) -> tuple[Expr, Expr]:
+        return self.sin(), self.cos()
+
+    def sqrt(self) -> Expr:
+        if self.op == "const" and self.value >= 0:
+            return self.graph.constant(math.sqrt(self.value))
+        return self.graph._node("sqrt", (self,))
+
+    def minimum(self, other: Any) -> Any:
+        return self.graph._binary(_min, self, other)
+
+    def maximum(self, other: Any) -> Any:
+        return self.graph._binary(_max, self, other)
+
+    def where(self, a: Any, b: Any) -> Any:
+        """``a`` where this value is >= 0, otherwise ``b``."""
+        a, b = self.graph._coerce(a), self.graph._coerce(b)
+        if a is None or b is None:
+            return NotImplemented
+        if a is b:
+            return a
+        if self.op == "const":
+            return a if self.value >= 0 else b
+        return self.graph._node("select", (self, a, b))
+
+
+class Graph:
+    """The nodes of one computation and the inputs it is a function of."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Expr] = []
+        self.input_sizes: dict[str, int] = {}
+        self._table: dict[tuple[Any, ...], Expr] = {}
+
+    def inputs(self, name: str, size: int) -> list[Expr]:
+        """Declare an input vector; the order of declaration is the order of a kernel's arguments."""
+        if not name.isidentifier() or not name.isascii():
+            raise BrazoError(f"graph input {name!r}: the name must be an ASCII identifier")
+        if name in self.input_sizes:
+            raise BrazoError(
+                f"graph input {name!r} is declared twice; give each input its own name"
+            )
+        if size < 1:
+            raise BrazoError(f"graph input {name!r}: size {size}; the size must be at least 1")
+        self.input_sizes[name] = size
+        return [Expr(self, "input", (), (name, i)) for i in range(size)]
+
+    def constant(self, value: float) -> Expr:
+        """The node of a finite number (the two zeros are one)."""
+        value = float(value) + 0.0
+        key = ("const", value)
+        node = self._table.get(key)
+        if node is None:
+            if not math.isfinite(value):
+                raise BrazoError(f"a constant of an expression graph is {value}; it must be finite")
+            node = self._table[key] = Expr(self, "const", (), value)
+        return node
+
+    def _register(self, node: Expr) -> int:
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def _node(self, op: str, args: tuple[Expr, ...]) -> Expr:
+        key = (op, *args)
+        node = self._table.get(key)
+        if node is None:
+            node = self._table[key] = Expr(self, op, args, None)
+        return node
+
+    def _commutative(self, op: str, a: Expr, b: Expr) -> Expr:
+        return self._node(op, (a, b) if a.id <= b.id else (b, a))
+
+    def _coerce(self, x: Any) -> Expr | None:
+        if isinstance(x, Expr):
+            if x.graph is not self:
+                raise BrazoError("expressions of two different graphs cannot be combined")
+            return x
+        if isinstance(x, (float, int)):
+            return self.constant(x)
+        if getattr(x, "ndim", None) == 0 and hasattr(x, "__float__"):  # other NumPy scalars
+            return self.constant(float(x))
+        return None
+
+    def _binary(self, rule: Callable[[Graph, Expr, Expr], Expr], a: Any, b: Any) -> Any:
+        x, y = self._coerce(a), self._coerce(b)
+        return NotImplemented if x is None or y is None else rule(self, x, y)
+
+
+def live_nodes(outputs: Iterable[Expr]) -> list[Expr]:
+    """The nodes the outputs depend on, arguments before their users."""
+    alive: set[Expr] = set()
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node not in alive:
+            alive.add(node)
+            stack.extend(node.args)
+    return sorted(alive, key=lambda node: node.id)
+
+
+def op_counts(outputs: Iterable[Expr]) -> Counter[str]:
+    """How many operations of each kind the outputs need; inputs and constants are free."""
+    return Counter(n.op for n in live_nodes(outputs) if n.op not in ("input", "const"))
+
+
+def evaluate(outputs: Sequence[Any], inputs: dict[str, Sequence[Any]]) -> list[Any]:
+    """Run the graph on any other ring (float, longdouble, NumPy columns): the independent check of
+    compiled code. Plain numbers among the outputs are returned as they are."""
+    from brazo.codegen import ring
+
+    values: dict[Expr, Any] = {}
+    for node in live_nodes(o for o in outputs if isinstance(o, Expr)):
+        if node.op == "const":
+            values[node] = node.value
+        elif node.op == "input":
+            name, i = node.value
+            values[node] = inputs[name][i]
+        else:
+            values[node] = _EVALUATE[node.op](ring, *(values[a] for a in node.args))
+    return [values[o] if isinstance(o, Expr) else o for o in outputs]
+
+
+def _divide(a: Any, b: Any) -> Any:
+    if type(b) in (float, int) and b == 0 and type(a) in (float, int):
+        return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1.0, b)
+    return a / b
+
+
+_EVALUATE: dict[str, Callable[..., Any]] = {
+    "add": lambda r, a, b: a + b,
+    "sub": lambda r, a, b: a - b,
+    "mul": lambda r, a, b: a * b,
+    "div": lambda r, a, b: _divide(a, b),
+    "neg": lambda r, a: -a,
+    "sin": lambda r, a: r.sincos(a)[0],
+    "cos": lambda r, a: r.sincos(a)[1],
+    "sqrt": lambda r, a: r.sqrt(a),
+    "min": lambda r, a, b: r.minimum(a, b),
+    "max": lambda r, a, b: r.maximum(a, b),
+    "select": lambda r, c, a, b: r.where(c, a, b),
+}
+
+
+# Folding rules. Each returns the node of one operation on nodes of the same graph.
+
+
+def _neg(g: Graph, a: Expr) -> Expr:
+    if a.op == "const":
+        return g.constant(-a.value)
+    if a.op == "neg":
+        return a.args[0]
+    if a.op == "sub":
+        return g._node("sub", (a.args[1], a.args[0]))
+    return g._node("neg", (a,))
+
+
+def _add(g: Graph, a: Expr, b: Expr) -> Expr:
+    if a.op == "const" and b.op == "const":
+        return _fold(g, a.value + b.value, "add", a, b)
+    if a.op == "const" and a.value == 0:
+        return b
+    if b.op == "const" and b.value == 0:
+        return a
+    if b.op == "neg":
+        return _sub(g, a, b.args[0])
+    if a.op == "neg":
+        return _sub(g, b, a.args[0])
+    if b.op == "const" and b.value < 0:
+        return _sub(g, a, g.constant(-b.value))
+    if a.op == "const" and a.value < 0:
+        return _sub(g, b, g.constant(-a.value))
+    if a is b:
+        return _mul(g, g.constant(2.0), a)
+    return g._commutative("add", a, b)
+
+
+def _sub(g: Graph, a: Expr, b: Expr) -> Expr:
+    if a is b:
+        return g.constant(0.0)
+    if a.op == "const" and b.op == "const":
+        return _fold(g, a.value - b.value, "sub", a, b)
+    if b.op == "const" and b.value == 0:
+        return a
+    if a.op == "const" and a.value == 0:
+        return _neg(g, b)
+    if b.op == "neg":
+        return _add(g, a, b.args[0])
+    if a.op == "neg":
+        return _neg(g, _add(g, a.args[0], b))
+    if b.op == "const" and b.value < 0:
+        return _add(g, a, g.constant(-b.value))
+    if a.op == "const" and a.value < 0:
+        return _neg(g, _add(g, g.constant(-a.value), b))
+    return g._node("sub", (a, b))
+
+
+def _mul(g: Graph, a: Expr, b: Expr) -> Expr:
+    if b.op == "const":
+        a, b = b, a
+    if a.op == "const":
+        c = a.value
+        if b.op == "const":
+            return _fold(g, c * b.value, "mul", a, b)
+        if c == 0:
+            return a
+        if c == 1:
+            return b
+        if c < 0:
+            return _neg(g, _mul(g, g.constant(-c), b))
+    if a.op == "neg":
+        return _neg(g, _mul(g, a.args[0], b))
+    if b.op == "neg":
+        return _neg(g, _mul(g, a, b.args[0]))
+    return g._commutative("mul", a, b)
+
+
+def _div(g: Graph, a: Expr, b: Expr) -> Expr:
+    if b.op == "const":
+        c = b.value
+        if c == 0:
+            raise BrazoError("an expression is divided by the constant 0")
+        if a.op == "const":
+            return _fold(g, a.value / c, "div", a, b)
+        if abs(math.frexp(c)[0]) == 0.5 and math.isfinite(1.0 / c):
+            return _mul(g, a, g.constant(1.0 / c))  # a power of two: the reciprocal is exact
+        if c < 0:
+            return _neg(g, _div(g, a, g.constant(-c)))
+    elif a.op == "const" and a.value <= 0:
+        return a if a.value == 0 else _neg(g, _div(g, g.constant(-a.value), b))
+    if a.op == "neg":
+        return _neg(g, _div(g, a.args[0], b))
+    if b.op == "neg":
+        return _neg(g, _div(g, a, b.args[0]))
+    return g._node("div", (a, b))
+
+
+def _sin(g: Graph, a: Expr) -> Expr:
+    if a.op == "const":
+        return g.constant(math.sin(a.value))
+    if a.op == "neg":
+        return _neg(g, _sin(g, a.args[0]))
+    return g._node("sin", (a,))
+
+
+def _cos(g: Graph, a: Expr) -> Expr:
+    if a.op == "const":
+        return g.constant(math.cos(a.value))
+    return g._node("cos", (a.args[0] if a.op == "neg" else a,))
+
+
+def _min(g: Graph, a: Expr, b: Expr) -> Expr:
+    if a.op == "const" and b.op == "const":
+        return a if a.value < b.value else b
+    return a if a is b else g._commutative("min", a, b)
+
+
+def _max(g: Graph, a: Expr, b: Expr) -> Expr:
+    if a.op == "const" and b.op == "const":
+        return a if a.value > b.value else b
+    return a if a is b else g._commutative("max", a, b)
+
+
+def _fold(g: Graph, value: float, op: str, a: Expr, b: Expr) -> Expr:
+    if not math.isfinite(value):
+        raise BrazoError(f"constants overflow: {op}({a.value}, {b.value}) is {value}")
+    return g.constant(value)

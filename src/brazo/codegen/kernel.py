@@ -1,0 +1,238 @@
+"""Compiled functions of arrays, made from an expression graph.
+
+    g = Graph()
+    q = g.inputs("q", 2)
+    s, c = sincos(q[0])
+    f = compile_kernel("demo", g, {"x": [c * q[1], s * q[1]]})
+    f([0.5, 2.0])                  # (2,)  -> (2,)
+    f(np.zeros((1000, 2)))         # (1000, 2) -> (1000, 2), the same bits row by row
+
+Leading dimensions are batch dimensions and broadcast against each other. Machine code is made at the
+first call. Calls from several threads are independent: there is no shared scratch memory, and the
+interpreter lock is released while a batch runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen.graph import Expr, Graph, evaluate, op_counts
+from brazo.codegen.llvm import lower_kernel
+from brazo.errors import BrazoError
+
+__all__ = ["Kernel", "compile_kernel"]
+
+
+def compile_kernel(
+    name: str,
+    graph: Graph,
+    outputs: Mapping[str, Sequence[Any]],
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    finite: bool = True,
+) -> Kernel:
+    """A kernel with the graph's inputs as arguments and the given outputs.
+
+    ``outputs`` maps names to flat lists of expressions or numbers; ``shapes`` gives an output more
+    than one trailing dimension, e.g. ``{"T": (4, 4)}``. With ``finite`` a NaN or infinite input is an
+    error instead of a NaN in the result. Nothing is compiled before the first call.
+    """
+    return Kernel(name, graph, outputs, shapes or {}, finite)
+
+
+class Kernel:
+    """A compiled function; see :func:`compile_kernel`."""
+
+    def __init__(
+        self,
+        name: str,
+        graph: Graph,
+        outputs: Mapping[str, Sequence[Any]],
+        shapes: Mapping[str, tuple[int, ...]],
+        finite: bool,
+    ):
+        if not name.isidentifier() or not name.isascii():
+            raise BrazoError(f"kernel name {name!r}: it must be an ASCII identifier")
+        if not outputs or not all(len(v) for v in outputs.values()):
+            raise BrazoError(f"kernel {name}: every output needs at least one expression")
+        if not graph.input_sizes:
+            raise BrazoError(f"kernel {name}: the graph has no inputs; declare them first")
+        self.name, self.graph, self.finite = name, graph, finite
+        self.inputs = dict(graph.input_sizes)
+        self.outputs = {k: [_expression(graph, x) for x in v] for k, v in outputs.items()}
+        self.shapes = {k: tuple(shapes.get(k, (len(v),))) for k, v in self.outputs.items()}
+        for key, shape in self.shapes.items():
+            if math.prod(shape) != len(self.outputs[key]):
+                raise BrazoError(
+                    f"kernel {name}: output {key!r} has {len(self.outputs[key])} expressions, "
+                    f"which do not fill the shape {shape}"
+                )
+        self._lock = threading.Lock()
+        self._native: _Native | None = None
+
+    def __call__(self, *inputs: Any, out: Any = None) -> Any:
+        """Evaluate. ``out`` is an array, or a tuple of arrays for several outputs, to write into."""
+        native = self._native or self._build()
+        arrays = self._arrays(inputs)
+        shapes = [a.shape[:-1] for a in arrays]
+        lead = shapes[0]
+        if any(s != lead for s in shapes):
+            try:
+                lead = np.broadcast_shapes(*shapes)
+            except ValueError:
+                listed = ", ".join(
+                    f"{k} {a.shape}" for k, a in zip(self.inputs, arrays, strict=True)
+                )
+                raise BrazoError(
+                    f"{self.name}: batch dimensions do not broadcast: {listed}; all but the last "
+                    "dimension must be equal or 1"
+                ) from None
+        results = self._results(lead, out, arrays)
+        if lead == ():
+            flag = native.one(*map(_pointer, arrays), *map(_pointer, results))
+        else:
+            flag = native.many(*_batch_arguments(lead, arrays, results))
+        if flag != flag and self.finite:
+            self._complain_about_nonfinite(arrays)
+        if out is not None:
+            return out
+        return results[0] if len(results) == 1 else tuple(results)
+
+    @property
+    def entry(self) -> Callable[..., Any]:
+        """The callable with the least overhead; takes and returns what the kernel itself does."""
+        return self.__call__
+
+    def reference(self, *inputs: Any) -> Any:
+        """The same graph interpreted in Python for one set of vectors, in the ring of their elements
+        (floats, longdouble): an evaluation independent of the compiled code."""
+        values = dict(zip(self.inputs, inputs, strict=True))
+        results = []
+        for key, expressions in self.outputs.items():
+            value = np.array(evaluate(expressions, values))
+            results.append(value.reshape(self.shapes[key]))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def op_counts(self) -> dict[str, int]:
+        """Operations of one evaluation, after folding and sharing."""
+        return dict(op_counts(x for v in self.outputs.values() for x in v))
+
+    def llvm_ir(self, width: int | None = None) -> str:
+        """The IR that is compiled, for ``width`` lanes (the host's own by default)."""
+        from brazo.codegen.jit import host
+
+        return lower_kernel(self.name, self.graph, self.outputs, width or host().width)
+
+    def _build(self) -> _Native:
+        with self._lock:
+            if self._native is None:
+                self._native = _Native(
+                    self.llvm_ir(), self.name, len(self.inputs), len(self.outputs)
+                )
+            return self._native
+
+    def _arrays(self, inputs: Sequence[Any]) -> list[np.ndarray]:
+        if len(inputs) != len(self.inputs):
+            wanted = ", ".join(f"{k} (..., {n})" for k, n in self.inputs.items())
+            raise BrazoError(f"{self.name}: {len(inputs)} arguments given; wanted {wanted}")
+        arrays = []
+        for (key, size), value in zip(self.inputs.items(), inputs, strict=True):
+            try:
+                array = np.ascontiguousarray(value, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise BrazoError(f"{self.name}: {key}: not an array of numbers ({error})") from None
+            if np.ndim(value) == 0 or array.shape[-1] != size:
+                raise BrazoError(
+                    f"{self.name}: {key} has shape {np.shape(value)}; wanted (..., {size}), with any "
+                    "leading batch dimensions"
+                )
+            arrays.append(array)
+        return arrays
+
+    def _results(self, lead: tuple[int, ...], out: Any, arrays: list[np.ndarray]) -> list[Any]:
+        shapes = [(*lead, *s) for s in self.shapes.values()]
+        if out is None:
+            return [np.empty(s) for s in shapes]
+        given = out if isinstance(out, (tuple, list)) else (out,)
+        if len(given) != len(shapes):
+            raise BrazoError(f"{self.name}: out has {len(given)} arrays; wanted {len(shapes)}")
+        for key, array, shape in zip(self.outputs, given, shapes, strict=True):
+            if (
+                not isinstance(array, np.ndarray)
+                or array.dtype != np.float64
+                or array.shape != shape
+                or not array.flags.c_contiguous
+                or not array.flags.writeable
+            ):
+                got = (
+                    f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
+                )
+                raise BrazoError(
+                    f"{self.name}: out for {key} is {got}; wanted a writeable C-contiguous float64 "
+                    f"array of shape {shape}"
+                )
+            for i, source in enumerate(arrays):
+                if np.may_share_memory(array, source):
+                    arrays[i] = source.copy()
+        return list(given)
+
+    def _complain_about_nonfinite(self, arrays: list[np.ndarray]) -> None:
+        for key, array in zip(self.inputs, arrays, strict=True):
+            bad = np.argwhere(~np.isfinite(array))
+            if len(bad):
+                index = tuple(int(i) for i in bad[0])
+                where = ", ".join(map(str, index))
+                raise BrazoError(
+                    f"{self.name}: {key}[{where}] is {array[index]}; every value must be finite"
+                )
+
+
+class _Native:
+    """The two machine-code functions of a kernel as ctypes callables."""
+
+    def __init__(self, ir: str, name: str, n_in: int, n_out: int):
+        from brazo.codegen.jit import build
+
+        self.library = build(ir)
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
+        one = ctypes.CFUNCTYPE(ctypes.c_double, *[pointer] * (n_in + n_out))
+        many = ctypes.CFUNCTYPE(
+            ctypes.c_double, integer, *[pointer, integer] * n_in, *[pointer] * n_out
+        )
+        self.one = one(self.library.address(f"{name}_one"))
+        self.many = many(self.library.address(f"{name}_many"))
+
+
+def _batch_arguments(
+    lead: tuple[int, ...], arrays: list[np.ndarray], results: list[np.ndarray]
+) -> list[int]:
+    rows = math.prod(lead)
+    arguments = [rows]
+    for i, array in enumerate(arrays):
+        size = array.shape[-1]
+        if array.size == size:
+            step = 0
+        else:
+            step = size
+            if array.shape[:-1] != lead:
+                arrays[i] = array = np.ascontiguousarray(np.broadcast_to(array, (*lead, size)))
+        arguments += [_pointer(array), step]
+    return arguments + [_pointer(r) for r in results]
+
+
+def _pointer(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def _expression(graph: Graph, x: Any) -> Expr:
+    node = graph._coerce(x)
+    if node is None:
+        raise BrazoError(
+            f"a kernel output must be an expression or a number, not {type(x).__name__}"
+        )
+    return node

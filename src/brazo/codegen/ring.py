@@ -1,0 +1,91 @@
+"""Scalar functions for algorithms that are written once over any scalar.
+
+Addition, subtraction, multiplication and division come from Python's own operators. What operators
+cannot say (sine and cosine, square root, extrema, choice) is here, and every function answers in the
+ring of its argument:
+
+* ``float`` and ``int`` use :mod:`math`;
+* NumPy scalars and arrays, ``longdouble`` included, use NumPy;
+* any other ring element answers through methods of the same name (``sincos``, ``sqrt``,
+  ``minimum``, ``maximum``, ``where``). :class:`~brazo.codegen.graph.Expr` does, and a symbolic ring
+  may.
+
+Choice is made on the sign of a value, never by an ``if`` on it, so an algorithm runs unchanged on a
+graph and on a whole batch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["absolute", "maximum", "minimum", "sign", "sincos", "sqrt", "where"]
+
+_PLAIN = (float, int)
+
+
+def sincos(x: Any) -> tuple[Any, Any]:
+    """``(sin(x), cos(x))``, x in rad."""
+    if type(x) in _PLAIN:
+        return math.sin(x), math.cos(x)
+    method = getattr(x, "sincos", None)
+    if method is not None:
+        return method()
+    return np.sin(x), np.cos(x)
+
+
+def sqrt(x: Any) -> Any:
+    """The square root; NaN below zero, in every ring."""
+    if type(x) in _PLAIN:
+        return math.sqrt(x) if x >= 0 else math.nan
+    method = getattr(x, "sqrt", None)
+    if method is not None:
+        return method()
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(x)
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller of two values; NaN when either is NaN."""
+    return _extremum("minimum", a, b)
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """The larger of two values; NaN when either is NaN."""
+    return _extremum("maximum", a, b)
+
+
+def where(test: Any, a: Any, b: Any) -> Any:
+    """``a`` where ``test >= 0``, otherwise ``b`` (also where ``test`` is NaN)."""
+    if type(test) in _PLAIN:
+        return a if test >= 0 else b
+    method = getattr(test, "where", None)
+    if method is not None:
+        return method(a, b)
+    if np.ndim(test) == 0:
+        return a if test >= 0 else b
+    return np.where(test >= 0, a, b)
+
+
+def absolute(x: Any) -> Any:
+    """``|x|``."""
+    return maximum(x, -x)
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1 by the sign of x."""
+    return where(x, where(-x, 0.0, 1.0), -1.0)
+
+
+def _extremum(name: str, a: Any, b: Any) -> Any:
+    if type(a) in _PLAIN and type(b) in _PLAIN:
+        if a != a or b != b:
+            return math.nan
+        return (a if a < b else b) if name == "minimum" else (a if a > b else b)
+    for first, second in ((a, b), (b, a)):
+        method = getattr(first, name, None)
+        if method is not None:
+            return method(second)
+    return getattr(np, name)(a, b)
