@@ -1,8 +1,8 @@
 """Machine code from algorithms written once over any scalar. Knows no robot.
 
-:mod:`ring` has the scalar functions such algorithms use, :mod:`graph` the expression graph they are run
-on, :mod:`kernel` the compiled functions of arrays made from it, :mod:`solver` compiled nonlinear least
-squares.
+:mod:`ring` has the scalar functions such algorithms use, :mod:`graph` the expression graph they are
+run on, :mod:`kernel` the compiled functions of arrays made from it, :mod:`solver` compiled
+nonlinear least squares.
 """
 
 from brazo.codegen.graph import Expr, Graph

@@ -2,9 +2,9 @@
 
 A file holds ``magic | sha256 of the object | the object`` and is named by the sha256 of everything
 the object depends on (the caller's key). It is written to a temporary file, flushed to the disk and
-renamed, so readers and parallel writers see a whole file or none; a file that is short, altered or of
-another format is ignored and written anew. A directory that cannot be written means no cache, never
-a failure: the cache is an optimisation.
+renamed, so readers and parallel writers see a whole file or none; a file that is short, altered or
+of another format is ignored and written anew. A directory that cannot be written means no cache,
+never a failure: the cache is an optimisation.
 
 The directory is ``$BRAZO_CACHE_DIR`` or the platform's place for user caches. The newest
 ``MAX_OBJECTS`` files are kept.
@@ -70,10 +70,10 @@ def store(key: str, body: bytes) -> bool:
             file.write(_MAGIC + hashlib.sha256(body).digest() + body)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        Path(temporary).replace(path)
     except OSError:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            Path(temporary).unlink()
         return False
     _prune(path.parent)
     return True
@@ -91,4 +91,4 @@ def _prune(directory: Path) -> None:
         files.sort(key=lambda entry: entry.stat().st_mtime)
         for entry in files[: len(files) - MAX_OBJECTS]:
             with contextlib.suppress(OSError):
-                os.unlink(entry.path)
+                Path(entry.path).unlink()

@@ -4,10 +4,11 @@ Every node exists once. Building ``a*b + c`` twice gives the same object, so com
 by construction, and running a ring-generic algorithm on a graph yields straight-line code that is
 specialised to the constants it was run with.
 
-Folding is limited to identities that are exact in IEEE arithmetic: for finite values the folded graph
-gives the bits of the unfolded one wherever that one is finite, apart from the sign of a zero. ``0*x``,
-``0/x`` and ``x - x`` are ``0``; ``(a + b) + c`` is never re-associated. Signs are pulled outwards
-(``(-a)*b`` is ``-(a*b)``, ``a + (-b)`` is ``a - b``) so that terms equal up to sign are shared too.
+Folding is limited to identities that are exact in IEEE arithmetic: for finite values the folded
+graph gives the bits of the unfolded one wherever that one is finite, apart from the sign of a zero.
+``0*x``, ``0/x`` and ``x - x`` are ``0``; ``(a + b) + c`` is never re-associated. Signs are pulled
+outwards (``(-a)*b`` is ``-(a*b)``, ``a + (-b)`` is ``a - b``) so that terms equal up to sign are
+shared too.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class Graph:
         self._table: dict[tuple[Any, ...], Expr] = {}
 
     def inputs(self, name: str, size: int) -> list[Expr]:
-        """Declare an input vector; the order of declaration is the order of a kernel's arguments."""
+        """Declare an input vector; a kernel takes its arguments in the order of declaration."""
         if not name.isidentifier() or not name.isascii():
             raise BrazoError(f"graph input {name!r}: the name must be an ASCII identifier")
         if name in self.input_sizes:

@@ -1,13 +1,13 @@
 """From LLVM IR text to callable addresses, for the CPU at hand.
 
-The graph is already simplified and shared, so no mid-level optimisation runs: the code generator alone
-gives the same speed in a fraction of the time. Object code is taken from the cache when the same IR
-was compiled before by the same LLVM for the same CPU.
+The graph is already simplified and shared, so no mid-level optimisation runs: the code generator
+alone gives the same speed in a fraction of the time. Object code is taken from the cache when the
+same IR was compiled before by the same LLVM for the same CPU.
 
-Choices per platform: on x86-64 the small code model lets constants be memory operands of arithmetic,
-with all sections of an object allocated in one block so that they are always in reach; elsewhere
-LLVM's own choice for just-in-time code. Windows needs ELF objects inside the JIT. A CPU without fused
-multiply-add takes ``fma`` from the C library.
+Choices per platform: on x86-64 the small code model lets constants be memory operands of
+arithmetic, with all sections of an object allocated in one block so that they are always in reach;
+elsewhere LLVM's own choice for just-in-time code. Windows needs ELF objects inside the JIT. A CPU
+without fused multiply-add takes ``fma`` from the C library.
 """
 
 from __future__ import annotations

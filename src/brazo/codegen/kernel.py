@@ -7,9 +7,9 @@
     f([0.5, 2.0])                  # (2,)  -> (2,)
     f(np.zeros((1000, 2)))         # (1000, 2) -> (1000, 2), the same bits row by row
 
-Leading dimensions are batch dimensions and broadcast against each other. Machine code is made at the
-first call. Calls from several threads are independent: there is no shared scratch memory, and the
-interpreter lock is released while a batch runs.
+Leading dimensions are batch dimensions and broadcast against each other. Machine code is made at
+the first call. Calls from several threads are independent: there is no shared scratch memory, and
+the interpreter lock is released while a batch runs.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def compile_kernel(
     """A kernel with the graph's inputs as arguments and the given outputs.
 
     ``outputs`` maps names to flat lists of expressions or numbers; ``shapes`` gives an output more
-    than one trailing dimension, e.g. ``{"T": (4, 4)}``. With ``finite`` a NaN or infinite input is an
-    error instead of a NaN in the result. Nothing is compiled before the first call.
+    than one trailing dimension, e.g. ``{"T": (4, 4)}``. With ``finite`` a NaN or infinite input is
+    an error instead of a NaN in the result. Nothing is compiled before the first call.
     """
     return Kernel(name, graph, outputs, shapes or {}, finite)
 
@@ -76,7 +76,7 @@ class Kernel:
         self._native: _Native | None = None
 
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
-        """Evaluate. ``out`` is an array, or a tuple of arrays for several outputs, to write into."""
+        """Evaluate. ``out``: an array to write into, or a tuple of them for several outputs."""
         native = self._native or self._build()
         arrays = self._arrays(inputs)
         shapes = [a.shape[:-1] for a in arrays]
@@ -109,8 +109,8 @@ class Kernel:
         return self.__call__
 
     def reference(self, *inputs: Any) -> Any:
-        """The same graph interpreted in Python for one set of vectors, in the ring of their elements
-        (floats, longdouble): an evaluation independent of the compiled code."""
+        """The same graph interpreted in Python for one set of vectors, in the ring of their
+        elements (floats, longdouble): an evaluation independent of the compiled code."""
         values = dict(zip(self.inputs, inputs, strict=True))
         results = []
         for key, expressions in self.outputs.items():
@@ -148,8 +148,8 @@ class Kernel:
                 raise BrazoError(f"{self.name}: {key}: not an array of numbers ({error})") from None
             if np.ndim(value) == 0 or array.shape[-1] != size:
                 raise BrazoError(
-                    f"{self.name}: {key} has shape {np.shape(value)}; wanted (..., {size}), with any "
-                    "leading batch dimensions"
+                    f"{self.name}: {key} has shape {np.shape(value)}; wanted (..., {size}), with "
+                    "any leading batch dimensions"
                 )
             arrays.append(array)
         return arrays

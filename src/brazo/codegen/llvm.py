@@ -5,12 +5,12 @@ A kernel becomes two functions of strict IEEE double arithmetic (no fast-math fl
     double NAME_one (ptr in_0, ..., ptr out_0, ...)
     double NAME_many(i64 rows, ptr in_0, i64 step_0, ..., ptr out_0, ...)
 
-``NAME_one`` reads one contiguous vector per input and writes one per output. ``NAME_many`` walks rows of
-C-contiguous (rows, n) arrays as they are: W rows are loaded and transposed in registers, the same
-instructions run on ``<W x double>``, W 4 or 8, and the results are transposed back. ``step_i`` is the distance
-between rows in doubles, n_i or 0 for an input all rows share. The rows left over run through
-``NAME_one``, and since both bodies are the same IEEE operations in the same order, so are their bits.
-The value returned is 0, or NaN when an input was not finite.
+``NAME_one`` reads one contiguous vector per input and writes one per output. ``NAME_many`` walks
+rows of C-contiguous (rows, n) arrays as they are: W rows are loaded and transposed in registers,
+the same instructions run on ``<W x double>``, W 4 or 8, and the results are transposed back.
+``step_i`` is the distance between rows in doubles, n_i or 0 for an input all rows share. The rows
+left over run through ``NAME_one``, and since both bodies are the same IEEE operations in the same
+order, so are their bits. The value returned is 0, or NaN when an input was not finite.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def lower_kernel(name: str, graph: Graph, outputs: dict[str, list[Expr]], width:
     return f"{one}\n{many}\n{declarations}\n{ATTRIBUTES}\n"
 
 
-# Windows would call a stack probe that no object of ours contains; 512-bit registers are ours to use.
+# Windows would call a stack probe that our objects do not contain; 512-bit registers are welcome.
 ATTRIBUTES = 'attributes #0 = { nounwind "no-stack-arg-probe" "min-legal-vector-width"="512" }'
 
 
 class Emitter:
-    """Appends instructions on ``double`` (width 1) or ``<width x double>`` and names the results."""
+    """Appends instructions on ``double`` (width 1) or ``<width x double>``, naming results."""
 
     def __init__(self, width: int, prefix: str = "v"):
         self.width = width
@@ -333,7 +333,7 @@ def _transpose4(e: Emitter, v: list[str]) -> list[str]:
 
 
 def _join(e: Emitter, parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else _shuffle(e, 4, *parts, range(8))
+    return parts[0] if len(parts) == 1 else _shuffle(e, 4, parts[0], parts[1], range(8))
 
 
 def _shuffle(e: Emitter, lanes: int, a: str, b: str, picks: Sequence[int] | range) -> str:

@@ -1,8 +1,8 @@
 """Scalar functions for algorithms that are written once over any scalar.
 
 Addition, subtraction, multiplication and division come from Python's own operators. What operators
-cannot say (sine and cosine, square root, extrema, choice) is here, and every function answers in the
-ring of its argument:
+cannot say (sine and cosine, square root, extrema, choice) is here, and every function answers in
+the ring of its argument:
 
 * ``float`` and ``int`` use :mod:`math`;
 * NumPy scalars and arrays, ``longdouble`` included, use NumPy;

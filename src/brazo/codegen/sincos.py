@@ -1,16 +1,17 @@
 """Branch-free sine and cosine as LLVM instructions, for one value or for SIMD lanes.
 
-Reduction (Cody and Waite): ``k = rint(x * 2/pi)`` and ``x - k*pi/2 = r + lo``, with pi/2 as the sum of
-three doubles P1 + P2 + P3 (161 bits):
+Reduction (Cody and Waite): ``k = rint(x * 2/pi)`` and ``x - k*pi/2 = r + lo``, with pi/2 as the sum
+of three doubles P1 + P2 + P3 (161 bits):
 
 * ``r1 = fma(-k, P1, x)`` is exact: both terms are multiples of 2^-53 and the result is below 1;
 * ``r  = fma(-k, P2, r1)`` is rounded once, and ``fma(-k, P2, r1 - r)`` is what that rounding lost;
 * the third part joins the low word: ``lo = fma(-k, P3, ...)``.
 
-The two polynomials are fdlibm's minimax kernels on |r| <= pi/4 with the low word carried through, and
-the quadrant ``k mod 4`` swaps and negates them. The error stays below 1 ulp for |x| <= 1e8, where k
-has at most 26 bits; beyond that, and for infinities and NaN, both results are NaN, never a wrong
-number. Every step is one IEEE operation, so the bits do not depend on the number of lanes or the CPU.
+The two polynomials are fdlibm's minimax kernels on |r| <= pi/4 with the low word carried through,
+and the quadrant ``k mod 4`` swaps and negates them. The error stays below 1 ulp for |x| <= 1e8,
+where k has at most 26 bits; beyond that, and for infinities and NaN, both results are NaN, never a
+wrong number. Every step is one IEEE operation, so the bits do not depend on the number of lanes or
+the CPU.
 """
 
 from __future__ import annotations
