@@ -1,0 +1,174 @@
+"""`brazo fk | ik`: joint values in, pose out, and back.  Degrees on the shell, `--rad` to change."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import typer
+
+from brazo import units
+from brazo.cli.output import number, print_json, say, table
+from brazo.errors import BrazoError
+
+_NUMBERS = {"ignore_unknown_options": True}  # so that -30 is a value, not an option
+
+
+def register(app: typer.Typer) -> None:
+    app.command("fk", context_settings=_NUMBERS)(fk)
+    app.command("ik", context_settings=_NUMBERS)(ik)
+
+
+def fk(
+    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    values: list[str] = typer.Argument(help="Joint values (deg, m; or 30deg, 5cm), or a pose."),
+    rad: bool = typer.Option(False, "--rad", help="Bare angles are radians, in and out."),
+    frames: bool = typer.Option(False, "--frames", help="Every link frame, not only the tool."),
+    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+    json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
+) -> None:
+    """Forward kinematics: the tool's pose in the base frame."""
+    import brazo
+
+    arm = brazo.load(robot, tip=tip)
+    q = joint_values(arm, values, rad)
+    T = arm.fk(q)
+    poses = {"tool": T}
+    if frames:
+        every = dict(zip(arm.body_names, arm.frames(q), strict=True))
+        poses = every | poses
+    if json:
+        result = {"q": q, "T": T, **_pose_numbers(T)}
+        if frames:
+            result["frames"] = poses
+        print_json(result)
+        return
+    angle = 1.0 if rad else 180.0 / math.pi
+    unit = "rad" if rad else "deg"
+    rows = []
+    for name, pose in poses.items():
+        numbers = _pose_numbers(pose)
+        rows.append(
+            (
+                name,
+                *(number(1000 * x, 3) for x in numbers["xyz"]),
+                *(number(angle * x, 4 if rad else 3) for x in numbers["oat"]),
+                *(number(angle * x, 4 if rad else 3) for x in numbers["rpy"]),
+            )
+        )
+    columns = ("", "x", "y", "z", "O", "A", "T", "roll", "pitch", "yaw")
+    table(f"Pose in the base frame [mm, {unit}]", columns, rows)
+
+
+def ik(
+    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    xyz: tuple[str, str, str] = typer.Option(..., help="Tool position (m, or 40cm …)."),
+    rpy: tuple[str, str, str] = typer.Option(None, help="Roll, pitch, yaw."),
+    oat: tuple[str, str, str] = typer.Option(None, help="Unimation O, A, T."),
+    quat: tuple[float, float, float, float] = typer.Option(None, help="Quaternion w x y z."),
+    q0: str = typer.Option(None, help="Start near these joint values: '0 90 -90 0 0 0'."),
+    branch: str = typer.Option(None, help="A branch's name or part of it, e.g. 'LEFTY ABOVE'."),
+    orientation: str = typer.Option("full", help="full, nearest or free (position only)."),
+    method: str = typer.Option("auto", help="auto, closed or numeric."),
+    rad: bool = typer.Option(False, "--rad", help="Bare angles are radians, in and out."),
+    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+    json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
+) -> None:
+    """Inverse kinematics: every branch that reaches a tool pose.  Exit code 1 when none does."""
+    import brazo
+    from brazo.kinematics import orientation as conventions
+
+    arm = brazo.load(robot, tip=tip)
+    if sum(option is not None for option in (rpy, oat, quat)) > 1:
+        raise BrazoError("give one of --rpy, --oat and --quat")
+    T = np.eye(4)
+    T[:3, 3] = [units.quantity(text, units.LENGTH) for text in xyz]
+    if rpy is not None:
+        T[:3, :3] = conventions.matrix_from_rpy([_angle(text, rad) for text in rpy])
+    elif oat is not None:
+        T[:3, :3] = conventions.matrix_from_oat([_angle(text, rad) for text in oat])
+    elif quat is not None:
+        T[:3, :3] = conventions.matrix_from_wxyz(quat)
+    elif arm.model.kind != "delta":
+        orientation = "free"
+    start = None if q0 is None else joint_values(arm, q0.replace(",", " ").split(), rad)
+    result = arm.ik(T, q0=start, branch=branch, orientation=orientation, method=method)
+    if json:
+        print_json(
+            {
+                "success": result.success,
+                "reason": result.reason,
+                "q": result.q,
+                "branch": result.branch,
+                "method": result.method,
+                "position_error": result.residual.position,
+                "orientation_error": result.residual.orientation,
+                "all": [
+                    {"name": b.name, "q": b.q, "within_limits": b.within_limits}
+                    for b in result.all
+                ],
+            }
+        )
+    else:
+        _print_solutions(arm, result, rad)
+    if not result.success:
+        raise typer.Exit(1)
+
+
+def joint_values(arm, values: list[str], rad: bool) -> np.ndarray:
+    """Joint values typed on the shell, or the name of a pose."""
+    if len(values) == 1 and values[0] in arm.poses:
+        return np.array(arm.poses[values[0]])
+    if len(values) != arm.n:
+        poses = ", ".join(arm.poses) or "none"
+        raise BrazoError(
+            f"{len(values)} joint values for {arm.n} joints ({', '.join(arm.joint_names)}); "
+            f"or name a pose: {poses}"
+        )
+    return np.array(
+        [
+            _angle(text, rad) if kind == "revolute" else units.quantity(text, units.LENGTH)
+            for text, kind in zip(values, arm.joint_kinds, strict=True)
+        ]
+    )
+
+
+def _angle(text: str, rad: bool) -> float:
+    value = units.parse(text)
+    if value.dimension is None:
+        return value.value if rad else math.radians(value.value)
+    return units.quantity(text, units.ANGLE)
+
+
+def _pose_numbers(T: np.ndarray) -> dict:
+    from brazo.kinematics import orientation as conventions
+
+    R = T[:3, :3]
+    return {
+        "xyz": T[:3, 3],
+        "oat": conventions.oat_from_matrix(R),
+        "rpy": conventions.rpy_from_matrix(R),
+        "wxyz": conventions.wxyz_from_matrix(R),
+    }
+
+
+def _print_solutions(arm, result, rad: bool) -> None:
+    def texts(q) -> list[str]:
+        return [
+            number(1000 * value, 3)
+            if kind == "prismatic"
+            else number(value if rad else math.degrees(value), 4 if rad else 3)
+            for value, kind in zip(q, arm.joint_kinds, strict=True)
+        ]
+
+    unit = "rad" if rad else "deg"
+    if result.success:
+        say(f"reached ({result.method}{', ' + result.branch if result.branch else ''})")
+    else:
+        say(f"not reached: {result.reason}", style="yellow")
+        say("nearest reachable configuration:")
+    rows = [("→", *texts(result.q), "")]
+    for solution in result.all:
+        over = ", ".join(arm.joint_names[i] for i in solution.limit_violations)
+        rows.append((solution.name, *texts(solution.q), f"beyond: {over}" if over else "ok"))
+    table(f"Joint values [{unit}, mm]", ("branch", *arm.joint_names, "limits"), rows)

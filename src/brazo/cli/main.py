@@ -1,0 +1,58 @@
+"""The `brazo` command: verbs are registered here, one file a verb group does the work.
+
+Exit codes: 0 done, 1 the task failed (an unreachable target, a dropped bar), 2 bad input.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from brazo.cli import kinematics, lab, robots
+from brazo.errors import BrazoError
+
+app = typer.Typer(
+    name="brazo",
+    help="A robotics lab: one file describes a manipulator, everything else follows.",
+    no_args_is_help=False,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+robots.register(app)
+kinematics.register(app)
+lab.register(app)
+
+
+@app.callback(invoke_without_command=True)
+def _default(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and leave."),
+) -> None:
+    """Without a command the lab opens."""
+    if version:
+        from importlib.metadata import version as installed
+
+        print(f"brazo {installed('brazo')}")
+        raise typer.Exit()
+    if context.invoked_subcommand is None:
+        lab.open_lab("puma560")
+
+
+def main() -> None:
+    """Entry of the console script: a user's mistake is one clear line and exit code 2."""
+    try:
+        app()
+    except BrazoError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader (`head`) has what it wanted.
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

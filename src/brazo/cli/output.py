@@ -1,0 +1,63 @@
+"""How numbers leave the shell: rich tables for people, one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document; arrays as lists, infinite numbers as null."""
+    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
+    """Print a table whose first `left` columns are text and the others numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    grid = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for i, column in enumerate(columns):
+        grid.add_column(column, justify="left" if i < left else "right")
+    for row in rows:
+        grid.add_row(*row)
+    console().print(grid)
+
+
+def say(text: str = "", style: str | None = None) -> None:
+    """Print a line of prose, wrapped to the terminal; names in it are never read as markup."""
+    console().print(text, style=style, markup=False, highlight=False)
+
+
+def console():
+    from rich.console import Console
+
+    return Console()
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A fixed-point number without a minus sign on zero; ∞ where there is no limit."""
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:.{digits}f}"
+    return text[1:] if text.startswith("-") and float(text) == 0.0 else text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return value

@@ -1,0 +1,235 @@
+"""`brazo robots | show | check | export`: what robots there are and what is in them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import typer
+
+from brazo.cli.output import number, print_json, say, table
+from brazo.errors import BrazoError
+
+
+def register(app: typer.Typer) -> None:
+    app.command("robots")(list_robots)
+    app.command("show")(show)
+    app.command("check")(check)
+    app.command("export")(export)
+
+
+def list_robots(json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
+    """List the robots that ship with brazo."""
+    import brazo
+    from brazo.model.library import robot_names
+
+    robots = [brazo.load(name) for name in robot_names()]
+    if json:
+        print_json([_summary(robot) for robot in robots])
+        return
+    rows = [
+        (
+            robot.name,
+            str(robot.n),
+            _structure(robot),
+            "yes" if robot.has_dynamics else "kinematic only",
+            robot.about.split(". ")[0].split(", ")[0].rstrip("."),
+        )
+        for robot in robots
+    ]
+    table("", ("name", "joints", "structure", "dynamics", "about"), rows, left=5)
+
+
+def show(
+    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Show a robot: joints, D-H table, limits, inertia, poses, findings."""
+    import brazo
+
+    arm = brazo.load(robot, tip=tip)
+    if json:
+        print_json(_everything(arm))
+        return
+    say(f"{arm.name}", style="bold")
+    if arm.about:
+        say(arm.about)
+    _show_joints(arm)
+    if arm.model.kind == "delta":
+        model = arm.model
+        sizes = [(key, number(getattr(model, key))) for key in ("R", "r", "L1", "L2")]
+        azimuths = ", ".join(number(math.degrees(a), 1) for a in model.azimuths)
+        table("Sizes [m]", ("", "value"), [*sizes, ("azimuths [deg]", azimuths)])
+    else:
+        _show_dh(arm)
+        _show_inertia(arm)
+    if arm.parameters:
+        rows = [(name, f"{value:g}") for name, value in arm.parameters.items()]
+        table("Parameters (SI)", ("name", "value"), rows)
+    if arm.poses:
+        rows = [(name, *_position_texts(arm, q)) for name, q in arm.poses.items()]
+        table("Poses [deg, mm]", ("name", *arm.joint_names), rows)
+    _show_findings(arm)
+
+
+def check(
+    file: str = typer.Argument(help="A robot file (.yaml, .urdf, .xacro, .xml) or a name."),
+    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Check a robot file: what is wrong (exit code 2) or odd, with file and line."""
+    import brazo
+
+    try:
+        arm = brazo.load(file, tip=tip)
+    except BrazoError as error:
+        if json:
+            print_json({"ok": False, "error": str(error), "findings": []})
+            raise typer.Exit(2) from error
+        raise
+    if json:
+        print_json({"ok": True, "findings": [str(f) for f in arm.findings], **_summary(arm)})
+        return
+    for finding in arm.findings:
+        say(f"warning: {finding}", style="yellow")
+    dynamics = "with dynamics" if arm.has_dynamics else "kinematic only (inertia missing)"
+    say(f"ok: {arm.name}, {arm.n} joints, {dynamics}, {len(arm.findings)} warnings")
+
+
+def export(
+    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    urdf: bool = typer.Option(False, "--urdf", help="Write a URDF."),
+    mjcf: bool = typer.Option(False, "--mjcf", help="Write an MJCF."),
+    output: Path = typer.Option(None, "-o", "--output", help="File to write."),
+    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+) -> None:
+    """Write a robot as URDF or MJCF, with its meshes beside it."""
+    import brazo
+
+    if urdf == mjcf:
+        raise BrazoError("choose one of --urdf and --mjcf")
+    arm = brazo.load(robot, tip=tip)
+    if urdf:
+        from brazo.model.urdf.writer import export_urdf as write
+
+        path = output or Path(f"{arm.name}.urdf")
+    else:
+        from brazo.model.mjcf.writer import export_mjcf as write
+
+        path = output or Path(f"{arm.name}.xml")
+    for warning in write(arm.model, path):
+        say(f"warning: {warning}", style="yellow")
+    say(f"wrote {path}")
+
+
+def _structure(arm) -> str:
+    if arm.model.kind == "delta":
+        return "Delta (3 arms)"
+    letters = "-".join("R" if kind == "revolute" else "P" for kind in arm.joint_kinds)
+    return letters if arm.n <= 8 else f"{arm.n} joints"
+
+
+def _summary(arm) -> dict:
+    return {
+        "name": arm.name,
+        "joints": arm.n,
+        "kinds": arm.joint_kinds,
+        "dynamics": arm.has_dynamics,
+        "about": arm.about,
+    }
+
+
+def _everything(arm) -> dict:
+    result = _summary(arm) | {
+        "joint_names": arm.joint_names,
+        "limits": arm.limits,
+        "parameters": dict(arm.parameters),
+        "poses": dict(arm.poses),
+        "links": arm.link_names,
+        "findings": [str(finding) for finding in arm.findings],
+    }
+    if arm.model.kind == "delta":
+        model = arm.model
+        return result | {
+            key: getattr(model, key) for key in ("R", "r", "L1", "L2", "azimuths")
+        }
+    return result | {
+        "convention": arm.model.convention,
+        "dh": [
+            {
+                "theta": row.constant_theta,
+                "d": row.constant_d,
+                "a": row.a,
+                "alpha": row.alpha,
+                "kind": row.kind,
+            }
+            for row in arm.model.dh
+        ],
+        "tool": arm.model.tool,
+        "inertia": [
+            None
+            if body.inertia is None
+            else {
+                "mass": body.inertia.mass,
+                "com": body.inertia.com,
+                "tensor": body.inertia.tensor,
+            }
+            for body in arm.model.bodies[1:]
+        ],
+    }
+
+
+def _position_texts(arm, q) -> list[str]:
+    return [
+        number(math.degrees(value), 2) if kind == "revolute" else number(1000 * value, 2)
+        for value, kind in zip(q, arm.joint_kinds, strict=True)
+    ]
+
+
+def _show_joints(arm) -> None:
+    rows = []
+    low, high = _position_texts(arm, arm.limits[:, 0]), _position_texts(arm, arm.limits[:, 1])
+    for i, (name, kind) in enumerate(zip(arm.joint_names, arm.joint_kinds, strict=True)):
+        rows.append((str(i + 1), name, kind, low[i], high[i]))
+    table("Joints [deg, mm]", ("", "name", "type", "from", "to"), rows, left=3)
+
+
+def _show_dh(arm) -> None:
+    if not arm.model.dh:
+        return
+    rows = []
+    for i, row in enumerate(arm.model.dh):
+        theta, d = number(math.degrees(row.constant_theta), 2), number(row.constant_d)
+        if row.kind == "revolute":
+            theta = f"q{i + 1}" + ("" if row.offset == 0.0 else f" {row.offset:+.4g} rad")
+        else:
+            d = f"q{i + 1}" + ("" if row.offset == 0.0 else f" {row.offset:+.4g} m")
+        rows.append((str(i + 1), theta, d, number(row.a), number(math.degrees(row.alpha), 2)))
+    title = f"D-H table, {arm.model.convention} convention [m, deg]"
+    table(title, ("", "theta", "d", "a", "alpha"), rows)
+
+
+def _show_inertia(arm) -> None:
+    bodies = arm.model.bodies[1:]
+    if all(body.inertia is None for body in bodies):
+        say("No inertia is given: the robot is kinematic only.\n")
+        return
+    rows = []
+    for body in bodies:
+        if body.inertia is None:
+            rows.append((body.name, "not given", *[""] * 6))
+            continue
+        I = body.inertia  # noqa: E741
+        diagonal = [f"{I.tensor[k, k]:.6g}" for k in range(3)]
+        rows.append((body.name, f"{I.mass:g}", *(number(x) for x in I.com), *diagonal))
+    table(
+        "Inertia [kg, m, kg m²]",
+        ("body", "mass", "com x", "y", "z", "Ixx", "Iyy", "Izz"),
+        rows,
+    )
+
+
+def _show_findings(arm) -> None:
+    for finding in arm.findings:
+        say(f"warning: {finding}", style="yellow")

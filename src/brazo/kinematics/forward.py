@@ -1,0 +1,143 @@
+"""Forward kinematics and the geometric Jacobian, written once over any scalar.
+
+A pose is a pair (R, p): nine scalars of a rotation, row by row, and three of a position.  The
+scalars may be floats, long doubles, whole NumPy columns or nodes of the expression graph; what
+the machine runs and what a test checks in long double are the same lines.
+
+    T_body = T_parent · before · motion(axis, multiplier·q + offset) · after
+    revolute:  column of J = (z × (p_tool − p_joint), z)      prismatic:  (z, 0)
+
+with z and p_joint the joint's axis and origin in the base frame, linear rows first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen.ring import sincos
+from brazo.model.description import Joint, TreeModel
+
+Scalar = Any
+Pose = tuple[list[Scalar], list[Scalar]]
+
+_IDENTITY: Pose = ([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True, slots=True)
+class Posture:
+    """Where everything is at one q: body poses, and each joint's axis and origin (base frame)."""
+
+    bodies: list[Pose]  # one a body, base first
+    axes: list[list[Scalar]]  # one a moving body
+    origins: list[list[Scalar]]
+
+
+def posture(model: TreeModel, q: Sequence[Scalar]) -> Posture:
+    """Poses of all bodies and joints."""
+    bodies: list[Pose] = [_IDENTITY]
+    axes, origins = [], []
+    for body in model.bodies[1:]:
+        joint = body.joint
+        assert joint is not None
+        frame = compose(bodies[body.parent], constant(joint.before))
+        axes.append(rotate(frame[0], joint.axis.tolist()))
+        origins.append(frame[1])
+        moved = compose(frame, _motion(joint, q[joint.coordinate]))
+        bodies.append(compose(moved, constant(joint.after)))
+    return Posture(bodies, axes, origins)
+
+
+def tool_pose(model: TreeModel, where: Posture) -> Pose:
+    """Pose of the tool in the base frame."""
+    return compose(where.bodies[model.tip], constant(model.tool))
+
+
+def jacobian_rows(
+    model: TreeModel, where: Posture, body: int, point: list[Scalar]
+) -> list[list[Scalar]]:
+    """The 6 x n Jacobian of a point fixed in a body, in base axes."""
+    rows: list[list[Scalar]] = [[0.0] * model.n for _ in range(6)]
+    while body > 0:
+        joint = model.bodies[body].joint
+        assert joint is not None
+        z = where.axes[body - 1]
+        if joint.kind == "revolute":
+            column = cross(z, subtract(point, where.origins[body - 1])) + z
+        else:
+            column = [*z, 0.0, 0.0, 0.0]
+        for row, value in zip(rows, column, strict=True):
+            row[joint.coordinate] = row[joint.coordinate] + joint.multiplier * value
+        body = model.bodies[body].parent
+    return rows
+
+
+def compose(a: Pose, b: Pose) -> Pose:
+    """The product of two poses."""
+    R, p = a
+    S, r = b
+    rotation = [
+        R[3 * i] * S[j] + R[3 * i + 1] * S[3 + j] + R[3 * i + 2] * S[6 + j]
+        for i in range(3)
+        for j in range(3)
+    ]
+    return rotation, [x + y for x, y in zip(rotate(R, r), p, strict=True)]
+
+
+def constant(T: np.ndarray) -> Pose:
+    """A 4x4 array as a pose of plain floats."""
+    return T[:3, :3].ravel().tolist(), T[:3, 3].tolist()
+
+
+def matrix(pose: Pose) -> list[Scalar]:
+    """The 16 entries of the 4x4 matrix, row by row."""
+    R, p = pose
+    return [*R[0:3], p[0], *R[3:6], p[1], *R[6:9], p[2], 0.0, 0.0, 0.0, 1.0]
+
+
+def rotate(R: list[Scalar], v: list[Scalar]) -> list[Scalar]:
+    return [R[3 * i] * v[0] + R[3 * i + 1] * v[1] + R[3 * i + 2] * v[2] for i in range(3)]
+
+
+def rotate_back(R: list[Scalar], v: list[Scalar]) -> list[Scalar]:
+    return [R[i] * v[0] + R[3 + i] * v[1] + R[6 + i] * v[2] for i in range(3)]
+
+
+def cross(a: list[Scalar], b: list[Scalar]) -> list[Scalar]:
+    return [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
+
+
+def subtract(a: list[Scalar], b: list[Scalar]) -> list[Scalar]:
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def _motion(joint: Joint, q: Scalar) -> Pose:
+    value = joint.multiplier * q + joint.offset
+    x, y, z = joint.axis.tolist()
+    if joint.kind == "prismatic":
+        return _IDENTITY[0], [x * value, y * value, z * value]
+    s, c = sincos(value)
+    zero = [0.0, 0.0, 0.0]
+    # Axes along x, y, z are spelled out: 1·(1 − c) + c would not fold to an exact 1.
+    if abs(z) == 1.0:
+        s = z * s
+        return [c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0], zero
+    if abs(y) == 1.0:
+        s = y * s
+        return [c, 0.0, s, 0.0, 1.0, 0.0, -s, 0.0, c], zero
+    if abs(x) == 1.0:
+        s = x * s
+        return [1.0, 0.0, 0.0, 0.0, c, -s, 0.0, s, c], zero
+    v = 1.0 - c
+    return [
+        x * x * v + c, x * y * v - z * s, x * z * v + y * s,
+        x * y * v + z * s, y * y * v + c, y * z * v - x * s,
+        x * z * v - y * s, y * z * v + x * s, z * z * v + c,
+    ], zero  # fmt: skip

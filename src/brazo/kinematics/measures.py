@@ -1,0 +1,59 @@
+"""How far a configuration is from a singularity, from the Jacobian's singular values.
+
+With sigma_1 >= … >= sigma_m the singular values of J (m = the degrees of freedom the mechanism has
+where it is not singular; a SCARA can never tilt its tool, and that is not a singularity):
+
+    manipulability  w = sigma_1 … sigma_m   (Yoshikawa: sqrt det J Jᵀ)
+    condition       kappa = sigma_1 / sigma_m
+    smallest        sigma_m, the speed lost along the worst direction
+
+Linear and angular rows carry different units; `rows` picks "linear", "angular" or "all", and a
+`length` scales the angular rows so that "all" compares like with like.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+
+Rows = Literal["all", "linear", "angular"]
+_ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
+
+
+@dataclass(frozen=True, slots=True)
+class Dexterity:
+    """Measures of one or many Jacobians (arrays have the batch's shape)."""
+
+    manipulability: np.ndarray
+    condition: np.ndarray
+    smallest_singular_value: np.ndarray
+    rank: np.ndarray
+
+
+def dexterity(
+    J: np.ndarray,
+    rows: Rows = "all",
+    mobility: int = 6,
+    length: float = 1.0,
+    tolerance: float = 1e-9,
+) -> Dexterity:
+    """Measures from Jacobians (..., 6, n); `tolerance` is relative, for the rank."""
+    if rows not in _ROWS:
+        raise BrazoError(f"rows '{rows}' is not one of {', '.join(_ROWS)}")
+    J = np.array(J, dtype=float)
+    J[..., 3:, :] *= length
+    sigma = np.linalg.svd(J[..., _ROWS[rows], :], compute_uv=False)
+    sigma = sigma[..., :mobility]
+    largest, smallest = sigma[..., 0], sigma[..., -1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        condition = np.where(smallest > 0.0, largest / smallest, np.inf)
+    return Dexterity(
+        manipulability=np.prod(sigma, axis=-1),
+        condition=condition,
+        smallest_singular_value=smallest,
+        rank=np.sum(sigma > tolerance * largest[..., None], axis=-1),
+    )

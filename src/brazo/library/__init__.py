@@ -1,0 +1,1 @@
+"""Data only: robots and cells that ship with brazo."""

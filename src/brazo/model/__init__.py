@@ -1,0 +1,1 @@
+"""What a robot is: typed description, its readers and writers, its body."""

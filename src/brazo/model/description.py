@@ -1,0 +1,236 @@
+"""What a robot *is*, as plain typed data; every other layer derives its numbers from here.
+
+A `TreeModel` is a base body and moving bodies, each hung on an earlier one by one joint:
+
+    T_parent_body(q) = before · motion(axis, multiplier·q[coordinate] + offset) · after
+
+with `motion` a rotation about `axis` (revolute) or a translation along it (prismatic).  Both D-H
+conventions are special cases (`brazo.model.dh`), as are URDF and MJCF joints, so kinematics and
+dynamics are written once.  A serial arm is a tree without branches.  A `DeltaModel` is the
+three-armed parallel robot of Clavel with its four lengths.
+
+SI and radians throughout.  Arrays are read-only float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from brazo.model.shapes import Shape
+
+Array = np.ndarray
+JointKind = Literal["revolute", "prismatic"]
+
+
+def frozen(values: Any, shape: tuple[int, ...] | None = None) -> Array:
+    """Copy to a read-only float64 array (of the given shape)."""
+    array = np.array(values, dtype=np.float64)
+    if shape is not None:
+        array = array.reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+IDENTITY = frozen(np.eye(4))
+Z_AXIS = frozen([0.0, 0.0, 1.0])
+EARTH_GRAVITY = frozen([0.0, 0.0, -9.81])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inertia:
+    """Mass (kg), centre of mass (m, body frame), tensor (kg m², about it, body axes)."""
+
+    mass: float
+    com: Array  # (3,)
+    tensor: Array  # (3, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Friction:
+    """Joint friction: viscous (N m s/rad or N s/m) and Coulomb (N m or N) for qd > 0 and qd < 0."""
+
+    viscous: float = 0.0
+    coulomb: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """What moves a joint: limits at the joint side, gear ratio and motor inertia (kg m²)."""
+
+    max_torque: float = math.inf
+    max_speed: float = math.inf
+    gear: float = 1.0
+    motor_inertia: float = 0.0
+
+    @property
+    def armature(self) -> float:
+        """Motor inertia seen at the joint, G² Jm."""
+        return self.gear**2 * self.motor_inertia
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """One moving joint; see the module's formula for the transform it makes."""
+
+    name: str
+    kind: JointKind
+    coordinate: int  # index into q
+    before: Array = IDENTITY  # (4, 4) parent body -> joint frame
+    axis: Array = Z_AXIS  # (3,) unit vector in the joint frame
+    after: Array = IDENTITY  # (4, 4) moved joint frame -> body frame
+    multiplier: float = 1.0  # other than 1 only for joints that mimic another
+    offset: float = 0.0
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    friction: Friction = Friction()
+    drive: Drive = Drive()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A visible solid, rigid with its body; `pose` is the part's frame in the body frame."""
+
+    name: str
+    shape: Shape
+    pose: Array = IDENTITY  # (4, 4)
+    color: tuple[float, float, float] = (0.7, 0.7, 0.72)  # 0..1
+    collides: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A rigid body; body 0 is the base and has no joint."""
+
+    name: str
+    parent: int = -1  # index of an earlier body; -1 for the base
+    joint: Joint | None = None
+    inertia: Inertia | None = None  # None: not known, never guessed
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gripper:
+    """A two-finger clamp: opening range (m), greatest force (N), finger size (m)."""
+
+    opening: tuple[float, float] = (0.0, 0.08)
+    max_force: float = 120.0
+    finger: tuple[float, float, float] = (0.02, 0.01, 0.06)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something odd in a file that still loads: where, and which rule it breaks."""
+
+    message: str
+    path: Path | None = None
+    line: int | None = None
+    field: str = ""
+
+    def __str__(self) -> str:
+        from brazo.errors import at
+
+        return at(self.path, self.line, self.field) + self.message
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Model:
+    """What every kind of robot has in common."""
+
+    name: str
+    about: str = ""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    poses: Mapping[str, Array] = field(default_factory=dict)  # name -> (n,)
+    gravity: Array = EARTH_GRAVITY  # (3,) m/s², base frame
+    gripper: Gripper | None = None
+    findings: tuple[Finding, ...] = ()
+    path: Path | None = None
+
+    @property
+    def kind(self) -> str:
+        """`"tree"` or `"delta"`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TreeModel(Model):
+    """A base and moving bodies in a tree (a serial arm when no body branches)."""
+
+    bodies: tuple[Body, ...]
+    tip: int  # index of the body that carries the tool
+    tool: Array = IDENTITY  # (4, 4) tool in the tip body
+    named_frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
+    convention: Literal["standard", "modified", "general"] = "general"
+    dh: tuple[Any, ...] = ()  # the D-H rows (brazo.model.dh.DHRow) where the file gave them
+
+    @property
+    def kind(self) -> str:
+        return "tree"
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """The joint of every moving body, in body order."""
+        return tuple(body.joint for body in self.bodies if body.joint is not None)
+
+    @property
+    def coordinates(self) -> tuple[Joint, ...]:
+        """The independent joints, in the order of q."""
+        first = {}
+        for joint in self.joints:
+            if joint.coordinate not in first or joint.multiplier == 1.0 and joint.offset == 0.0:
+                first.setdefault(joint.coordinate, joint)
+        return tuple(first[i] for i in range(len(first)))
+
+    @property
+    def n(self) -> int:
+        return 1 + max((joint.coordinate for joint in self.joints), default=-1)
+
+    @property
+    def is_serial(self) -> bool:
+        """True when the bodies form one chain, each joint has its own coordinate, tip is last."""
+        return (
+            all(body.parent == i - 1 for i, body in enumerate(self.bodies))
+            and self.n == len(self.joints)
+            and self.tip == len(self.bodies) - 1
+        )
+
+    @property
+    def missing_inertia(self) -> tuple[str, ...]:
+        """Moving bodies whose inertia the file does not give."""
+        return tuple(b.name for b in self.bodies[1:] if b.inertia is None)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DeltaModel(Model):
+    """Three driven arms of length L1, parallelogram rods of length L2, platform that stays level.
+
+    Origin at the centre of the fixed platform, z up, work space below (z < 0); theta = 0 puts a
+    drive arm in the platform plane pointing outward, theta > 0 raises the elbow.
+    """
+
+    R: float  # fixed platform: centre to drive axis
+    r: float  # moving platform: centre to rod joints
+    L1: float  # drive arm
+    L2: float  # rods
+    azimuths: tuple[float, float, float]
+    joint_names: tuple[str, str, str] = ("arm 1", "arm 2", "arm 3")
+    limits: Array = field(default_factory=lambda: frozen([[-math.inf, math.inf]] * 3))  # (3, 2)
+    tool: Array = IDENTITY
+    arm_inertia: Inertia | None = None
+    rod_mass: float | None = None  # one parallelogram, both rods
+    platform_mass: float | None = None
+    friction: Friction = Friction()
+    drive: Drive = Drive()
+    parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)  # by body name
+
+    @property
+    def kind(self) -> str:
+        return "delta"
+
+    @property
+    def n(self) -> int:
+        return 3

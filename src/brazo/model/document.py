@@ -1,0 +1,282 @@
+"""YAML as a tree of fields that know their file, line and name, so every complaint can say where.
+
+The reader walks YAML's events itself instead of building Python objects: scalars stay text (a
+field decides whether it is a number, a name or prose), anchors share one node and are never
+copied out, tags are refused, and size, depth and count are capped.  `Field` is the typed cursor
+over the tree; it raises `BrazoError` with `file:line: field:` and what is allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import yaml
+
+from brazo import units
+from brazo.errors import BrazoError, at
+
+MAX_BYTES = 1 << 20
+MAX_NODES = 20_000
+MAX_DEPTH = 24
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NULLS = {"", "~", "null", "Null", "NULL"}
+
+
+@dataclass(slots=True)
+class Node:
+    """One YAML value: text, None, a list of nodes or a mapping of key to (key line, node)."""
+
+    line: int
+    value: str | None | list[Node] | dict[str, tuple[int, Node]]
+
+
+def read_document(path: Path) -> Field:
+    """Read a YAML file into its root field."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise BrazoError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return parse_document(data, path)
+
+
+def parse_document(data: bytes | str, path: Path | None = None) -> Field:
+    """Parse YAML text into its root field; `path` is what messages name."""
+    if len(data) > MAX_BYTES:
+        raise BrazoError(f"{at(path, None)}larger than {MAX_BYTES >> 20} MiB; not a robot file")
+    if isinstance(data, bytes):
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise BrazoError(f"{at(path, line)}not UTF-8 text; save the file as UTF-8") from error
+    else:
+        text = data
+    try:
+        node = _compose(text, path)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else None
+        raise BrazoError(f"{at(path, line)}not valid YAML: {error.problem}") from error
+    except yaml.reader.ReaderError as error:
+        position = error.position if isinstance(error.position, int) else 0
+        line = text.count("\n", 0, position) + 1
+        raise BrazoError(f"{at(path, line)}not valid YAML: {error.reason}") from error
+    return Field(node, "", path)
+
+
+def _compose(text: str, path: Path | None) -> Node:
+    """Build the node tree from events, without recursion."""
+    root: Node | None = None
+    stack: list[tuple[Node, list[tuple[str, int]]]] = []  # open node, its pending key
+    anchors: dict[str, Node] = {}
+    count = 0
+
+    def fail(line: int, message: str) -> NoReturn:
+        raise BrazoError(f"{at(path, line)}{message}")
+
+    def attach(node: Node) -> None:
+        nonlocal root
+        if not stack:
+            root = node
+            return
+        parent, pending = stack[-1]
+        if isinstance(parent.value, list):
+            parent.value.append(node)
+        elif not pending:
+            if not isinstance(node.value, str):
+                fail(node.line, "a field name must be plain text")
+            pending.append((node.value, node.line))
+        else:
+            key, line = pending.pop()
+            assert isinstance(parent.value, dict)
+            if key in parent.value:
+                first = parent.value[key][0]
+                fail(line, f"field '{_short(key)}' is given twice (first on line {first})")
+            parent.value[key] = (line, node)
+
+    documents = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        count += 1
+        if count > MAX_NODES:
+            fail(line, f"more than {MAX_NODES} values; not a robot file")
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                fail(line, "a second document starts here; a file holds one")
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in anchors:
+                fail(line, f"'*{_short(event.anchor)}' is not defined before this line")
+            target = anchors[event.anchor]
+            if any(target is open_node for open_node, _ in stack):
+                fail(line, f"'*{_short(event.anchor)}' contains itself")
+            attach(target)
+        elif isinstance(event, yaml.ScalarEvent):
+            if event.tag is not None and event.tag != "!":
+                fail(line, f"tag '{_short(event.tag)}' is not allowed; write plain values")
+            plain = event.implicit[0]
+            value = None if plain and event.value in _NULLS else event.value
+            node = Node(line, value)
+            if event.anchor:
+                anchors[event.anchor] = node
+            attach(node)
+        elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+            if event.tag is not None:
+                fail(line, f"tag '{_short(event.tag)}' is not allowed; write plain values")
+            if len(stack) >= MAX_DEPTH:
+                fail(line, f"nested more than {MAX_DEPTH} deep")
+            node = Node(line, [] if isinstance(event, yaml.SequenceStartEvent) else {})
+            if event.anchor:
+                anchors[event.anchor] = node
+            attach(node)
+            stack.append((node, []))
+        elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+            stack.pop()
+    return root if root is not None else Node(1, None)
+
+
+class Field:
+    """A typed cursor on one node; every reading method checks and complains with its place."""
+
+    __slots__ = ("line", "name", "node", "path")
+
+    def __init__(self, node: Node, name: str, path: Path | None, line: int | None = None) -> None:
+        self.node = node
+        self.name = name
+        self.path = path
+        self.line = line or node.line
+
+    def fail(self, message: str, line: int | None = None) -> NoReturn:
+        """Raise a BrazoError placed at this field."""
+        raise BrazoError(at(self.path, line or self.line, self.name) + message)
+
+    @property
+    def is_null(self) -> bool:
+        return self.node.value is None
+
+    @property
+    def is_mapping(self) -> bool:
+        return isinstance(self.node.value, dict)
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.node.value, list)
+
+    def _child(self, key: str, line: int, node: Node) -> Field:
+        return Field(node, f"{self.name}.{key}" if self.name else key, self.path, line)
+
+    def mapping(self, allowed: Iterable[str] | None = None) -> dict[str, Field]:
+        """The fields of a mapping; names outside `allowed` are refused with the nearest one."""
+        if not isinstance(self.node.value, dict):
+            self.fail(f"expected fields (name: value), got {self._what()}")
+        children = {
+            key: self._child(key, line, node) for key, (line, node) in self.node.value.items()
+        }
+        if allowed is not None:
+            names = list(allowed)
+            for key, child in children.items():
+                if key not in names:
+                    close = difflib.get_close_matches(key[:80], names, n=1)
+                    hint = f"did you mean '{close[0]}'? " if close else ""
+                    self.fail(
+                        f"unknown field '{_short(key)}'; {hint}allowed: {', '.join(names)}",
+                        child.line,
+                    )
+        return children
+
+    def items(self, at_most: int = 1000) -> Iterator[Field]:
+        """The elements of a list."""
+        if not isinstance(self.node.value, list):
+            self.fail(f"expected a list, got {self._what()}")
+        if len(self.node.value) > at_most:
+            self.fail(f"{len(self.node.value)} entries; at most {at_most} are allowed")
+        for i, node in enumerate(self.node.value):
+            yield Field(node, f"{self.name}[{i}]", self.path)
+
+    def text(self, at_most: int = 4000) -> str:
+        """Prose or a name."""
+        if not isinstance(self.node.value, str):
+            self.fail(f"expected text, got {self._what()}")
+        if len(self.node.value) > at_most:
+            self.fail(f"text of {len(self.node.value)} characters; at most {at_most}")
+        return self.node.value
+
+    def identifier(self) -> str:
+        """A name for a robot, joint or pose: printable, one line, not empty."""
+        text = self.text(at_most=80).strip()
+        if not text or not text.isprintable():
+            self.fail("expected a name: one line of printable characters")
+        return text
+
+    def choice(self, *allowed: str) -> str:
+        text = self.text()
+        if text not in allowed:
+            self.fail(f"'{_short(text)}' is not allowed; choose {' or '.join(allowed)}")
+        return text
+
+    def number(
+        self,
+        *dimensions: units.Dimension,
+        names: Mapping[str, units.Quantity] | None = None,
+        at_least: float | None = None,
+        above: float | None = None,
+    ) -> float:
+        """A number or expression, in SI; the first dimension named is the one messages ask for."""
+        quantity = self.quantity(names)
+        allowed = dimensions or (units.NUMBER,)
+        if quantity.dimension is not None and quantity.dimension not in allowed:
+            names_of_units = ", ".join(units.units_of(allowed[0])) or "none"
+            self.fail(
+                f"'{_short(self.text())}' is {units.dimension_name(quantity.dimension)}, expected "
+                f"{units.dimension_name(allowed[0])} (units: {names_of_units})"
+            )
+        value = quantity.value
+        if at_least is not None and value < at_least:
+            self.fail(f"{value:g} is below the least allowed, {at_least:g}")
+        if above is not None and value <= above:
+            self.fail(f"{value:g} must be greater than {above:g}")
+        return value
+
+    def quantity(self, names: Mapping[str, units.Quantity] | None = None) -> units.Quantity:
+        """A number or expression with its dimension."""
+        if not isinstance(self.node.value, str):
+            self.fail(f"expected a number, got {self._what()}")
+        try:
+            quantity = units.parse(self.node.value, names)
+        except BrazoError as error:
+            self.fail(str(error))
+        if abs(quantity.value) > 1e12:
+            self.fail(f"{quantity.value:g} is out of any robot's range (at most 1e12)")
+        return quantity
+
+    def numbers(
+        self,
+        count: int,
+        *dimensions: units.Dimension,
+        names: Mapping[str, units.Quantity] | None = None,
+    ) -> list[float]:
+        """A list of exactly `count` numbers."""
+        if not isinstance(self.node.value, list) or len(self.node.value) != count:
+            self.fail(f"expected a list of {count} numbers, got {self._what()}")
+        return [item.number(*dimensions, names=names) for item in self.items()]
+
+    def _what(self) -> str:
+        value = self.node.value
+        if value is None:
+            return "nothing"
+        if isinstance(value, str):
+            return f"'{_short(value)}'"
+        if isinstance(value, list):
+            return f"a list of {len(value)}"
+        return "fields"
+
+
+def _short(text: str) -> str:
+    shown = text if len(text) <= 40 else text[:37] + "..."
+    return shown.encode("unicode_escape").decode("ascii") if not shown.isprintable() else shown

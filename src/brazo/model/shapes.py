@@ -1,0 +1,81 @@
+"""Solid shapes a part may have; sizes in metres, each centred on its own frame.
+
+Cylinders, capsules and beams run along z.  `Beam` tapers from one rounded section to another and
+`Lever` from one round end to another; they are what segments are made of.  `Pattern` repeats a
+shape round z (bolts), `Mesh` points at a file or carries its triangles.  All but `Pattern` and
+`Mesh` are convex.  `brazo.model.solids` turns any of them into triangles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    size: tuple[float, float, float]
+    bevel: float = 0.0  # edge radius
+
+
+@dataclass(frozen=True, slots=True)
+class Cylinder:
+    radius: float
+    length: float
+    bevel: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Capsule:
+    radius: float
+    length: float  # of the straight part
+
+
+@dataclass(frozen=True, slots=True)
+class Sphere:
+    radius: float
+
+
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """A bar along z from -length/2 to +length/2 whose rounded section goes from start to end."""
+
+    length: float
+    start: tuple[float, float]  # full width in x and y at -z
+    end: tuple[float, float]  # full width in x and y at +z
+    corner: float = 0.5  # corner radius over the lesser half width; 1 makes a square section round
+    bevel: float = 0.0  # edge radius of the two ends
+
+
+@dataclass(frozen=True, slots=True)
+class Lever:
+    """The hull of two discs across z: radii[0] at x = -length/2 and radii[1] at x = +length/2."""
+
+    length: float  # between the disc centres
+    radii: tuple[float, float]
+    thickness: float
+    bevel: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """`count` copies of a shape, evenly spaced on a circle of `radius` round z; the first on x."""
+
+    shape: Box | Cylinder | Capsule | Sphere | Beam | Lever
+    count: int
+    radius: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mesh:
+    """Triangles, from a file (`path`, scaled) or given (`vertices`, `faces`)."""
+
+    path: Path | None = None
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    vertices: np.ndarray | None = None  # (v, 3)
+    faces: np.ndarray | None = None  # (f, 3)
+
+
+Shape = Box | Cylinder | Capsule | Sphere | Beam | Lever | Pattern | Mesh

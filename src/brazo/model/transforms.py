@@ -1,0 +1,73 @@
+"""Homogeneous transforms as 4x4 arrays: the few constructors the model needs.
+
+Right angles are exact: the cosine of a quarter turn is 0, not 6e-17, so that zeros in a D-H table
+stay zeros in everything derived from it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+_SNAP = 1e-15
+
+
+def exact_sincos(angle: float) -> tuple[float, float]:
+    """Sine and cosine with values within 1e-15 of 0 and ±1 made exact."""
+    return _snap(math.sin(angle)), _snap(math.cos(angle))
+
+
+def rot_x(angle: float) -> np.ndarray:
+    s, c = exact_sincos(angle)
+    return np.array([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]], dtype=float)
+
+
+def rot_y(angle: float) -> np.ndarray:
+    s, c = exact_sincos(angle)
+    return np.array([[c, 0, s, 0], [0, 1, 0, 0], [-s, 0, c, 0], [0, 0, 0, 1]], dtype=float)
+
+
+def rot_z(angle: float) -> np.ndarray:
+    s, c = exact_sincos(angle)
+    return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=float)
+
+
+def translate(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
+    T = np.eye(4)
+    T[:3, 3] = x, y, z
+    return T
+
+
+def pose(xyz=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)) -> np.ndarray:
+    """Translation, then roll-pitch-yaw about fixed x, y, z (R = Rz(yaw) Ry(pitch) Rx(roll))."""
+    return translate(*xyz) @ rot_z(rpy[2]) @ rot_y(rpy[1]) @ rot_x(rpy[0])
+
+
+def invert(T: np.ndarray) -> np.ndarray:
+    """Inverse of a rigid transform."""
+    inverse = np.eye(4)
+    inverse[:3, :3] = T[:3, :3].T
+    inverse[:3, 3] = -T[:3, :3].T @ T[:3, 3]
+    return inverse
+
+
+def align_z(direction: np.ndarray) -> np.ndarray:
+    """A rotation (4x4) that takes the z axis to `direction`, by the shortest way."""
+    d = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
+    if d[2] > 1.0 - 1e-15:
+        return np.eye(4)
+    if d[2] < -1.0 + 1e-15:
+        return rot_x(math.pi)
+    v = np.cross([0.0, 0.0, 1.0], d)
+    skew = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+    T = np.eye(4)
+    T[:3, :3] += skew + skew @ skew / (1.0 + d[2])
+    return T
+
+
+def _snap(x: float) -> float:
+    for exact in (0.0, 1.0, -1.0):
+        if abs(x - exact) < _SNAP:
+            return exact
+    return x

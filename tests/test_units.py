@@ -1,0 +1,81 @@
+"""Numbers as people write them."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brazo import units
+from brazo.errors import BrazoError
+from brazo.units import Quantity
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "value"),
+    [
+        ("90deg", units.ANGLE, math.pi / 2),
+        ("-150deg", units.ANGLE, -math.radians(150)),
+        ("20cm", units.LENGTH, 0.2),
+        ("9in", units.LENGTH, 0.2286),
+        ("297.5mm", units.LENGTH, 0.2975),
+        ("1e-3", units.MASS, 1e-3),
+        (".5kg", units.MASS, 0.5),
+        ("2*(3+4)^2/7", units.NUMBER, 14.0),
+        ("-2^2", units.NUMBER, -4.0),
+        ("2^-1", units.NUMBER, 0.5),
+        ("180deg/s", units.ANGULAR_SPEED, math.pi),
+        ("60rpm", units.ANGULAR_SPEED, 2 * math.pi),
+        ("sqrt(2)*5cm", units.LENGTH, math.sqrt(2) * 0.05),
+        ("pi/2", units.ANGLE, math.pi / 2),
+        ("30cm*20cm", (2, 0, 0, 0), 0.06),
+    ],
+)
+def test_reads_what_people_write(text, dimension, value):
+    assert units.quantity(text, dimension) == pytest.approx(value, rel=1e-15)
+
+
+def test_parameters_are_names():
+    names = {"L1": Quantity(0.25, units.LENGTH), "k": Quantity(2.0)}
+    assert units.quantity("-L1/2", units.LENGTH, names) == -0.125
+    assert units.quantity("k*L1 + 5cm", units.LENGTH, names) == pytest.approx(0.55)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "missing"),
+        ("90degrees", "unknown unit 'degrees'"),
+        ("L9", "unknown name 'L9'"),
+        ("1/0", "divides by zero"),
+        ("1cm + 1deg", "adds a length and an angle"),
+        ("5kg", "expected an angle"),
+        ("(1", "')' is missing"),
+        ("1 2", "unexpected"),
+        ("2**", "ends too early"),
+        ("1e999", "not a finite number"),
+        ("(-8)^0.5", "not a real number"),
+        ("sqrt(-1)", "not a real number"),
+        ("__import__('os')", "cannot read"),
+        ("9" * 500, "characters"),
+        ("(" * 100 + "1" + ")" * 100, "nested"),
+        ("-" * 300 + "1", "nested"),
+    ],
+)
+def test_refuses_with_a_reason(text, said):
+    with pytest.raises(BrazoError, match=said.replace("(", r"\(").replace(")", r"\)")):
+        units.quantity(text, units.ANGLE)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_number_or_a_clear_error(text):
+    try:
+        assert math.isfinite(units.quantity(text))
+    except BrazoError as error:
+        assert str(error)
+
+
+@given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9), st.floats(0.1, 1e6))
+def test_arithmetic_is_pythons_own(a, b, c):
+    text = f"({a!r}) + ({b!r}) * 2 - ({a!r}) / {c!r}"
+    assert units.quantity(text) == a + b * 2 - a / c
