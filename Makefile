@@ -49,7 +49,8 @@ clean: ## remove .venv and everything that was built
 
 # An environment that could not be finished is removed, or the next run would take it for a good one.
 $(BIN)/python:
-	@$(PYTHON) tools/require_python.py
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
+	  "brazo: needs Python 3.11 or newer, and $(PYTHON) is " + sys.version.split()[0] + "; name another one: make PYTHON=python3.11 ...")'
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "brazo: '$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 
