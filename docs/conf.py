@@ -25,8 +25,12 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_title = f"brazo {version}"
 html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["math.css"]
 html_copy_source = False
 
+# Docstrings write `q` for code, as Markdown does.
+default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented_params"
