@@ -1,0 +1,353 @@
+"""Where the solid parts of an arm sit along its joint axes: the plan that `brazo.model.body` draws.
+
+A D-H table fixes lines, not solids.  Between the axis that moves it and the axis it carries, body i
+runs `d` along the first (to the *foot* of the common normal) and `a` along the normal (to the
+*exit* on the second); the same holds in both conventions.  Where metal goes along an axis is free,
+and here it is decided:
+
+* A body whose two axes are parallel is a plate across them.  It may slide along them, so plates
+  are stacked side by side like those of a real arm, by the shortest way from the body before the
+  run to the body after it (a Puma's upper arm ends up beside its column, the forearm next to it).
+* A body whose axes cross or are skew stays where the table puts it.  When such a body meets
+  another one at the same place of an axis (a spherical wrist), the first becomes a fork.
+* What is left between the two is bridged: by a tube when it is long, by a hub when it is short.
+
+Sizes come from one number, the radius of the first joint, and shrink with the reach that is left
+to carry; they are kept apart from the lengths so that longer segments do not mean larger flanges.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from brazo.model.description import IDENTITY, JointKind
+from brazo.model.dh import Convention, DHRow
+from brazo.model.transforms import invert, rot_x, translate
+
+Span = tuple[float, float]
+Mode = Literal["stack", "fork", "nest", "quill", "mast"]
+
+SLENDERNESS = 0.085  # radius of the first joint over the reach
+SEAM = 0.14  # gap between two bodies of one joint, over its radius
+DEFAULT_REACH = 0.5  # m, for a table without lengths
+DEFAULT_STROKE = 0.4  # of the reach, for a prismatic joint without limits
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Radii (m) of the joints and, last, of the tool flange; lengths of an arm do not touch them."""
+
+    radii: tuple[float, ...]
+
+    def scaled(self, factor: float) -> Sizes:
+        return Sizes(tuple(factor * r for r in self.radii))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bone:
+    """One body between its two axes; `foot` and `exit` are frames in the body frame.
+
+    Both have z along their axis; exit = foot · Tx(a) · (a turn).
+    """
+
+    foot: np.ndarray
+    exit: np.ndarray
+    a: float
+
+    @property
+    def cosine(self) -> float:
+        """Between the two axes."""
+        return float(self.foot[:3, 2] @ self.exit[:3, 2])
+
+    @property
+    def parallel(self) -> bool:
+        return abs(self.cosine) > 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A joint axis; the child's foot is at `foot` above the parent's exit, over the whole stroke."""
+
+    kind: JointKind
+    foot: Span  # lowest and highest; equal for a revolute joint
+
+    @property
+    def near(self) -> float:
+        """The foot's position closest to the parent."""
+        return min(self.foot, key=abs)
+
+
+@dataclass(slots=True)
+class Place:
+    """How parent and child meet on an axis: the stretch each occupies, in its own frame's z."""
+
+    mode: Mode
+    parent: Span
+    child: Span
+
+
+def skeleton(
+    rows: Sequence[DHRow],
+    convention: Convention,
+    limits: Sequence[Span],
+    base: np.ndarray = IDENTITY,
+) -> tuple[list[Bone], list[Axis]]:
+    """Bodies 0..n (0 the base) and axes 1..n of a table."""
+    bones = []
+    for i in range(len(rows) + 1):
+        if convention == "standard":
+            step = translate(x=rows[i - 1].a) @ rot_x(rows[i - 1].alpha) if i else np.eye(4)
+            a = rows[i - 1].a if i else 0.0
+            exit_ = np.array(base) if i == 0 else np.eye(4)
+            bones.append(Bone(exit_ @ invert(step), exit_, a))
+        else:
+            last = i == len(rows)
+            step = np.eye(4) if last else translate(x=rows[i].a) @ rot_x(rows[i].alpha)
+            foot = np.array(base) if i == 0 else np.eye(4)
+            bones.append(Bone(foot, foot @ step, 0.0 if last else rows[i].a))
+    reach = _reach(rows)
+    return bones, [_axis(row, limit, reach) for row, limit in zip(rows, limits, strict=True)]
+
+
+def proportions(rows: Sequence[DHRow], tool: np.ndarray = IDENTITY) -> Sizes:
+    """Radii that suit an arm of these lengths: by the reach beyond each joint, never too thin."""
+    beyond_tool = float(np.linalg.norm(tool[:3, 3]))
+    lengths = [abs(row.a) for row in rows]
+    offsets = [abs(row.d) if row.kind == "revolute" else 0.0 for row in rows]
+    reach = _reach(rows) + beyond_tool
+    radii = []
+    for k in range(len(rows)):
+        beyond = sum(lengths[k:]) + sum(offsets[k + 1 :]) + beyond_tool
+        wanted = SLENDERNESS * reach * (0.40 + 0.60 * min(1.0, beyond / reach))
+        # A joint is a little slimmer than the one before it: no two surfaces coincide.
+        radii.append(wanted if not radii else min(wanted, 0.95 * radii[-1]))
+    return Sizes((*radii, 0.85 * radii[-1]))
+
+
+def arrange(bones: list[Bone], axes: list[Axis], sizes: Sizes, end: float) -> list[Place]:
+    """A place for every joint 1..n; `end` is where the last body should end, in its foot's z."""
+    r = (0.0, *sizes.radii)
+    n = len(axes)
+    places = [Place("stack", (0.0, 0.0), (0.0, 0.0)) for _ in range(n + 1)]
+    for i in range(1, n + 1):
+        if not bones[i].parallel:
+            half_foot, half_exit = _crossing(bones[i], r[i], r[i + 1])
+            places[i].child = (-half_foot, half_foot)
+            if i < n:
+                places[i + 1].parent = (-half_exit, half_exit)
+    if not upright(bones[0]):
+        places[1].parent = (-0.9 * r[1], 0.9 * r[1])
+    _fork_wrists(bones, axes, places, r)
+    i = 1
+    while i <= n:
+        if bones[i].parallel:
+            last = i
+            while last < n and bones[last + 1].parallel:
+                last += 1
+            _stack(bones, axes, places, r, (i, last), end)
+            i = last
+        i += 1
+    for k in range(1, n + 1):
+        if axes[k - 1].kind == "prismatic":
+            _sleeve(bones, axes, places, r, k)
+    return places[1:]
+
+
+def upright(base: Bone) -> bool:
+    """Whether the first axis stands on the floor (or hangs from it)."""
+    return abs(base.exit[2, 2]) > 0.7
+
+
+def floor_level(base: Bone) -> float:
+    """The floor (z = 0 of the base) on an upright first axis, measured upward from its exit."""
+    axis = base.exit[:3, 2] * math.copysign(1.0, base.exit[2, 2])
+    return -float(axis @ base.exit[:3, 3])
+
+
+def plate_half(radius: float, bone: Bone) -> float:
+    """Half thickness of a plate, or half length of a coaxial housing."""
+    return 0.42 * radius if abs(bone.a) > 0.0 else 0.5 * radius
+
+
+# ---- bodies whose axes are not parallel ----------------------------------------------------
+
+
+def is_short(bone: Bone, radius: float) -> bool:
+    """The two axes pass so close that their housings merge."""
+    return abs(bone.a) < 0.9 * radius
+
+
+def _crossing(bone: Bone, r_foot: float, r_exit: float) -> tuple[float, float]:
+    """Half lengths of the body's two housings, along its foot axis and along its exit axis."""
+    if is_short(bone, r_foot):
+        return max(1.12 * r_exit, 0.80 * r_foot), max(0.80 * r_exit, 0.95 * r_foot)
+    return 0.60 * r_foot, 0.85 * r_exit
+
+
+def _fork_wrists(
+    bones: list[Bone], axes: list[Axis], places: list[Place], r: tuple[float, ...]
+) -> None:
+    for k in range(1, len(axes) + 1):
+        place = places[k]
+        crossing = not bones[k].parallel and (k == 1 or not bones[k - 1].parallel)
+        if axes[k - 1].kind != "revolute" or not crossing or (k == 1 and upright(bones[0])):
+            continue
+        seam = SEAM * r[k]
+        if abs(axes[k - 1].near) > place.parent[1] + place.child[1] + seam:
+            continue
+        if k > 1 and places[k - 1].mode == "fork":
+            place.mode = "nest"
+            half = place.parent[1] + 0.5 * r[k]
+            place.child = (-half, half)
+            continue
+        place.mode = "fork"
+        place.child = (-0.62 * r[k], 0.62 * r[k])
+        outer = fork_inside(r[k]) + fork_tine(r[k])
+        place.parent = (-outer, outer)
+        if k > 1 and is_short(bones[k - 1], r[k - 1]):
+            side = -1.0 if axes[k - 2].near >= 0.0 else 1.0
+            far, near = side * fork_length(r[k]), -side * 1.0 * r[k]
+            places[k - 1].child = (min(far, near), max(far, near))
+
+
+def fork_inside(radius: float) -> float:
+    return 0.62 * radius + 0.06 * radius
+
+
+def fork_tine(radius: float) -> float:
+    return 0.34 * radius
+
+
+def fork_length(radius: float) -> float:
+    """From the axis of a fork to the back of its bridge."""
+    return 1.85 * radius
+
+
+# ---- runs of parallel bodies ---------------------------------------------------------------
+
+
+def _stack(
+    bones: list[Bone],
+    axes: list[Axis],
+    places: list[Place],
+    r: tuple[float, ...],
+    run: tuple[int, int],
+    end: float,
+) -> None:
+    """Choose the plane of bodies first..last; one coordinate s along their common direction."""
+    first, last = run
+    n = len(axes)
+    on_floor = first == 1 and upright(bones[0])
+    up = math.copysign(1.0, bones[0].exit[2, 2]) if on_floor else 1.0
+    feet, signs = {}, {}
+    origin, sign = 0.0, up
+    for k in range(first, last + 1):
+        feet[k], signs[k] = origin + sign * axes[k - 1].near, sign
+        origin, sign = feet[k], sign * math.copysign(1.0, bones[k].cosine)
+    if last < n:
+        goal = origin + sign * axes[last].near
+        half = places[last + 1].child[1] + SEAM * r[last + 1]
+        wall: Span | None = (goal - half, goal + half)
+    else:
+        goal, wall = feet[last] + signs[last] * end, None
+    if on_floor:
+        floor = floor_level(bones[0])
+        start: Span = (-math.inf, floor + base_stack(r[1]))
+    else:
+        start = places[first].parent
+    # Beam search: (cost, planes so far, stretches so far).
+    beam: list[tuple[float, list[float], list[Span]]] = [(0.0, [], [start])]
+    for k in range(first, last + 1):
+        half = plate_half(r[k], bones[k])
+        seam = SEAM * r[k]
+        wanted = feet[k]
+        if k == n and wall is None:
+            wanted = goal - math.copysign(half, signs[k])
+        grown = []
+        for cost, planes, taken in beam:
+            lo, hi = taken[-1]
+            above, below = hi + seam, lo - seam
+            choices = {wanted, above + half, below - half}
+            if wall is not None:
+                choices |= {max(above, wall[1]) + half, min(below, wall[0]) - half}
+                choices |= {wall[0] - half, wall[1] + half}
+            came = planes[-1] if planes else max(lo, 0.0) if on_floor else 0.0
+            for s in choices:
+                if not math.isfinite(s):
+                    continue
+                here = (s - half, s + half)
+                if _overlap(here, (lo - seam, hi + seam)):
+                    continue
+                if k == last and wall is not None and _overlap(here, wall):
+                    continue
+                extra = abs(s - came) + 0.2 * abs(s - wanted) - 1e-3 * half * (s > came)
+                extra += sum(2.0 * half for other in taken[:-1] if _overlap(here, other))
+                if k == last:
+                    extra += abs(goal - s)
+                grown.append((cost + extra, [*planes, s], [*taken, here]))
+        beam = sorted(grown, key=lambda state: state[0])[:64]
+    _, planes, _ = beam[0]
+    for k, s in zip(range(first, last + 1), planes, strict=True):
+        half = plate_half(r[k], bones[k])
+        z = signs[k] * (s - feet[k])
+        places[k].child = (z - half, z + half)
+        if k < n:
+            z *= math.copysign(1.0, bones[k].cosine)
+            places[k + 1].parent = (z - half, z + half)
+
+
+def base_stack(radius: float) -> float:
+    """Least height of floor plate, column and top."""
+    return 1.05 * radius
+
+
+def _overlap(a: Span, b: Span) -> bool:
+    tolerance = 1e-9 * (a[1] - a[0])
+    return a[0] < b[1] - tolerance and b[0] < a[1] - tolerance
+
+
+# ---- prismatic joints ----------------------------------------------------------------------
+
+
+def _sleeve(
+    bones: list[Bone], axes: list[Axis], places: list[Place], r: tuple[float, ...], k: int
+) -> None:
+    """A sleeve on the parent round the child's rod; on the first axis, a carriage on a mast."""
+    place, axis = places[k], axes[k - 1]
+    coaxial = all(b.parallel and abs(b.a) < 1e-9 for b in bones[1:k])
+    if coaxial and upright(bones[0]):
+        place.mode = "mast"
+        return
+    place.mode = "quill"
+    side = 1.0 if sum(axis.foot) >= 0.0 else -1.0
+    lo, hi = place.parent
+    half = max(1.1 * r[k], (hi - lo) / 2)
+    middle = (lo + hi) / 2
+    # The sleeve stops short of the child's housing where that comes closest.
+    nearest = axis.near + (place.child[0] if side > 0 else place.child[1]) - side * SEAM * r[k]
+    front = side * min(side * middle + half, max(side * nearest, side * middle + 0.2 * half))
+    back = side * (side * front - 2.0 * half)
+    place.parent = (min(front, back), max(front, back))
+
+
+def _axis(row: DHRow, limit: Span, reach: float) -> Axis:
+    if row.kind == "revolute":
+        return Axis("revolute", (row.d, row.d))
+    low, high = limit
+    if not math.isfinite(low):
+        low = min(0.0, high) - DEFAULT_STROKE * reach if math.isfinite(high) else 0.0
+    if not math.isfinite(high):
+        high = low + DEFAULT_STROKE * reach
+    return Axis("prismatic", (row.offset + low, row.offset + high))
+
+
+def _reach(rows: Sequence[DHRow]) -> float:
+    """Lengths beyond the first joint; the height of its own column does not count."""
+    total = sum(abs(row.a) for row in rows)
+    total += sum(abs(row.d) for row in rows[1:] if row.kind == "revolute")
+    return total or abs(rows[0].d) or DEFAULT_REACH
