@@ -1,0 +1,247 @@
+"""The lab put together: one robot, its scene, its panels, and the thread that runs them.
+
+Whatever a page or a program wants is posted to one queue and done in order by one thread, which
+then shows the outcome, at most `RATE` times a second; between wishes it sleeps.  The lab here is
+kinematic: the robot is where it was last told to be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import signal
+import threading
+import time
+import webbrowser
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import brazo
+from brazo.errors import BrazoError
+from brazo.lab.panels import Panel
+from brazo.lab.panels.joints import HOME, JointsPanel
+from brazo.lab.scene import FIELD_OF_VIEW_DEG, Scene
+from brazo.lab.server import LabServer
+from brazo.model.library import robot_names
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+RATE = 60.0  # Hz
+PANELS: tuple[type[Panel], ...] = (JointsPanel,)
+PANEL_WIDTH = 320  # px
+BRAND = (232, 89, 12)
+
+log = logging.getLogger(__name__)
+
+
+def serve(
+    robot: Robot,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    open_browser: bool = True,
+    block: bool = True,
+) -> Lab:
+    """Open the lab on a robot; with `block`, stay until Ctrl+C (or SIGTERM) and then stop.
+
+    A busy port makes way for the next free one.  Any host but the loopback asks for the token in
+    `Lab.url`.
+    """
+    lab = Lab(robot, host, port)
+    if open_browser:
+        threading.Thread(target=webbrowser.open, args=(lab.url,), daemon=True).start()
+    if block:
+        with _until_signal() as stopped:
+            _say(f"brazo lab: {lab.note}" if lab.note else "")
+            _say(f"brazo lab: {lab.url}  (Ctrl+C stops)")
+            while not stopped.wait(0.5):  # a wait without end could not be interrupted on Windows
+                pass
+        lab.stop()
+    return lab
+
+
+class Lab:
+    """A running lab.  `robot`, `q` (n,) and `tool` (4, 4) are its state; use from any thread."""
+
+    def __init__(self, robot: Robot, host: str = "127.0.0.1", port: int = 8080) -> None:
+        self._wishes: queue.Queue[Callable[[], None] | None] = queue.Queue(maxsize=10_000)
+        self._server = LabServer(host, port, self.post)
+        self.channel = self._server.channel
+        self._scene = Scene(self._server.viser)
+        self._robots_shown = 0
+        self._dirty = False
+        self._stopped = False
+        gui = self._server.viser.gui
+        gui.configure_theme(brand_color=BRAND, show_logo=False, show_share_button=False)
+        self._panels = [make(self) for make in PANELS]
+        dock = gui.add_panel()
+        for panel in self._panels:
+            with dock.add_tab(panel.title, panel.icon):
+                panel.build(gui)
+        dock.dock_left()
+        dock.set_width(PANEL_WIDTH)
+        self.channel.on("robot", self._load, str)
+        self.channel.on("axes", self._show_axes, bool)
+        self.channel.put({"robots": robot_names(), "notice": ""})
+        self.channel.put({"view/axes": False, "view/fov": FIELD_OF_VIEW_DEG})
+        self._show(robot)
+        self._publish()
+        self._thread = threading.Thread(target=self._run, name="brazo lab", daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """The link to open."""
+        return self._server.url
+
+    @property
+    def note(self) -> str:
+        """What the user should know about the start; empty when all went as asked."""
+        return self._server.note
+
+    def set_q(self, q: Any) -> None:
+        """Put the joints at q (n,), rad and m; returns once it is done."""
+        self._do(lambda: self.go_to(q, told=True))
+
+    def set_robot(self, robot: Robot) -> None:
+        """Show another robot; returns once it is done."""
+        self._do(lambda: self._show(robot))
+
+    def stop(self) -> None:
+        """End the lab and release its port; a second call does nothing."""
+        if not self._stopped:
+            self._stopped = True
+            self._wishes.put(None)
+            self._thread.join()
+            self._server.stop()
+
+    def post(self, wish: Callable[[], None]) -> None:
+        """Have something done on the lab's thread; in a flood what does not fit is dropped."""
+        with contextlib.suppress(queue.Full):
+            self._wishes.put_nowait(wish)
+
+    # ---- on the lab's thread only --------------------------------------------------------------
+
+    def go_to(self, q: Any, told: bool = False) -> None:
+        """Move to q; a place the robot cannot be in is said on the page (or raised, if `told`)."""
+        try:
+            q = np.array(q, dtype=float)
+            if q.shape != (self.robot.n,) or not np.isfinite(q).all():
+                raise BrazoError(
+                    f"q has shape {q.shape}: {self.robot.name} wants ({self.robot.n},), finite"
+                )
+            frames, tool = np.array(self.robot.frames(q)), np.array(self.robot.fk(q))
+            if not (np.isfinite(frames).all() and np.isfinite(tool).all()):
+                raise BrazoError("the robot cannot be put together with these joint values")
+        except (BrazoError, ValueError) as error:
+            if told:
+                raise BrazoError(str(error)) from None
+            self.channel.put({"notice": str(error)})
+            self._dirty = True
+            return
+        self.q, self._frames, self.tool = q, frames, tool
+        self.channel.put({"notice": ""})
+        self._dirty = True
+
+    def _show(self, robot: Robot) -> None:
+        self.robot = robot
+        self.go_to(start_pose(robot), told=True)
+        self._scene.show(robot, self._frames, self.tool)
+        for panel in self._panels:
+            panel.robot_changed()
+        self._robots_shown += 1
+        self.channel.put(
+            {
+                "robot": robot.name,
+                "about": robot.about,
+                "view/robot": self._robots_shown,
+                "view/parts": sum(map(len, robot.parts)),
+            }
+        )
+
+    def _load(self, name: str) -> None:
+        if name in robot_names():  # shipped robots only: a page must not name files
+            try:
+                self._show(brazo.load(name))
+            except BrazoError as error:
+                self.channel.put({"notice": str(error)})
+
+    def _show_axes(self, visible: bool) -> None:
+        self._scene.axes_visible = visible
+        self.channel.put({"view/axes": visible})
+
+    def _run(self) -> None:
+        due = 0.0  # when the next outcome may be shown
+        while True:
+            wait = max(0.0, due - time.monotonic()) if self._dirty else None
+            try:
+                wish = self._wishes.get(timeout=wait)
+                if wish is None:
+                    return
+                wish()
+            except queue.Empty:
+                pass
+            except Exception:  # one broken panel must not stop the others
+                log.exception("the lab could not do what was asked")
+            if self._dirty and time.monotonic() >= due:
+                due = time.monotonic() + 1.0 / RATE
+                self._publish()
+
+    def _publish(self) -> None:
+        self._dirty = False
+        self._scene.place(self._frames, self.tool)
+        values: dict[str, Any] = {}
+        for panel in self._panels:
+            values |= panel.values()
+        self.channel.put(values)
+
+    def _do(self, wish: Callable[[], None]) -> None:
+        done = threading.Event()
+        errors: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                wish()
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                done.set()
+
+        if self._stopped:
+            raise BrazoError("this lab has been stopped")
+        self._wishes.put(run)
+        done.wait()
+        if errors:
+            raise errors[0]
+
+
+def start_pose(robot: Robot) -> np.ndarray:
+    """Where a robot starts: its home, else its first named pose, else zero within its limits."""
+    for name in (HOME, *robot.poses):
+        if name in robot.poses:
+            return np.array(robot.poses[name])
+    return np.clip(np.zeros(robot.n), robot.limits[:, 0], robot.limits[:, 1])
+
+
+@contextlib.contextmanager
+def _until_signal() -> Iterator[threading.Event]:
+    """An event that Ctrl+C and SIGTERM set, in place of what they otherwise do."""
+    stopped = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopped  # signals are the main thread's; whoever waits here is stopped with it
+        return
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {s: signal.signal(s, lambda *_: stopped.set()) for s in signals}
+    try:
+        yield stopped
+    finally:
+        for s, handler in before.items():
+            signal.signal(s, handler)
+
+
+def _say(line: str) -> None:
+    if line:
+        print(line, flush=True)  # noqa: T201

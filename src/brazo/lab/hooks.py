@@ -1,0 +1,204 @@
+"""Every undocumented part of viser the lab leans on, gathered here so that an upgrade has one file
+to check (its page-side twin is `page/viewer.js`).  viser is pinned to the release this was
+written for.
+
+- `start` runs viser on a socket of ours, with our page, our checks and our line beside its own.
+- `Guard` reads every message before viser does: viser sets any attribute of a widget that a client
+  names, buffers any upload and opens a public tunnel on request.
+- `move` sends poses without viser's handles, whose comparison of old and new costs ten times more.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+import threading
+import types
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import viser
+import viser._messages as messages
+import websockets.asyncio.server
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+SUBPROTOCOL = f"viser-v{viser.__version__}"  # a client of another release is turned away
+MAX_MESSAGE_BYTES = 8 << 20
+MAX_UPLOAD_BYTES = 64 << 20
+
+Pose = tuple[str, tuple[float, float, float], tuple[float, float, float, float]]
+Answer = Callable[[ServerConnection, Request], Response | None]
+Conversation = Callable[[ServerConnection], Awaitable[None]]
+
+_start_lock = threading.Lock()
+
+
+def page() -> str:
+    """viser's client: one HTML file that needs nothing else."""
+    return (Path(viser.__file__).parent / "client/build/index.html").read_text(encoding="utf-8")
+
+
+def start(sock: socket.socket, answer: Answer, own_path: str, own: Conversation) -> Any:
+    """Run viser on a listening socket; `answer` sees every request first, `own` talks at own_path.
+
+    Returns the `viser.ViserServer`.  viser starts its websocket server by name and prints by
+    `rich`; both names are exchanged for the moment it starts, under a lock.
+    """
+    guard = Guard()
+    log = logging.getLogger("brazo.lab.websocket")
+    log.addHandler(logging.NullHandler())
+    log.propagate = False  # a client that breaks off is no news
+    real_serve = websockets.asyncio.server.serve
+
+    def serve(handler: Conversation, host: str, port: int, **options: Any) -> Any:
+        async def talk(connection: ServerConnection) -> None:
+            request = connection.request
+            if request is not None and request.path.partition("?")[0] == own_path:
+                await own(connection)
+            else:
+                guard.watch(connection)
+                await handler(connection)
+
+        options |= {"process_request": answer, "max_size": MAX_MESSAGE_BYTES, "logger": log}
+        return real_serve(talk, sock=sock, server_header=None, **options)
+
+    silent = types.ModuleType("rich")
+    with _start_lock:
+        import rich
+
+        silent.__dict__.update(rich.__dict__, print=lambda *args, **kwargs: None)
+        websockets.asyncio.server.serve = serve  # pyright: ignore[reportAttributeAccessIssue]
+        sys.modules["rich"] = silent
+        try:
+            server = viser.ViserServer(verbose=False)
+        finally:
+            sys.modules["rich"] = rich
+            websockets.asyncio.server.serve = real_serve
+    guard.server = server
+    for request in (messages.ShareUrlRequest, messages.ShareUrlDisconnect):
+        server._websock_server.unregister_handler(request)
+    return server
+
+
+def move(server: viser.ViserServer, poses: Iterable[Pose]) -> None:
+    """Set positions and orientations (name, xyz, wxyz) of scene nodes, shown in one frame."""
+    send = server.scene._queue_scene_message
+    with server.atomic():
+        for name, position, wxyz in poses:
+            send(messages.SetPositionMessage(name, position))
+            send(messages.SetOrientationMessage(name, wxyz))
+    server.flush()  # at 60 Hz viser would otherwise merge every other frame away
+
+
+class Guard:
+    """Lets a message pass only if the page itself could have sent it for what it shows."""
+
+    server: viser.ViserServer | None = None  # set once viser runs; until then nothing passes
+
+    def watch(self, connection: ServerConnection) -> None:
+        """Make the connection deliver only messages that pass; one that is garbage ends it."""
+        receive = connection.recv
+
+        async def recv(*args: Any, **kwargs: Any) -> Any:
+            while True:
+                raw = await receive(*args, **kwargs)
+                try:
+                    message = msgspec.msgpack.decode(raw if isinstance(raw, bytes) else b"")
+                    passes = self.admits(connection, message)
+                except (msgspec.DecodeError, ValueError, TypeError, KeyError, AttributeError):
+                    await connection.close(1008, "not a message of the lab's page")
+                    raise ConnectionClosed(None, None) from None
+                if passes:
+                    return raw
+
+        connection.recv = recv
+
+    def admits(self, connection: ServerConnection, message: dict[str, Any]) -> bool:
+        kind = message["type"]
+        if self.server is None:
+            return False
+        if kind in _FREELY:
+            return True
+        if kind == "GuiUpdateMessage":
+            handle = self._widget(connection, message["uuid"])
+            return list(message["updates"]) == ["value"] and _fits(
+                handle, message["updates"]["value"]
+            )
+        if kind in ("GuiFormSubmitMessage", "GuiFormDirtyMessage"):
+            return message["uuid"] in self.server.gui._container_handle_from_uuid
+        if kind == "FileTransferStartUpload":
+            handle = self._widget(connection, message["source_component_uuid"])
+            return (
+                isinstance(handle, viser.GuiUploadButtonHandle)
+                and 0 <= message["size_bytes"] <= MAX_UPLOAD_BYTES
+                and 0 <= message["part_count"] <= message["size_bytes"]
+                and not set(message["filename"]) & set("/\\\0")
+            )
+        if kind == "FileTransferPart":
+            uploads = self.server.gui._current_file_upload_states.get(message["transfer_uuid"])
+            return uploads is not None and (
+                uploads["transferred_bytes"] + len(message["content"]) <= uploads["total_bytes"]
+            )
+        return False
+
+    def _widget(self, connection: ServerConnection, uuid: str) -> Any:
+        assert self.server is not None
+        widgets = self.server.gui._gui_input_handle_from_uuid
+        if uuid in widgets:
+            return widgets[uuid]
+        for number, live in tuple(self.server._websock_server._live_connections.items()):
+            client = self.server._connected_clients.get(number)
+            if live is connection and client is not None:
+                return client.gui._gui_input_handle_from_uuid.get(uuid)
+        return None
+
+
+# What a page reports of itself and of gestures; viser looks up what they aim at.
+_FREELY = {
+    "ViewerCameraMessage",
+    "GuiButtonHoldMessage",
+    "CommandTriggerMessage",
+    "ScenePointerMessage",
+    "SceneNodeClickMessage",
+    "SceneNodeDragMessage",
+    "TransformControlsUpdateMessage",
+    "TransformControlsDragStartMessage",
+    "TransformControlsDragEndMessage",
+    "GetRenderResponseMessage",
+    "LocalStorageGetItemResponseMessage",
+}
+
+
+def _fits(handle: Any, value: Any) -> bool:
+    """True if a user could give the widget this value: its type, its range, one of its options."""
+    if handle is None or handle._impl.removed:
+        return False
+    props, now = handle._impl.props, handle._impl.value
+    if not props.visible or getattr(props, "disabled", False):
+        return False
+    if hasattr(props, "options"):
+        return value in props.options
+    low, high = getattr(props, "min", None), getattr(props, "max", None)
+    if isinstance(now, tuple):
+        n = len(now)
+        lows, highs = (b if isinstance(b, tuple) else (b,) * n for b in (low, high))
+        return (
+            isinstance(value, list)
+            and len(value) == n
+            and all(map(_alike, now, value, lows, highs))
+        )
+    return _alike(now, value, low, high)
+
+
+def _alike(now: Any, value: Any, low: Any, high: Any) -> bool:
+    if isinstance(now, bool):
+        return isinstance(value, bool)
+    if isinstance(now, int | float):
+        low, high = -1e300 if low is None else low, 1e300 if high is None else high
+        return type(value) in (int, float) and low <= value <= high
+    return isinstance(now, str) and isinstance(value, str) and len(value) <= 10_000

@@ -1,0 +1,200 @@
+// Every undocumented part of viser's client the lab leans on (the page-side twin of hooks.py).
+//
+// viser hands what its tests need to `window.__viserMutable`: the queue of incoming messages, the
+// camera controls, the scene.  Taken when it is set, before the first message is applied, it lets
+// the lab choose per browser what the server cannot know: light or dark, and whether shadows are
+// worth their price.  The rest of the page uses `window.brazoViewer` only.
+"use strict";
+
+(() => {
+  const FLOOR = "/floor";
+  const PART = /^\/robot\/\d+-[^/]*\/\d+-[^/]*$/; // as scene.py names them
+  const MARGIN = 0.84; // how much of the view a framed robot fills
+  const FLOOR_COLORS = {
+    light: { cell_color: [196, 202, 211], section_color: [160, 168, 180], shadow_opacity: 0.28 },
+    dark: { cell_color: [52, 58, 68], section_color: [84, 92, 105], shadow_opacity: 0.5 },
+  };
+
+  let mutable;
+  let theme; // viser's last theme message
+  let lights; // and its last lights message
+  const whenReady = [];
+
+  const viewer = {
+    software: drawsInSoftware(),
+    dark: prefersDark(),
+
+    setDark(dark) {
+      viewer.dark = dark;
+      localStorage.setItem("brazo-theme", dark ? "dark" : "light");
+      markTheme();
+      if (!mutable) return;
+      if (theme) inject(theme);
+      inject({ type: "SceneNodeUpdateMessage", name: FLOOR, owner: "", updates: floorColors() });
+    },
+
+    // Look at the robot (of so many parts) from a direction, filling the view with it.  Returns
+    // where the eye went, or null while the parts or the camera are not there yet.  `fov` is the
+    // one the server asked for: viser resets the camera when it learns of it.
+    frame(parts, direction, fov, animate) {
+      const canvas = mutable?.canvas;
+      const rotate = worldRotation();
+      if (!mutable?.cameraControl || !canvas?.clientHeight || !rotate) return null;
+      if (Math.abs(mutable.camera.fov - fov) > 1e-6) return null;
+      const points = robotPoints(parts);
+      if (!points) return null;
+      const towards = rotate(unit(direction));
+      const right = unit(cross(rotate([0, 0, 1]), towards));
+      const up = cross(towards, right);
+      const tanUp = MARGIN * Math.tan((fov * Math.PI) / 360);
+      const tanRight = (tanUp * canvas.clientWidth) / canvas.clientHeight;
+      // A point at (r, u) and depth n (towards the eye) is inside the view of an eye at
+      // (r0, u0) and depth D if |r - r0| <= tan (D - n), and so for u: four maxima give the eye.
+      const most = (f) => points.reduce((max, p) => Math.max(max, f(p)), -Infinity);
+      const n = (p) => dot(p, towards);
+      const r1 = most((p) => dot(p, right) + tanRight * n(p));
+      const r2 = most((p) => -dot(p, right) + tanRight * n(p));
+      const u1 = most((p) => dot(p, up) + tanUp * n(p));
+      const u2 = most((p) => -dot(p, up) + tanUp * n(p));
+      const depth = Math.max((r1 + r2) / 2 / tanRight, (u1 + u2) / 2 / tanUp);
+      const middle = (most(n) - most((p) => -n(p))) / 2;
+      const at = (d) => [0, 1, 2].map(
+        (i) => ((r1 - r2) / 2) * right[i] + ((u1 - u2) / 2) * up[i] + d * towards[i],
+      );
+      const eye = at(depth);
+      mutable.cameraControl.setLookAt(...eye, ...at(middle), animate);
+      return eye;
+    },
+
+    ready(callback) {
+      if (mutable) callback();
+      else whenReady.push(callback);
+    },
+  };
+  window.brazoViewer = viewer;
+  markTheme();
+
+  Object.defineProperty(window, "__viserMutable", {
+    configurable: true,
+    get: () => mutable,
+    set: (value) => {
+      mutable = value;
+      const queue = value.messageQueue;
+      queue.forEach(adapt);
+      queue.push = (...messages) => Array.prototype.push.apply(queue, messages.map(adapt));
+      whenReady.splice(0).forEach((callback) => callback());
+    },
+  });
+
+  // Change a message on its way in to what this browser wants.
+  function adapt(message) {
+    if (message.type === "ThemeConfigurationMessage") {
+      theme = message;
+      message.dark_mode = viewer.dark;
+    } else if (message.type === "EnableLightsMessage") {
+      lights = message;
+      message.cast_shadow = wantsShadows();
+    } else if (message.type === "GridMessage" && message.name === FLOOR) {
+      Object.assign(message.props, floorColors());
+    }
+    return message;
+  }
+
+  function inject(message) {
+    mutable.messageQueue.push({ ...message });
+    mutable.requestRender();
+  }
+
+  function floorColors() {
+    return FLOOR_COLORS[viewer.dark ? "dark" : "light"];
+  }
+
+  // Shadows cost more than all else when the processor draws: ?shadows=1 or 0 decides otherwise.
+  function wantsShadows() {
+    const asked = new URLSearchParams(location.search).get("shadows");
+    return asked === null ? !viewer.software : asked === "1";
+  }
+
+  function prefersDark() {
+    const chosen = localStorage.getItem("brazo-theme");
+    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+
+  function markTheme() {
+    document.documentElement.dataset.brazoTheme = viewer.dark ? "dark" : "light";
+  }
+
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
+    if (!localStorage.getItem("brazo-theme")) {
+      viewer.setDark(event.matches);
+      localStorage.removeItem("brazo-theme");
+    }
+  });
+
+  function drawsInSoftware() {
+    const gl = document.createElement("canvas").getContext("webgl2");
+    const info = gl?.getExtension("WEBGL_debug_renderer_info");
+    const renderer = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+    gl?.getExtension("WEBGL_lose_context")?.loseContext();
+    return /swiftshader|llvmpipe|softpipe|software/i.test(renderer);
+  }
+
+  // From the robot's base frame (z up) to three.js's world (y up), as viser turns it.
+  function worldRotation() {
+    const wxyz = window.__viserSceneTree?.getState()[""]?.wxyz;
+    if (!wxyz) return null;
+    const [w, x, y, z] = wxyz;
+    return (p) => {
+      const t = cross([x, y, z], p).map((v) => 2 * v);
+      const u = cross([x, y, z], t);
+      return p.map((v, i) => v + w * t[i] + u[i]);
+    };
+  }
+
+  // The corners of every part's box, in three.js's world; null until that many parts are drawn.
+  function robotPoints(parts) {
+    const names = Object.keys(mutable.nodeRefFromName).filter((name) => PART.test(name));
+    if (names.length !== parts) return null;
+    const points = [];
+    for (const name of names) {
+      const node = mutable.nodeRefFromName[name];
+      node?.updateWorldMatrix(true, true);
+      node?.traverse((object) => {
+        if (!object.isMesh || points.length > 8 * parts) return;
+        object.geometry.computeBoundingBox();
+        const { min, max } = object.geometry.boundingBox;
+        for (let corner = 0; corner < 8; corner++) {
+          const p = min.clone();
+          if (corner & 1) p.x = max.x;
+          if (corner & 2) p.y = max.y;
+          if (corner & 4) p.z = max.z;
+          points.push(p.applyMatrix4(object.matrixWorld).toArray());
+        }
+      });
+    }
+    return points.length >= 8 * parts ? points : null;
+  }
+
+  // viser compiles a sorter it needs for splats only, by a way our policy forbids: no loss.
+  window.addEventListener("unhandledrejection", (event) => {
+    if (event.reason instanceof EvalError) event.preventDefault();
+  });
+
+  // viser's toast about software drawing covers the panels; the status bar says it instead.
+  new MutationObserver(() => {
+    for (const toast of document.querySelectorAll(".mantine-Notification-root")) {
+      if (toast.textContent.startsWith("Software WebGL")) toast.style.display = "none";
+    }
+  }).observe(document, { childList: true, subtree: true });
+
+  function dot(a, b) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  }
+  function cross(a, b) {
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+  }
+  function unit(a) {
+    const length = Math.hypot(...a);
+    return a.map((v) => v / length);
+  }
+})();

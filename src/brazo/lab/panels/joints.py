@@ -1,0 +1,142 @@
+"""Joint values to pull and to read, named poses, and where the tool is.
+
+Degrees and millimetres here, radians and metres everywhere else.  A joint without limits can be
+pulled over a full turn (±180°), or ±1 m where it slides.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import viser
+
+from brazo.kinematics.orientation import oat_from_matrix, rpy_from_matrix, wxyz_from_matrix
+from brazo.lab.panels import Panel, escape
+
+if TYPE_CHECKING:
+    from brazo.lab.app import Lab
+
+HOME = "home"  # the pose a robot starts in, where its file names one
+FREE_RANGE = {"revolute": math.pi, "prismatic": 1.0}
+TO_SHOWN = {"revolute": 180.0 / math.pi, "prismatic": 1000.0}
+UNIT = {"revolute": "°", "prismatic": "mm"}
+
+TOOL_ROWS = (
+    ("position", "mm", ("x", "y", "z")),
+    ("O-A-T", "°", ("o", "a", "t")),
+    ("roll-pitch-yaw", "°", ("roll", "pitch", "yaw")),
+)
+
+
+class JointsPanel(Panel):
+    """A slider for every joint, and the pose of the tool."""
+
+    title = "Joints"
+    icon = viser.Icon.ADJUSTMENTS_HORIZONTAL
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        lab.channel.on("joint", self._set_joint, int, float)
+        lab.channel.on("pose", self._go_to_pose, str)
+        lab.channel.on("zero", self._go_to_zero)
+
+    def html(self) -> str:
+        return f'{self._pose_row()}<div class="brazo-joints">{self._sliders()}</div>{_tool_table()}'
+
+    def values(self) -> dict[str, Any]:
+        shown = self.lab.q * self._scales
+        values: dict[str, Any] = {f"joint/{i}": float(v) for i, v in enumerate(shown)}
+        T = self.lab.tool
+        xyz = T[:3, 3] * 1000.0
+        oat, rpy = np.degrees(oat_from_matrix(T[:3, :3])), np.degrees(rpy_from_matrix(T[:3, :3]))
+        for (_, _, names), row in zip(TOOL_ROWS, (xyz, oat, rpy), strict=True):
+            values |= {f"tool/{n}": fixed(v, 2) for n, v in zip(names, row, strict=True)}
+        wxyz = wxyz_from_matrix(T[:3, :3])
+        return values | {f"tool/q{n}": fixed(v, 4) for n, v in zip("wxyz", wxyz, strict=True)}
+
+    def _pose_row(self) -> str:
+        poses = self.lab.robot.poses
+        options = "".join(f"<option>{escape(name)}</option>" for name in poses)
+        disabled = "" if poses else "disabled"
+        home = "" if HOME in poses else "disabled"
+        return (
+            '<div class="brazo-row">'
+            f'<brazo-select event="pose" label="Pose" placeholder="Pose…" {disabled}>'
+            f"{options}</brazo-select>"
+            f'<brazo-button event="pose" argument="{HOME}" {home}>Home</brazo-button>'
+            '<brazo-button event="zero">Zero</brazo-button></div>'
+        )
+
+    def _sliders(self) -> str:
+        robot, rows = self.lab.robot, []
+        for i, (name, kind) in enumerate(zip(robot.joint_names, robot.joint_kinds, strict=True)):
+            low, high = (joint_range(robot.limits[i], kind) * TO_SHOWN[kind]).tolist()
+            limited = " ".join(
+                which
+                for which, limit in zip(("low", "high"), robot.limits[i], strict=True)
+                if math.isfinite(limit)
+            )
+            rows.append(
+                f'<brazo-slider name="joint/{i}" event="joint" argument="{i}" '
+                f'label="{escape(name)}" min="{low!r}" max="{high!r}" unit="{UNIT[kind]}" '
+                f'limited="{limited}"></brazo-slider>'
+            )
+        return "".join(rows)
+
+    @property
+    def _scales(self) -> np.ndarray:
+        return np.array([TO_SHOWN[kind] for kind in self.lab.robot.joint_kinds])
+
+    def _set_joint(self, index: int, shown: float) -> None:
+        robot = self.lab.robot
+        if 0 <= index < robot.n:  # a page may still show the robot before this one
+            q = self.lab.q.copy()
+            kind = robot.joint_kinds[index]
+            q[index] = np.clip(shown / TO_SHOWN[kind], *joint_range(robot.limits[index], kind))
+            self.lab.go_to(q)
+
+    def _go_to_pose(self, name: str) -> None:
+        if name in self.lab.robot.poses:
+            self.lab.go_to(self.lab.robot.poses[name])
+
+    def _go_to_zero(self) -> None:
+        limits = self.lab.robot.limits
+        self.lab.go_to(np.clip(np.zeros(self.lab.robot.n), limits[:, 0], limits[:, 1]))
+
+
+def joint_range(limits: np.ndarray, kind: str) -> np.ndarray:
+    """How far (2,) a joint can be pulled, rad or m."""
+    free = FREE_RANGE[kind]
+    return np.where(np.isfinite(limits), limits, (-free, free))
+
+
+def fixed(value: float, digits: int) -> str:
+    """A number with a true minus, and no minus before zeros."""
+    text = f"{value:.{digits}f}"
+    if text.startswith("-"):
+        return text[1:] if not text.strip("-0.") else f"−{text[1:]}"
+    return text
+
+
+def _tool_table() -> str:
+    rows = []
+    for title, unit, names in TOOL_ROWS:
+        cells = "".join(
+            f"<div><dt>{name.upper() if len(name) == 1 else name}</dt>"
+            f'<dd><brazo-text name="tool/{name}"></brazo-text></dd></div>'
+            for name in names
+        )
+        rows.append(
+            f'<div class="brazo-pose-row"><h4>{title} <span>{unit}</span></h4><dl>{cells}</dl></div>'
+        )
+    wxyz = "".join(
+        f'<div><dt>{n}</dt><dd><brazo-text name="tool/q{n}"></brazo-text></dd></div>'
+        for n in "wxyz"
+    )
+    return (
+        '<section class="brazo-tool" aria-label="Tool pose"><h3>Tool</h3>'
+        f'{"".join(rows)}<details><summary>quaternion</summary><dl class="four">{wxyz}</dl></details>'
+        "</section>"
+    )

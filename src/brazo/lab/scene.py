@@ -1,0 +1,167 @@
+"""Draws one robot: a scene node for every body with its parts below it, the tool frame, the floor.
+
+The scene knows nothing of time or of the user: it is told where the bodies are and sends those
+that moved.  Nodes are placed in the base frame directly (no chain of parents), so what is drawn
+is exactly what the kinematics says, to the last bit of a float.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.kinematics.orientation import wxyz_from_matrix
+from brazo.lab import hooks
+from brazo.model.solids import mesh
+
+if TYPE_CHECKING:
+    import viser
+
+    from brazo.robot import Robot
+
+FLOOR = "/floor"
+ROBOT = "/robot"
+TOOL = f"{ROBOT}/tool"
+FIELD_OF_VIEW_DEG = 35.0  # a longer lens than viser's: less distortion near the edges
+
+
+class Scene:
+    """What the pages see of a robot."""
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._server = server
+        self._names: tuple[str, ...] = ()
+        self._corners: list[np.ndarray] = []  # per body (c, 3): corners of its parts, body frame
+        self._axes: list[viser.FrameHandle] = []
+        self._shown: dict[str, np.ndarray] = {}
+        self._axes_visible = False
+        server.initial_camera.fov = math.radians(FIELD_OF_VIEW_DEG)
+        # The page turns shadows off again where it is drawn without a graphics card.
+        server.scene.configure_default_lights(enabled=True, cast_shadow=True)
+
+    def show(self, robot: Robot, frames: np.ndarray, tool: np.ndarray) -> None:
+        """Replace whatever robot is drawn by this one, in this pose."""
+        scene = self._server.scene
+        self._shown = {}
+        with self._server.atomic():
+            scene.remove_by_name(ROBOT)
+            scene.add_frame(ROBOT, show_axes=False)
+            self._names = tuple(
+                f"{ROBOT}/{i}-{node_name(name)}" for i, name in enumerate(robot.body_names)
+            )
+            self._corners = []
+            for name, parts in zip(self._names, robot.parts, strict=True):
+                scene.add_frame(name, show_axes=False)
+                self._corners.append(self._add_parts(name, parts))
+            low, high = self._bounds(frames)
+            size = float(np.linalg.norm(high - low)) or 1.0
+            self._axes = [
+                self._add_axes(f"{name}/axes", 0.06 * size, self._axes_visible)
+                for name in self._names
+            ]
+            self._add_axes(TOOL, 0.08 * size, True)
+            self._add_floor(frames, low, size)
+        self.place(frames, tool)
+
+    def place(self, frames: np.ndarray, tool: np.ndarray) -> None:
+        """Move the bodies (n, 4, 4) and the tool frame (4, 4); those that did not move cost nothing."""
+        poses = {**dict(zip(self._names, frames, strict=True)), TOOL: tool}
+        changed = [
+            (name, T)
+            for name, T in poses.items()
+            if name not in self._shown or not np.array_equal(T, self._shown[name])
+        ]
+        if changed:
+            hooks.move(self._server, [_pose(name, T) for name, T in changed])
+            self._shown |= {name: T.copy() for name, T in changed}
+
+    def _bounds(self, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Opposite corners (3,) of a box about the robot in the base frame."""
+        clouds = [
+            corners @ T[:3, :3].T + T[:3, 3]
+            for corners, T in zip(self._corners, frames, strict=True)
+            if len(corners)
+        ]
+        # Without any parts the frames' origins are all there is to see.
+        points = np.concatenate(clouds) if clouds else frames[:, :3, 3]
+        return points.min(axis=0), points.max(axis=0)
+
+    @property
+    def axes_visible(self) -> bool:
+        """Whether the frame of every body is drawn."""
+        return self._axes_visible
+
+    @axes_visible.setter
+    def axes_visible(self, visible: bool) -> None:
+        self._axes_visible = visible
+        for handle in self._axes:
+            handle.visible = visible
+
+    def _add_parts(self, name: str, parts) -> np.ndarray:
+        corners = [np.empty((0, 3))]
+        for i, part in enumerate(parts):
+            surface = mesh(part.shape)
+            _, position, wxyz = _pose("", part.pose)
+            self._server.scene.add_mesh_simple(
+                f"{name}/{i}-{node_name(part.name)}",
+                surface.vertices,
+                surface.faces,
+                color=tuple(round(255 * c) for c in part.color),
+                position=position,
+                wxyz=wxyz,
+            )
+            ends = np.stack([surface.vertices.min(axis=0), surface.vertices.max(axis=0)])
+            box = np.stack(np.meshgrid(*ends.T, indexing="ij"), axis=-1).reshape(-1, 3)
+            corners.append(box @ part.pose[:3, :3].T + part.pose[:3, 3])
+        return np.concatenate(corners)
+
+    def _add_axes(self, name: str, length: float, visible: bool) -> viser.FrameHandle:
+        return self._server.scene.add_frame(
+            name,
+            axes_length=length,
+            axes_radius=0.03 * length,
+            origin_radius=0.05 * length,
+            origin_color=(190, 195, 205),
+            visible=visible,
+        )
+
+    def _add_floor(self, frames: np.ndarray, low: np.ndarray, size: float) -> None:
+        # The floor is what the base stands on; under a robot that hangs, some way below it.
+        base = self._corners[0] @ frames[0, :3, :3].T + frames[0, :3, 3]
+        foot = float(base[:, 2].min()) if len(base) else 0.0
+        height = foot if low[2] > foot - 0.05 * size else float(low[2]) - 0.08 * size
+        cell = grid_cell(size)
+        self._server.scene.add_grid(
+            FLOOR,
+            position=(float(frames[0, 0, 3]), float(frames[0, 1, 3]), height),
+            infinite_grid=True,
+            cell_size=cell,
+            section_size=5 * cell,
+            cell_thickness=0.6,
+            section_thickness=1.0,
+            fade_distance=3.2 * size,
+            fade_strength=1.6,
+            fade_from="origin",
+            shadow_opacity=0.25,
+        )
+
+
+def grid_cell(size: float) -> float:
+    """The 1-2-5 length that puts some fifteen cells beside a robot of this size."""
+    exponent = math.floor(math.log10(size / 15))
+    step = size / 15 / 10**exponent
+    return (1 if step < 1.5 else 2 if step < 3.5 else 5 if step < 7.5 else 10) * 10.0**exponent
+
+
+def node_name(name: str) -> str:
+    """A name as it may stand in the scene tree, where a slash would start a child."""
+    return re.sub(r"[^\w.-]+", "_", name)
+
+
+def _pose(name: str, T: np.ndarray) -> hooks.Pose:
+    x, y, z = T[:3, 3].tolist()
+    a, b, c, d = np.asarray(wxyz_from_matrix(T[:3, :3])).tolist()
+    return name, (x, y, z), (a, b, c, d)

@@ -1,0 +1,125 @@
+"""The page the lab serves: viser's client dressed with the assets in `page/`, and the answers to
+plain requests.
+
+Nothing is fetched from anywhere but the lab itself; the content security policy makes the browser
+see to that.  `script-src` has to allow inline code (viser's client is one), but no `eval`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import html
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+
+from brazo.lab import hooks
+from brazo.lab.access import Access, Refusal
+
+ASSETS = Path(__file__).parent / "page"
+CHANNEL_PATH = "/channel"
+MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+HEAD = """<title>brazo</title>
+<link rel="icon" type="image/svg+xml" href="/lab/arm.svg">
+<meta name="color-scheme" content="light dark">
+<meta name="description" content="brazo, a robotics lab">
+<link rel="stylesheet" href="/lab/lab.css">
+<script src="/lab/viewer.js"></script>
+<script type="module" src="/lab/shell.js"></script>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    media_type: str
+    packed: bytes
+
+
+class Shell:
+    """Answers every request that reaches the lab's port."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._files = {"/": _pack(".html", dress(hooks.page()).encode())}
+        for path in sorted(ASSETS.iterdir()):
+            if path.suffix in MEDIA_TYPES:
+                self._files[f"/lab/{path.name}"] = _pack(path.suffix, path.read_bytes())
+
+    def answer(self, _connection: object, request: Request) -> Response | None:
+        """The response, or None where a websocket may open."""
+        headers = request.headers
+        websocket = any("websocket" in v.lower() for v in headers.get_all("Upgrade"))
+        refusal = self._access.check(headers, request.path, websocket)
+        if refusal is not None:
+            return _refuse(refusal)
+        path = request.path.partition("?")[0]
+        if websocket:
+            protocols = {
+                p.strip() for v in headers.get_all("Sec-WebSocket-Protocol") for p in v.split(",")
+            }
+            if path == CHANNEL_PATH or (path == "/" and hooks.SUBPROTOCOL in protocols):
+                return None
+            return _refuse(Refusal(HTTPStatus.BAD_REQUEST, "reload the page: the lab was renewed"))
+        if path not in self._files:
+            return _refuse(Refusal(HTTPStatus.NOT_FOUND, "no such page"))
+        file = self._files[path]
+        packed = any("gzip" in v for v in headers.get_all("Accept-Encoding"))
+        body = file.packed if packed else gzip.decompress(file.packed)
+        extra = {"Content-Encoding": "gzip"} if packed else {}
+        return _respond(HTTPStatus.OK, file.media_type, body, headers["Host"], extra)
+
+
+def dress(page: str) -> str:
+    """Put the lab's head in the place of viser's title and icon."""
+    page = re.sub(r"<link\s+rel=\"icon\".*?/>", "", page, count=1, flags=re.DOTALL)
+    page = re.sub(r"<meta name=\"(theme-color|description)\"[^>]*>", "", page)
+    dressed = re.sub(r"<title>.*?</title>", lambda _: HEAD, page, count=1, flags=re.DOTALL)
+    assert HEAD in dressed, "viser's client page has no title to replace"
+    return dressed
+
+
+def _pack(suffix: str, content: bytes) -> _File:
+    return _File(MEDIA_TYPES[suffix], gzip.compress(content, mtime=0))
+
+
+def _refuse(refusal: Refusal) -> Response:
+    text = (
+        "<!doctype html><title>brazo</title><body style='font:16px system-ui;margin:3em'>"
+        f"<h1>brazo</h1><p>{html.escape(refusal.reason)}</p>"
+    )
+    return _respond(refusal.status, MEDIA_TYPES[".html"], text.encode(), "", refusal.headers)
+
+
+def _respond(
+    status: HTTPStatus, media_type: str, body: bytes, host: str, extra: dict[str, str]
+) -> Response:
+    policy = (
+        "default-src 'none'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob: data:; "
+        "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src data:; "
+        f"connect-src 'self' ws://{host} data: blob:; worker-src blob: data:; media-src blob:; "
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    )
+    headers = Headers(
+        {
+            "Content-Type": media_type,
+            "Content-Length": str(len(body)),
+            "Content-Security-Policy": policy,
+            "Cache-Control": "no-store",
+            "Connection": "close",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+            **extra,
+        }
+    )
+    return Response(status.value, status.phrase, headers, body)
