@@ -8,13 +8,17 @@ nonlinear least squares.
 from brazo.codegen.graph import Expr, Graph
 from brazo.codegen.kernel import Kernel, compile_kernel
 from brazo.codegen.ring import absolute, maximum, minimum, sign, sincos, sqrt, where
+from brazo.codegen.solver import Solution, Solver, compile_solver
 
 __all__ = [
     "Expr",
     "Graph",
     "Kernel",
+    "Solution",
+    "Solver",
     "absolute",
     "compile_kernel",
+    "compile_solver",
     "maximum",
     "minimum",
     "sign",

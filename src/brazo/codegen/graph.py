@@ -20,7 +20,7 @@ from typing import Any
 
 from brazo.errors import BrazoError
 
-__all__ = ["Expr", "Graph", "evaluate", "live_nodes", "op_counts"]
+__all__ = ["Expr", "Graph", "evaluate", "live_nodes", "op_counts", "transplant"]
 
 
 class Expr:
@@ -143,6 +143,13 @@ class Graph:
             node = self._table[key] = Expr(self, "const", (), value)
         return node
 
+    def expression(self, x: Any) -> Expr:
+        """A number or an expression of this graph as an expression."""
+        node = self._coerce(x)
+        if node is None:
+            raise BrazoError(f"an expression or a number was wanted, not {type(x).__name__}")
+        return node
+
     def _register(self, node: Expr) -> int:
         self.nodes.append(node)
         return len(self.nodes) - 1
@@ -188,6 +195,21 @@ def live_nodes(outputs: Iterable[Expr]) -> list[Expr]:
 def op_counts(outputs: Iterable[Expr]) -> Counter[str]:
     """How many operations of each kind the outputs need; inputs and constants are free."""
     return Counter(n.op for n in live_nodes(outputs) if n.op not in ("input", "const"))
+
+
+def transplant(expressions: Iterable[Any], graph: Graph) -> list[Expr]:
+    """The same expressions rebuilt in another graph, over its inputs of the same names."""
+    expressions = list(expressions)
+    inputs = {node.value: node for node in graph.nodes if node.op == "input"}
+    moved: dict[Expr, Expr] = {}
+    for node in live_nodes(x for x in expressions if isinstance(x, Expr)):
+        if node.op == "const":
+            moved[node] = graph.constant(node.value)
+        elif node.op == "input":
+            moved[node] = inputs[node.value]
+        else:
+            moved[node] = graph._node(node.op, tuple(moved[a] for a in node.args))
+    return [moved[x] if isinstance(x, Expr) else graph.expression(x) for x in expressions]
 
 
 def evaluate(outputs: Sequence[Any], inputs: dict[str, Sequence[Any]]) -> list[Any]:

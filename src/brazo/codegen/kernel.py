@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from brazo.codegen.graph import Expr, Graph, evaluate, op_counts
+from brazo.codegen.graph import Graph, evaluate, op_counts
 from brazo.codegen.llvm import lower_kernel
 from brazo.errors import BrazoError
 
@@ -64,7 +64,7 @@ class Kernel:
             raise BrazoError(f"kernel {name}: the graph has no inputs; declare them first")
         self.name, self.graph, self.finite = name, graph, finite
         self.inputs = dict(graph.input_sizes)
-        self.outputs = {k: [_expression(graph, x) for x in v] for k, v in outputs.items()}
+        self.outputs = {k: [graph.expression(x) for x in v] for k, v in outputs.items()}
         self.shapes = {k: tuple(shapes.get(k, (len(v),))) for k, v in self.outputs.items()}
         for key, shape in self.shapes.items():
             if math.prod(shape) != len(self.outputs[key]):
@@ -227,12 +227,3 @@ def _batch_arguments(
 
 def _pointer(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
-
-
-def _expression(graph: Graph, x: Any) -> Expr:
-    node = graph._coerce(x)
-    if node is None:
-        raise BrazoError(
-            f"a kernel output must be an expression or a number, not {type(x).__name__}"
-        )
-    return node

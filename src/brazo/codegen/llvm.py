@@ -21,7 +21,14 @@ from collections.abc import Sequence
 from brazo.codegen.graph import Expr, Graph, live_nodes
 from brazo.codegen.sincos import emit_sincos
 
-__all__ = ["Emitter", "hex_double", "lower_body", "lower_kernel"]
+__all__ = [
+    "Emitter",
+    "hex_double",
+    "lower_body",
+    "lower_function",
+    "lower_kernel",
+    "module_text",
+]
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INTRINSIC = {"min": "llvm.minimum", "max": "llvm.maximum"}
@@ -29,13 +36,14 @@ _INTRINSIC = {"min": "llvm.minimum", "max": "llvm.maximum"}
 
 def lower_kernel(name: str, graph: Graph, outputs: dict[str, list[Expr]], width: int) -> str:
     """IR of the two functions of a kernel; ``width`` is 4 or 8 lanes."""
-    out_sizes = [len(v) for v in outputs.values()]
-    results = [x for v in outputs.values() for x in v]
-    in_sizes = list(graph.input_sizes.values())
-    one, declared = _lower_one(name, graph, results, in_sizes, out_sizes)
-    many, more = _lower_many(name, graph, results, in_sizes, out_sizes, width)
-    declarations = "\n".join(sorted(declared | more))
-    return f"{one}\n{many}\n{declarations}\n{ATTRIBUTES}\n"
+    one, declared = lower_function(f"{name}_one", graph, outputs)
+    many, more = _lower_many(name, graph, outputs, width)
+    return module_text([one, many], declared | more)
+
+
+def module_text(functions: Sequence[str], declarations: set[str]) -> str:
+    """One IR module from function definitions and the intrinsics they use."""
+    return "\n".join([*functions, *sorted(declarations), ATTRIBUTES, ""])
 
 
 # Windows would call a stack probe that our objects do not contain; 512-bit registers are welcome.
@@ -110,6 +118,36 @@ class Emitter:
         return self.emit(f"bitcast {self.int_type} {flipped} to {self.type}")
 
 
+def lower_function(
+    name: str,
+    graph: Graph,
+    outputs: dict[str, list[Expr]],
+    probe: Sequence[str] | None = None,
+    linkage: str = "",
+) -> tuple[str, set[str]]:
+    """The definition of ``double name(ptr in_0, ..., ptr out_0, ...)`` and what it declares.
+
+    It returns 0, or NaN when one of the inputs named in ``probe`` (all by default) is not finite.
+    """
+    e = Emitter(1)
+    inputs = {}
+    for i, (key, size) in enumerate(graph.input_sizes.items()):
+        for j in range(size):
+            p = e.emit(f"getelementptr double, ptr %in{i}, i64 {j}")
+            inputs[key, j] = e.emit(f"load double, ptr {p}, align 8")
+    values = iter(lower_body(e, [x for v in outputs.values() for x in v], inputs))
+    probed = [v for (key, _), v in inputs.items() if probe is None or key in probe]
+    flag = _finite_probe(e, probed, e.number(0.0))
+    for i, expressions in enumerate(outputs.values()):
+        for j in range(len(expressions)):
+            p = e.emit(f"getelementptr double, ptr %out{i}, i64 {j}")
+            e.lines.append(f"  store double {next(values)}, ptr {p}, align 8")
+    pointers = [f"ptr %in{i}" for i in range(len(graph.input_sizes))]
+    pointers += [f"ptr %out{i}" for i in range(len(outputs))]
+    head = f"define {linkage} double @{name}({', '.join(pointers)}) #0"
+    return "\n".join([f"{head} {{", *e.lines, f"  ret double {flag}", "}"]), e.declarations
+
+
 def lower_body(
     e: Emitter, results: Sequence[Expr], inputs: dict[tuple[str, int], str]
 ) -> list[str]:
@@ -152,38 +190,11 @@ def hex_double(value: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-def _lower_one(
-    name: str, graph: Graph, results: list[Expr], in_sizes: list[int], out_sizes: list[int]
-) -> tuple[str, set[str]]:
-    e = Emitter(1)
-    inputs = {}
-    for i, (key, size) in enumerate(zip(graph.input_sizes, in_sizes, strict=True)):
-        for j in range(size):
-            p = e.emit(f"getelementptr double, ptr %in{i}, i64 {j}")
-            inputs[key, j] = e.emit(f"load double, ptr {p}, align 8")
-    values = iter(lower_body(e, results, inputs))
-    probe = _finite_probe(e, list(inputs.values()), e.number(0.0))
-    for i, size in enumerate(out_sizes):
-        for j in range(size):
-            p = e.emit(f"getelementptr double, ptr %out{i}, i64 {j}")
-            e.lines.append(f"  store double {next(values)}, ptr {p}, align 8")
-    pointers = [f"ptr %in{i}" for i in range(len(in_sizes))]
-    pointers += [f"ptr %out{i}" for i in range(len(out_sizes))]
-    body = "\n".join(e.lines)
-    text = (
-        f"define double @{name}_one({', '.join(pointers)}) #0 {{\n{body}\n  ret double {probe}\n}}"
-    )
-    return text, e.declarations
-
-
 def _lower_many(
-    name: str,
-    graph: Graph,
-    results: list[Expr],
-    in_sizes: list[int],
-    out_sizes: list[int],
-    width: int,
+    name: str, graph: Graph, outputs: dict[str, list[Expr]], width: int
 ) -> tuple[str, set[str]]:
+    in_sizes = list(graph.input_sizes.values())
+    out_sizes = [len(v) for v in outputs.values()]
     e = Emitter(width)
     ins, outs = range(len(in_sizes)), range(len(out_sizes))
     parameters = ["i64 %rows"]
@@ -195,7 +206,7 @@ def _lower_many(
         for j, value in enumerate(_load_rows(e, i, size)):
             inputs[key, j] = value
     probe = _finite_probe(e, list(inputs.values()), "%acc")
-    values = lower_body(e, results, inputs)
+    values = lower_body(e, [x for v in outputs.values() for x in v], inputs)
     start = 0
     for i, size in enumerate(out_sizes):
         _store_rows(e, i, size, values[start : start + size])

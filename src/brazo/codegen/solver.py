@@ -1,0 +1,344 @@
+"""Compiled nonlinear least squares in a box: find x with e(x, p) = 0, for one p or many.
+
+    g = Graph()
+    x, p = g.inputs("x", n), g.inputs("p", m)
+    ...                                     # e: k expressions, J: k rows of n, the derivative of e
+    solver = compile_solver("reach", g, e, J, lower, upper, split=3, periodic=True)
+    found = solver(p)                       # Solution for p of shape (..., m)
+
+The method is in :mod:`levenberg` (the step) and :mod:`driver` (attempts, limits, restarts); no
+Python runs inside. A problem counts as solved when the norm of the first ``split`` residual rows
+and the norm of the rest are both within tolerance, at an x within the limits. An unsolved one
+returns the best point found within the limits, a local minimum of the cost there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen.driver import INFO, SETTINGS, driver_functions
+from brazo.codegen.graph import Graph, transplant
+from brazo.codegen.levenberg import lm_step, project
+from brazo.codegen.linear import dot
+from brazo.codegen.llvm import lower_function, module_text
+from brazo.errors import BrazoError
+
+__all__ = ["Solution", "Solver", "compile_solver"]
+
+_ROWS_PER_THREAD = 64  # below that, handing work to a thread costs more than it saves
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Answers of a solver; shapes are those of the batch, () for a single problem."""
+
+    x: np.ndarray
+    """(..., n), always within the limits."""
+    success: Any
+    """Whether both residual norms are within tolerance."""
+    cost: Any
+    first: Any
+    """Norm of the first ``split`` residual rows."""
+    rest: Any
+    """Norm of the other rows."""
+    iterations: Any
+    """Evaluations of e and J over all attempts."""
+    attempts: Any
+    """Starting points used; 1 means from x0."""
+
+
+def compile_solver(
+    name: str,
+    graph: Graph,
+    e: Sequence[Any],
+    J: Sequence[Sequence[Any]],
+    lower: Any,
+    upper: Any,
+    *,
+    split: int | None = None,
+    periodic: bool | Sequence[bool] = False,
+    sample: Any = None,
+    cost: Any = None,
+) -> Solver:
+    """A solver for ``e(x, p) = 0`` with ``lower <= x <= upper``.
+
+    The graph must have exactly the inputs ``x`` (n) and ``p`` (m). ``J`` is the derivative of
+    ``e``; if ``cost`` is given, it may be any matrix for which ``J^T e`` is the gradient of that
+    cost (default ``e.e/2``, which the exact derivative fulfils). Limits may be infinite.
+    ``periodic`` marks coordinates that come round after 2 pi. ``sample`` is the (2, n) box that
+    restarts are drawn from; by default the limits, with [-pi, pi] for a periodic coordinate without
+    limits. Weights belong into e and J. Nothing is compiled before the first call.
+    """
+    return Solver(name, graph, e, J, lower, upper, split, periodic, sample, cost)
+
+
+class Solver:
+    """See :func:`compile_solver`."""
+
+    def __init__(
+        self,
+        name: str,
+        graph: Graph,
+        e: Sequence[Any],
+        J: Sequence[Sequence[Any]],
+        lower: Any,
+        upper: Any,
+        split: int | None,
+        periodic: bool | Sequence[bool],
+        sample: Any,
+        cost: Any,
+    ):
+        if not name.isidentifier() or not name.isascii():
+            raise BrazoError(f"solver name {name!r}: it must be an ASCII identifier")
+        if list(graph.input_sizes) != ["x", "p"]:
+            raise BrazoError(
+                f"solver {name}: the graph's inputs are {list(graph.input_sizes)}; "
+                "declare 'x' (unknowns), then 'p' (parameters)"
+            )
+        self.name = name
+        self.n, self.m = graph.input_sizes["x"], graph.input_sizes["p"]
+        self.k = len(e)
+        self.split = self.k if split is None else split
+        if not 1 <= self.split <= self.k:
+            raise BrazoError(f"solver {name}: split is {split}; it must be 1 to {self.k}")
+        if len(J) != self.k or any(len(row) != self.n for row in J):
+            shape = (len(J), *{len(row) for row in J})
+            raise BrazoError(f"solver {name}: J has shape {shape}; wanted ({self.k}, {self.n})")
+        self.periodic = [periodic] * self.n if isinstance(periodic, bool) else list(periodic)
+        self._box = self._limits(lower, upper)
+        self._sample = self._sampling(sample)
+        self._middle = self._sample.mean(axis=0)
+        self._ir = self._lower(graph, e, J, cost)
+        self._known_settings: dict[tuple[float, ...], np.ndarray] = {}
+        self._lock = threading.Lock()
+        self._native: Any = None
+
+    def __call__(
+        self,
+        p: Any,
+        x0: Any = None,
+        *,
+        tol_first: float = 1e-10,
+        tol_rest: float = 1e-10,
+        attempts: int = 200,
+        iterations: int = 50,
+        seed: int = 0,
+        mu: float = 0.07,
+        stall: float = 0.9,
+        patience: int = 6,
+        polish: int = 1000,
+        threads: int | None = None,
+    ) -> Solution:
+        """Solve for each row of p, shape (..., m).
+
+        ``x0`` (..., n) is where the first attempt starts, by default the middle of the sampling
+        box. ``tol_first`` and ``tol_rest`` bound the norms of the two groups of residual rows.
+        ``attempts`` counts starting points, ``iterations`` steps of each. ``seed`` picks the
+        restarts. ``mu``, ``stall``, ``patience`` and ``polish`` are described in :mod:`driver`. A
+        large batch is shared by ``threads`` threads (default: one per CPU); that does not change
+        the answers.
+        """
+        solve = self._native or self._build()
+        p = self._array("p", p, self.m)
+        x0 = self._middle if x0 is None else self._array("x0", x0, self.n)
+        settings = self._settings(
+            (tol_first, tol_rest, mu, stall, iterations, attempts, patience, polish)
+        )
+        tail = (self._box_address, self._sample_address, settings, seed & (2**63 - 1))
+        if p.ndim == 1 and x0.ndim == 1:
+            x, info = np.empty(self.n), np.empty(len(INFO))
+            solve(1, _address(p), 0, _address(x0), 0, *tail, _address(x), _address(info))
+            return self._single(x, info, p, x0)
+        lead, p, x0 = self._broadcast(p, x0)
+        x, info = np.empty((*lead, self.n)), np.empty((*lead, len(INFO)))
+        steps = [a.shape[-1] if a.size > a.shape[-1] else 0 for a in (p, x0)]
+        columns = (_address(p), steps[0]), (_address(x0), steps[1])
+        results = (_address(x), self.n), (_address(info), len(INFO))
+
+        def run(start: int, stop: int) -> None:
+            (p_at, p_step), (x0_at, x0_step) = ((a + 8 * start * s, s) for a, s in columns)
+            out = (a + 8 * start * s for a, s in results)
+            solve(stop - start, p_at, p_step, x0_at, x0_step, *tail, *out)
+
+        _share(run, math.prod(lead), threads)
+        return self._batch(x, info, p, x0)
+
+    @property
+    def lower(self) -> np.ndarray:
+        return self._box[0].copy()
+
+    @property
+    def upper(self) -> np.ndarray:
+        return self._box[1].copy()
+
+    def llvm_ir(self) -> str:
+        """The IR that is compiled."""
+        return self._ir
+
+    def _single(self, x: np.ndarray, info: np.ndarray, p: np.ndarray, x0: np.ndarray) -> Solution:
+        status, cost, first, rest, iterations, attempts = info.tolist()
+        if status < 0:
+            self._complain_about_nonfinite(p, x0)
+        first, rest = math.sqrt(first), math.sqrt(rest)
+        return Solution(x, status > 0, cost, first, rest, int(iterations), int(attempts))
+
+    def _batch(self, x: np.ndarray, info: np.ndarray, p: np.ndarray, x0: np.ndarray) -> Solution:
+        status, cost, first, rest, iterations, attempts = np.moveaxis(info, -1, 0)
+        if (status < 0).any():
+            self._complain_about_nonfinite(p, x0)
+        counts = iterations.astype(np.int64), attempts.astype(np.int64)
+        return Solution(x, status > 0, cost, np.sqrt(first), np.sqrt(rest), *counts)
+
+    def _complain_about_nonfinite(self, p: np.ndarray, x0: np.ndarray) -> None:
+        for key, array in (("p", p), ("x0", x0)):
+            for index in np.argwhere(~np.isfinite(array)).tolist():
+                where = ", ".join(map(str, index))
+                value = array[tuple(index)]
+                raise BrazoError(f"{self.name}: {key}[{where}] is {value}; it must be finite")
+
+    def _settings(self, values: tuple[float, ...]) -> int:
+        """The address of the settings as an array, kept because most calls use the same ones."""
+        array = self._known_settings.get(values)
+        if array is None:
+            array = np.array(values, dtype=float)
+            if not (array > 0).all() or not np.isfinite(array).all():
+                given = ", ".join(f"{k}={v}" for k, v in zip(SETTINGS, values, strict=True))
+                raise BrazoError(f"{self.name}: settings must be positive and finite: {given}")
+            self._known_settings[values] = array
+        return _address(array)
+
+    def _build(self) -> Any:
+        with self._lock:
+            if self._native is None:
+                from brazo.codegen.jit import build
+
+                self._library = build(self._ir)
+                pointer, integer = ctypes.c_void_p, ctypes.c_int64
+                kind = ctypes.CFUNCTYPE(
+                    None,
+                    integer,
+                    *[pointer, integer] * 2,
+                    *[pointer] * 3,
+                    integer,
+                    *[pointer] * 2,
+                )
+                self._box_address = _address(self._box)
+                self._sample_address = _address(self._sample)
+                self._native = kind(self._library.address(f"{self.name}_solve_many"))
+            return self._native
+
+    def _lower(self, graph: Graph, e: Sequence[Any], J: Sequence[Any], cost: Any) -> str:
+        """The step and the projection as graphs of their own, then the driver around them."""
+        n, k = self.n, self.k
+        g = Graph()
+        x, _, mu, box = (g.inputs(*i) for i in (("x", n), ("p", self.m), ("mu", 1), ("box", 2 * n)))
+        lower, upper = box[:n], box[n:]
+        extra = [] if cost is None else [cost]
+        moved = transplant([*e, *(v for row in J for v in row), *extra], g)
+        e, flat = moved[:k], moved[k : k + k * n]
+        J = [flat[i * n : (i + 1) * n] for i in range(k)]
+        first = dot(e[: self.split], e[: self.split])
+        rest = dot(e[self.split :], e[self.split :])
+        cost = moved[-1] if extra else (first + rest) * 0.5
+        dx = lm_step(x, e, J, cost, mu[0], lower, upper)
+        y = [project(x[j] + dx[j], lower[j], upper[j], self.periodic[j]) for j in range(n)]
+        outputs = {"y": y, "norms": [g.expression(v) for v in (cost, first, rest)]}
+        step, used = lower_function(f"{self.name}_step", g, outputs, (), "internal")
+        start = Graph()
+        x = start.inputs("x", n)
+        start.inputs("p", self.m)
+        box = start.inputs("box", 2 * n)
+        y = [project(x[j], box[j], box[n + j], self.periodic[j]) for j in range(n)]
+        begin, more = lower_function(f"{self.name}_begin", start, {"y": y}, ("x", "p"), "internal")
+        return module_text([step, begin, driver_functions(self.name, n)], used | more)
+
+    def _limits(self, lower: Any, upper: Any) -> np.ndarray:
+        try:
+            box = np.array([np.broadcast_to(v, (self.n,)) for v in (lower, upper)], dtype=float)
+        except (TypeError, ValueError):
+            raise BrazoError(f"solver {self.name}: limits must be {self.n} numbers each") from None
+        if len(self.periodic) != self.n:
+            raise BrazoError(f"solver {self.name}: periodic must be {self.n} booleans, or one")
+        for j, (low, high) in enumerate(box.T):
+            if not low <= high:
+                raise BrazoError(f"solver {self.name}: x[{j}] has limits [{low}, {high}]")
+            if self.periodic[j] and math.isfinite(low) != math.isfinite(high):
+                raise BrazoError(
+                    f"solver {self.name}: x[{j}] is periodic with limits [{low}, {high}]; give "
+                    "both or neither"
+                )
+        return box
+
+    def _sampling(self, sample: Any) -> np.ndarray:
+        if sample is not None:
+            box = np.array(sample, dtype=float)
+            if box.shape != (2, self.n):
+                raise BrazoError(
+                    f"solver {self.name}: sample has shape {box.shape}; wanted (2, {self.n})"
+                )
+        else:
+            box = self._box.copy()
+            for j in range(self.n):
+                if self.periodic[j] and not math.isfinite(box[0, j]):
+                    box[:, j] = -math.pi, math.pi
+        for j, (low, high) in enumerate(box.T):
+            if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+                raise BrazoError(
+                    f"solver {self.name}: restarts of x[{j}] would be drawn from [{low}, {high}]; "
+                    "give a finite box in sample"
+                )
+        return box
+
+    def _array(self, key: str, value: Any, size: int) -> np.ndarray:
+        try:
+            array = np.ascontiguousarray(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise BrazoError(f"{self.name}: {key}: not an array of numbers ({error})") from None
+        if np.ndim(value) == 0 or array.shape[-1] != size:
+            raise BrazoError(
+                f"{self.name}: {key} has shape {np.shape(value)}; wanted (..., {size}), with any "
+                "leading batch dimensions"
+            )
+        return array
+
+    def _broadcast(
+        self, p: np.ndarray, x0: np.ndarray
+    ) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+        try:
+            lead = np.broadcast_shapes(p.shape[:-1], x0.shape[:-1])
+        except ValueError:
+            raise BrazoError(
+                f"{self.name}: batch dimensions do not broadcast: p {p.shape}, x0 {x0.shape}"
+            ) from None
+        p, x0 = (
+            a if a.size == a.shape[-1] else np.broadcast_to(a, (*lead, a.shape[-1]))
+            for a in (p, x0)
+        )
+        return lead, np.ascontiguousarray(p), np.ascontiguousarray(x0)
+
+
+def _share(run: Callable[[int, int], None], rows: int, threads: int | None) -> None:
+    """Run over [0, rows) in pieces on several threads, if there is enough work for them."""
+    workers = 1
+    if rows >= 2 * _ROWS_PER_THREAD:
+        workers = min(threads or os.cpu_count() or 1, rows // _ROWS_PER_THREAD)
+    if workers == 1:
+        run(0, rows)
+        return
+    # Hard problems cost far more than easy ones: small pieces keep all threads busy.
+    piece = max(_ROWS_PER_THREAD, rows // (8 * workers))
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(lambda start: run(start, min(start + piece, rows)), range(0, rows, piece)))
+
+
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
