@@ -14,34 +14,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.model import layout
+from brazo.model.delta_body import delta_parts
 from brazo.model.description import IDENTITY, Gripper, Part, frozen
 from brazo.model.dh import Convention, DHRow
 from brazo.model.layout import Sizes, Span, proportions
 from brazo.model.shapes import Beam, Box, Cylinder, Lever, Pattern, Shape
-from brazo.model.transforms import align_z, rot_z, translate
+from brazo.model.style import Color, Style
+from brazo.model.transforms import align_z, rot_y, rot_z, translate
 
-Color = tuple[float, float, float]
+__all__ = ["Sizes", "Style", "delta_parts", "generate_parts", "ordinal", "proportions"]
+
 ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth",
             "ninth", "tenth", "eleventh", "twelfth")  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """Colours (0..1) and proportions; `width` scales every radius and leaves the lengths alone."""
-
-    base: Color = (0.80, 0.81, 0.82)
-    link: Color = (0.93, 0.93, 0.91)
-    joint: Color = (0.20, 0.22, 0.25)
-    accent: Color = (0.93, 0.42, 0.09)
-    steel: Color = (0.66, 0.68, 0.71)
-    width: float = 1.0
-    base_height: float = 0.0  # least height (m) of the base below the first moving part
 
 
 def generate_parts(
@@ -65,7 +55,7 @@ def generate_parts(
         raise BrazoError("an arm needs at least one joint")
     style = style or Style()
     free = [(-math.inf, math.inf)] * len(rows)
-    sizes = (sizes or proportions(rows, tool)).scaled(style.width)
+    sizes = (sizes or proportions(rows, limits, tool)).scaled(style.width)
     if len(sizes.radii) != len(rows) + 1:
         raise BrazoError(
             f"sizes for {len(sizes.radii) - 1} joints given to an arm of {len(rows)}: "
@@ -207,6 +197,7 @@ class _Arm:
             self._cylinder(i, housing, bone.foot, lo, hi, r0, color)
         elif tube or (mode == "stack" and i > 1 and self.bones[i - 1].parallel and not fork_next):
             self._cylinder(i, housing, bone.foot, lo, hi, r0, color)
+            self._cap(i, f"{ordinal(i)} cap", bone.foot, hi if side > 0 else lo, -side, r0)
         elif not fork_next:
             face = lo if side > 0 else hi
             neck = min(0.9 * r0, 0.94 * r1)
@@ -222,10 +213,12 @@ class _Arm:
             return
         if not (short and tube) and not (i == self.n):
             name = f"{ordinal(i)} segment"
-            self._cylinder(i, name, bone.exit, -half, half, r1, color)
+            lo, hi = (-half, half)
             if self.places[i + 1].mode == "stack":
+                lo, hi = self.places[i + 1].parent
                 s = self._side(i + 1)
-                self._cap(i, f"{ordinal(i)} end cap", bone.exit, -s * half, s, r1)
+                self._cap(i, f"{ordinal(i)} end cap", bone.exit, lo if s > 0 else hi, s, r1)
+            self._cylinder(i, name, bone.exit, lo, hi, r1, color)
 
     def _arm_beam(self, i: int, to_fork: bool) -> None:
         """The beam along the common normal, from the foot's housing to the exit's."""
@@ -264,7 +257,7 @@ class _Arm:
         x /= np.linalg.norm(x)
         frame = np.eye(4)
         frame[:3, :3] = np.column_stack([x, np.cross(z, x), z])
-        frame[:3, 3] = exit_[:3, 3]
+        frame[:3, 3] = exit_[:3, 3] + z * sum(self.places[k].parent) / 2
         inside, tine = layout.fork_inside(r), layout.fork_tine(r)
         color = style.base if i == 0 else style.link
         name = "base" if i == 0 else ordinal(i)
@@ -273,8 +266,10 @@ class _Arm:
             pose = frame @ translate(x=reach / 2, z=sign * (inside + tine / 2))
             lever = Lever(reach, (0.95 * r, 0.9 * r), tine, 0.3 * tine)
             self._add(i, f"{name} fork {label}", lever, pose, color)
-        size = (0.7 * r, 1.8 * r, 2 * (inside + tine) - 0.02 * r)
-        self._add(i, f"{name} bridge", Box(size, 0.22 * r), frame @ translate(x=reach), color)
+        section = (2.04 * (inside + tine), 1.96 * r)
+        bridge = Beam(0.62 * r, section, section, 0.6, 0.12 * r)
+        pose = frame @ translate(x=reach) @ rot_y(math.pi / 2)
+        self._add(i, f"{name} bridge", bridge, pose, color)
 
     # ---- joints ----
 
@@ -282,8 +277,8 @@ class _Arm:
         place, r, style = self.places[k], self.r[k], self.style
         exit_, name = self.bones[k - 1].exit, f"{ordinal(k)} joint"
         if place.mode == "fork":
-            outer = place.parent[1] + 0.1 * r
-            self._cylinder(k - 1, name, exit_, -outer, outer, 0.6 * r, style.joint)
+            lo, hi = place.parent
+            self._cylinder(k - 1, name, exit_, lo - 0.1 * r, hi + 0.1 * r, 0.6 * r, style.joint)
         elif place.mode == "nest":
             self._cylinder(k - 1, name, exit_, *place.parent, 0.9 * r, style.joint)
         elif place.mode == "mast":
@@ -299,7 +294,7 @@ class _Arm:
         exit_, name = self.bones[k - 1].exit, f"{ordinal(k)} joint"
         parent, child = self._gap(k)
         on_base = k == 1 and layout.upright(self.bones[0])
-        length = 0.35 * r if on_base else min(abs(child - parent), 0.4 * r)
+        length = 0.35 * r if on_base else min(abs(child - parent), layout.hub_length(r))
         start = child - side * length
         if self._has_tube(k) and not on_base:
             root = sum(self.places[k].parent) / 2

@@ -110,17 +110,20 @@ def skeleton(
             step = np.eye(4) if last else translate(x=rows[i].a) @ rot_x(rows[i].alpha)
             foot = np.array(base) if i == 0 else np.eye(4)
             bones.append(Bone(foot, foot @ step, 0.0 if last else rows[i].a))
-    reach = _reach(rows)
-    return bones, [_axis(row, limit, reach) for row, limit in zip(rows, limits, strict=True)]
+    return bones, _axes(rows, limits)
 
 
-def proportions(rows: Sequence[DHRow], tool: np.ndarray = IDENTITY) -> Sizes:
+def proportions(
+    rows: Sequence[DHRow], limits: Sequence[Span] | None = None, tool: np.ndarray = IDENTITY
+) -> Sizes:
     """Radii that suit an arm of these lengths: by the reach beyond each joint, never too thin."""
     beyond_tool = float(np.linalg.norm(tool[:3, 3]))
+    axes = _axes(rows, limits or [(-math.inf, math.inf)] * len(rows))
     lengths = [abs(row.a) for row in rows]
-    offsets = [abs(row.d) if row.kind == "revolute" else 0.0 for row in rows]
-    reach = _reach(rows) + beyond_tool
-    radii = []
+    offsets = [max(map(abs, axis.foot)) for axis in axes]
+    first = offsets[0] if axes[0].kind == "prismatic" else 0.0  # a column is not part of the reach
+    reach = sum(lengths) + sum(offsets[1:]) + first + beyond_tool or offsets[0] or DEFAULT_REACH
+    radii: list[float] = []
     for k in range(len(rows)):
         beyond = sum(lengths[k:]) + sum(offsets[k + 1 :]) + beyond_tool
         wanted = SLENDERNESS * reach * (0.40 + 0.60 * min(1.0, beyond / reach))
@@ -155,6 +158,8 @@ def arrange(bones: list[Bone], axes: list[Axis], sizes: Sizes, end: float) -> li
     for k in range(1, n + 1):
         if axes[k - 1].kind == "prismatic":
             _sleeve(bones, axes, places, r, k)
+        elif k > 1 and not bones[k - 1].parallel and bones[k].parallel and bones[k].a:
+            _reach_out(axes[k - 1], places[k], r[k])
     return places[1:]
 
 
@@ -197,8 +202,13 @@ def _fork_wrists(
         crossing = not bones[k].parallel and (k == 1 or not bones[k - 1].parallel)
         if axes[k - 1].kind != "revolute" or not crossing or (k == 1 and upright(bones[0])):
             continue
-        seam = SEAM * r[k]
-        if abs(axes[k - 1].near) > place.parent[1] + place.child[1] + seam:
+        offset = axes[k - 1].near
+        room = abs(offset) / (place.parent[1] + place.child[1] + SEAM * r[k])
+        if room >= 1.0:
+            continue
+        if room > 0.65:  # a little slimmer they fit side by side
+            place.parent = (room * place.parent[0], room * place.parent[1])
+            place.child = (room * place.child[0], room * place.child[1])
             continue
         if k > 1 and places[k - 1].mode == "fork":
             place.mode = "nest"
@@ -208,11 +218,25 @@ def _fork_wrists(
         place.mode = "fork"
         place.child = (-0.62 * r[k], 0.62 * r[k])
         outer = fork_inside(r[k]) + fork_tine(r[k])
-        place.parent = (-outer, outer)
+        place.parent = (offset - outer, offset + outer)
         if k > 1 and is_short(bones[k - 1], r[k - 1]):
             side = -1.0 if axes[k - 2].near >= 0.0 else 1.0
             far, near = side * fork_length(r[k]), -side * 1.0 * r[k]
             places[k - 1].child = (min(far, near), max(far, near))
+
+
+def _reach_out(axis: Axis, place: Place, radius: float) -> None:
+    """Let the housing that carries a plate beside it grow until it meets the plate's hub."""
+    lo, hi = place.parent
+    child_lo, child_hi = axis.near + place.child[0], axis.near + place.child[1]
+    if hi < child_lo < hi + 3.0 * radius:
+        place.parent = (lo, max(hi, child_lo - hub_length(radius)))
+    elif lo - 3.0 * radius < child_hi < lo:
+        place.parent = (min(lo, child_hi + hub_length(radius)), hi)
+
+
+def hub_length(radius: float) -> float:
+    return 0.4 * radius
 
 
 def fork_inside(radius: float) -> float:
@@ -276,7 +300,7 @@ def _stack(
             if wall is not None:
                 choices |= {max(above, wall[1]) + half, min(below, wall[0]) - half}
                 choices |= {wall[0] - half, wall[1] + half}
-            came = planes[-1] if planes else max(lo, 0.0) if on_floor else 0.0
+            came = planes[-1] if planes else wanted if on_floor else 0.0
             for s in choices:
                 if not math.isfinite(s):
                     continue
@@ -286,10 +310,12 @@ def _stack(
                 if k == last and wall is not None and _overlap(here, wall):
                     continue
                 extra = abs(s - came) + 0.2 * abs(s - wanted) - 1e-3 * half * (s > came)
-                extra += sum(2.0 * half for other in taken[:-1] if _overlap(here, other))
+                extra += sum(6.0 * half for other in taken[:-1] if _overlap(here, other))
                 if k == last:
                     extra += abs(goal - s)
-                grown.append((cost + extra, [*planes, s], [*taken, here]))
+                # Once the first body stands, the base reaches up to it.
+                before = [(-math.inf, here[0])] if on_floor and not planes else taken
+                grown.append((cost + extra, [*planes, s], [*before, here]))
         beam = sorted(grown, key=lambda state: state[0])[:64]
     _, planes, _ = beam[0]
     for k, s in zip(range(first, last + 1), planes, strict=True):
@@ -335,19 +361,17 @@ def _sleeve(
     place.parent = (min(front, back), max(front, back))
 
 
-def _axis(row: DHRow, limit: Span, reach: float) -> Axis:
+def _axes(rows: Sequence[DHRow], limits: Sequence[Span]) -> list[Axis]:
+    lengths = sum(abs(row.a) + abs(row.d) for row in rows) or DEFAULT_REACH
+    return [_axis(row, limit, lengths) for row, limit in zip(rows, limits, strict=True)]
+
+
+def _axis(row: DHRow, limit: Span, lengths: float) -> Axis:
     if row.kind == "revolute":
         return Axis("revolute", (row.d, row.d))
     low, high = limit
     if not math.isfinite(low):
-        low = min(0.0, high) - DEFAULT_STROKE * reach if math.isfinite(high) else 0.0
+        low = min(0.0, high) - DEFAULT_STROKE * lengths if math.isfinite(high) else 0.0
     if not math.isfinite(high):
-        high = low + DEFAULT_STROKE * reach
+        high = low + DEFAULT_STROKE * lengths
     return Axis("prismatic", (row.offset + low, row.offset + high))
-
-
-def _reach(rows: Sequence[DHRow]) -> float:
-    """Lengths beyond the first joint; the height of its own column does not count."""
-    total = sum(abs(row.a) for row in rows)
-    total += sum(abs(row.d) for row in rows[1:] if row.kind == "revolute")
-    return total or abs(rows[0].d) or DEFAULT_REACH

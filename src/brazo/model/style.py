@@ -1,0 +1,20 @@
+"""How robots are painted and how stout they are: the few numbers a robot file may set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Color = tuple[float, float, float]  # red, green, blue, 0..1
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Colours and proportions; `width` scales every radius and leaves the lengths alone."""
+
+    base: Color = (0.80, 0.81, 0.82)
+    link: Color = (0.93, 0.93, 0.91)
+    joint: Color = (0.20, 0.22, 0.25)
+    accent: Color = (0.93, 0.42, 0.09)
+    steel: Color = (0.66, 0.68, 0.71)
+    width: float = 1.0
+    base_height: float = 0.0  # least height (m) of the base below the first moving part
