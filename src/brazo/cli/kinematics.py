@@ -104,8 +104,7 @@ def ik(
                 "position_error": result.residual.position,
                 "orientation_error": result.residual.orientation,
                 "all": [
-                    {"name": b.name, "q": b.q, "within_limits": b.within_limits}
-                    for b in result.all
+                    {"name": b.name, "q": b.q, "within_limits": b.within_limits} for b in result.all
                 ],
             }
         )

@@ -19,9 +19,7 @@ def lab(
     open_lab(robot, host=host, port=port, browser=browser)
 
 
-def open_lab(
-    robot: str, host: str = "127.0.0.1", port: int = 8080, browser: bool = True
-) -> None:
+def open_lab(robot: str, host: str = "127.0.0.1", port: int = 8080, browser: bool = True) -> None:
     """Serve a robot until Ctrl+C."""
     import brazo
     from brazo.lab.app import serve

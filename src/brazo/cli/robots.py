@@ -151,9 +151,7 @@ def _everything(arm) -> dict:
     }
     if arm.model.kind == "delta":
         model = arm.model
-        return result | {
-            key: getattr(model, key) for key in ("R", "r", "L1", "L2", "azimuths")
-        }
+        return result | {key: getattr(model, key) for key in ("R", "r", "L1", "L2", "azimuths")}
     return result | {
         "convention": arm.model.convention,
         "dh": [
@@ -220,7 +218,7 @@ def _show_inertia(arm) -> None:
         if body.inertia is None:
             rows.append((body.name, "not given", *[""] * 6))
             continue
-        I = body.inertia  # noqa: E741
+        I = body.inertia
         diagonal = [f"{I.tensor[k, k]:.6g}" for k in range(3)]
         rows.append((body.name, f"{I.mass:g}", *(number(x) for x in I.com), *diagonal))
     table(

@@ -11,7 +11,12 @@ import numpy as np
 
 from brazo.codegen import Kernel
 from brazo.errors import BrazoError
+from brazo.kinematics import ik
+from brazo.kinematics.chain import chain_of
+from brazo.kinematics.closed_form import ClosedForm, recognise
 from brazo.kinematics.kernels import JacobianFrame, TreeKernels
+from brazo.kinematics.numeric import NumericIK
+from brazo.kinematics.result import IKResult
 from brazo.model.description import IDENTITY, Part, TreeModel
 
 
@@ -27,7 +32,10 @@ class TreeKinematics:
         self.joint_kinds = tuple(joint.kind for joint in joints)
         self.limits = np.array([joint.limits for joint in joints], dtype=float).reshape(-1, 2)
         self.body_names = tuple(body.name for body in model.bodies)
+        self.link_names = tuple(dict.fromkeys([*self.body_names, *model.named_frames]))
         self.parts: tuple[tuple[Part, ...], ...] = tuple(body.parts for body in model.bodies)
+        self.sampling_box = sampling_box(self.limits, self.joint_kinds)
+        self.has_dynamics = not model.missing_inertia
 
     @property
     def fk(self) -> Kernel:
@@ -57,18 +65,57 @@ class TreeKinematics:
             return self.model.named_frames[link]
         if link in self.body_names:
             return self.body_names.index(link), IDENTITY
-        known = ", ".join(dict.fromkeys([*self.body_names, *self.model.named_frames]))
-        raise BrazoError(f"no link named '{link}'; links: {known}")
+        raise BrazoError(f"no link named '{link}'; links: {', '.join(self.link_names)}")
 
     @cached_property
     def mobility(self) -> int:
         """Degrees of freedom of the tool: the Jacobian's rank almost everywhere."""
         rng = np.random.default_rng(0)
-        q = rng.uniform(*sampling_box(self.limits, self.joint_kinds).T, (20, self.n))
+        q = rng.uniform(*self.sampling_box.T, (20, self.n))
         J = self.jacobian(q)
         scale = max(float(np.abs(J[:, :3]).max()), 1e-12)
         J[:, :3] /= scale
         return int(np.max(np.linalg.matrix_rank(J, tol=1e-8)))
+
+    @cached_property
+    def reference(self) -> np.ndarray:
+        """Where to look for a solution when nobody says: the file's first pose, else zero."""
+        first = next(iter(self.model.poses.values()), np.zeros(self.n))
+        return np.clip(first, *self.limits.T)
+
+    @cached_property
+    def _recognised(self):
+        try:
+            return recognise(chain_of(self.model))
+        except BrazoError as error:
+            return (error,)
+
+    @property
+    def closed_form(self) -> ClosedForm | None:
+        """The closed-form inverse kinematics, where the geometry has one."""
+        found = self._recognised
+        return found if isinstance(found, ClosedForm) else None
+
+    @property
+    def no_closed_form(self) -> str:
+        """Why there is no closed form."""
+        return "; ".join(str(mismatch) for mismatch in self._recognised)
+
+    @cached_property
+    def numeric(self) -> NumericIK:
+        """The compiled numeric inverse kinematics."""
+        return NumericIK(self.model, self.limits, self.sampling_box)
+
+    def ik(self, T, q0=None, branch: str | None = None, **options) -> IKResult:
+        return ik.solve(self, T, q0, branch, **options)
+
+    def configuration(self, q) -> str:
+        """Name of the branch a configuration belongs to; empty where branches have no names."""
+        closed = self.closed_form
+        if closed is None:
+            return ""
+        q = np.asarray(q, dtype=float)[list(closed.chain.coordinates)]
+        return closed.branch_names[int(closed.branch_of(q))]
 
 
 def sampling_box(limits: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray:

@@ -42,6 +42,11 @@ Z_AXIS = frozen([0.0, 0.0, 1.0])
 EARTH_GRAVITY = frozen([0.0, 0.0, -9.81])
 
 
+def _constant(array: Array) -> Any:
+    """A shared read-only array as a dataclass field's default."""
+    return field(default_factory=lambda: array)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Inertia:
     """Mass (kg), centre of mass (m, body frame), tensor (kg m², about it, body axes)."""
@@ -81,9 +86,9 @@ class Joint:
     name: str
     kind: JointKind
     coordinate: int  # index into q
-    before: Array = IDENTITY  # (4, 4) parent body -> joint frame
-    axis: Array = Z_AXIS  # (3,) unit vector in the joint frame
-    after: Array = IDENTITY  # (4, 4) moved joint frame -> body frame
+    before: Array = _constant(IDENTITY)  # (4, 4) parent body -> joint frame
+    axis: Array = _constant(Z_AXIS)  # (3,) unit vector in the joint frame
+    after: Array = _constant(IDENTITY)  # (4, 4) moved joint frame -> body frame
     multiplier: float = 1.0  # other than 1 only for joints that mimic another
     offset: float = 0.0
     limits: tuple[float, float] = (-math.inf, math.inf)
@@ -97,7 +102,7 @@ class Part:
 
     name: str
     shape: Shape
-    pose: Array = IDENTITY  # (4, 4)
+    pose: Array = _constant(IDENTITY)  # (4, 4)
     color: tuple[float, float, float] = (0.7, 0.7, 0.72)  # 0..1
     collides: bool = True
 
@@ -145,7 +150,7 @@ class Model:
     about: str = ""
     parameters: Mapping[str, float] = field(default_factory=dict)
     poses: Mapping[str, Array] = field(default_factory=dict)  # name -> (n,)
-    gravity: Array = EARTH_GRAVITY  # (3,) m/s², base frame
+    gravity: Array = _constant(EARTH_GRAVITY)  # (3,) m/s², base frame
     gripper: Gripper | None = None
     findings: tuple[Finding, ...] = ()
     path: Path | None = None
@@ -162,7 +167,7 @@ class TreeModel(Model):
 
     bodies: tuple[Body, ...]
     tip: int  # index of the body that carries the tool
-    tool: Array = IDENTITY  # (4, 4) tool in the tip body
+    tool: Array = _constant(IDENTITY)  # (4, 4) tool in the tip body
     named_frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     convention: Literal["standard", "modified", "general"] = "general"
     dh: tuple[Any, ...] = ()  # the D-H rows (brazo.model.dh.DHRow) where the file gave them
@@ -181,7 +186,7 @@ class TreeModel(Model):
         """The independent joints, in the order of q."""
         first = {}
         for joint in self.joints:
-            if joint.coordinate not in first or joint.multiplier == 1.0 and joint.offset == 0.0:
+            if joint.coordinate not in first or (joint.multiplier == 1.0 and joint.offset == 0.0):
                 first.setdefault(joint.coordinate, joint)
         return tuple(first[i] for i in range(len(first)))
 
@@ -219,7 +224,7 @@ class DeltaModel(Model):
     azimuths: tuple[float, float, float]
     joint_names: tuple[str, str, str] = ("arm 1", "arm 2", "arm 3")
     limits: Array = field(default_factory=lambda: frozen([[-math.inf, math.inf]] * 3))  # (3, 2)
-    tool: Array = IDENTITY
+    tool: Array = _constant(IDENTITY)
     arm_inertia: Inertia | None = None
     rod_mass: float | None = None  # one parallelogram, both rods
     platform_mass: float | None = None

@@ -32,7 +32,7 @@ class Node:
     """One YAML value: text, None, a list of nodes or a mapping of key to (key line, node)."""
 
     line: int
-    value: str | None | list[Node] | dict[str, tuple[int, Node]]
+    value: str | list[Node] | dict[str, tuple[int, Node]] | None
 
 
 def read_document(path: Path) -> Field:

@@ -31,9 +31,9 @@ def read_style(field: Field | None, names: Names) -> Style:
         if isinstance(getattr(Style(), key), tuple):
             given[key] = read_color(child)
         else:
-            given[key] = child.number(names=names, above=0.0)
+            given[key] = child.number(units.NUMBER, units.LENGTH, names=names, above=0.0)
             if given[key] > 20.0:
-                child.fail(f"{given[key]:g} times the usual size; at most 20")
+                child.fail(f"{given[key]:g} is out of proportion; at most 20")
     return Style(**given)
 
 

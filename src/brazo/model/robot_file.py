@@ -10,20 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from brazo import units
 from brazo.errors import BrazoError
-from brazo.model.body import Style, delta_parts, generate_parts
+from brazo.model.body import Style, generate_parts
 from brazo.model.description import (
     EARTH_GRAVITY,
     Body,
     DeltaModel,
-    Drive,
-    Finding,
-    Friction,
     Gripper,
     Inertia,
     Joint,
@@ -32,9 +30,20 @@ from brazo.model.description import (
     TreeModel,
     frozen,
 )
-from brazo.model.dh import DHRow, before_after, row_transform
+from brazo.model.dh import DHRow, before_after
 from brazo.model.document import Field, parse_document, read_document
-from brazo.model.inertia import broken_rules, merge, rotated, shape_tensor
+from brazo.model.inertia import merge
+from brazo.model.joint_fields import (
+    Context,
+    Names,
+    position_of,
+    read_drive,
+    read_friction,
+    read_inertia,
+    read_limits,
+    read_row,
+)
+from brazo.model.layout import Sizes, proportions
 from brazo.model.part_fields import read_parts, read_style
 from brazo.model.transforms import pose
 
@@ -51,8 +60,6 @@ _JOINT = (
     "name", "type", "theta", "d", "a", "alpha", "offset", "limits", "mass", "com", "inertia",
     "friction", "drive", "parts",
 )  # fmt: skip
-
-Names = Mapping[str, units.Quantity]
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,17 @@ class RobotFile:
         kind = given["kind"].choice("serial", "delta") if "kind" in given else "serial"
         fields = self.root.mapping(_COMMON + (_SERIAL if kind == "serial" else _DELTA))
         reader = _Reader(self.root, fields, overrides or {})
-        return reader.serial() if kind == "serial" else reader.delta()
+        if kind == "delta":
+            return reader.delta()
+        return reader.serial(self._own_sizes if overrides else None)
+
+    @cached_property
+    def _own_sizes(self) -> Sizes:
+        """Flange sizes of the arm as the file has it: they stay when lengths are edited."""
+        model = self.build()
+        assert isinstance(model, TreeModel)
+        limits = [joint.limits for joint in model.joints]
+        return proportions(model.dh, limits, model.tool)
 
 
 class _Reader:
@@ -86,8 +103,8 @@ class _Reader:
     def __init__(self, root: Field, fields: dict[str, Field], overrides: Mapping[str, float]):
         self.root = root
         self.fields = fields
-        self.findings: list[Finding] = []
-        self.names = self._parameters(overrides)
+        self.context = Context(self._parameters(overrides))
+        self.names = self.context.names
 
     # -- blocks common to all kinds ---------------------------------------------------------
 
@@ -134,9 +151,7 @@ class _Reader:
                 block["opening"].fail(f"[{low:g}, {high:g}]: needs 0 <= closed < open")
             given["opening"] = (low, high)
         if "max_force" in block:
-            given["max_force"] = block["max_force"].number(
-                units.FORCE, names=self.names, above=0.0
-            )
+            given["max_force"] = block["max_force"].number(units.FORCE, names=self.names, above=0.0)
         if "finger" in block:
             size = block["finger"].numbers(3, units.LENGTH, names=self.names)
             if min(size) <= 0.0:
@@ -154,14 +169,14 @@ class _Reader:
                 field.fail(f"{len(items)} values for {len(kinds)} joints")
             q = frozen(
                 [
-                    item.number(_position(kind), names=self.names)
+                    item.number(position_of(kind), names=self.names)
                     for item, kind in zip(items, kinds, strict=True)
                 ]
             )
             outside = np.flatnonzero((q < limits[:, 0] - 1e-9) | (q > limits[:, 1] + 1e-9))
             if outside.size:
                 i = int(outside[0])
-                self._note(
+                self.context.note(
                     items[i],
                     f"{q[i]:g} is outside the limits "
                     f"{limits[i, 0]:g} .. {limits[i, 1]:g} of joint {i + 1}",
@@ -172,12 +187,9 @@ class _Reader:
     def _style(self) -> Style:
         return read_style(self.fields.get("body"), self.names)
 
-    def _note(self, field: Field, message: str) -> None:
-        self.findings.append(Finding(message, field.path, field.line, field.name))
-
     # -- serial arms ------------------------------------------------------------------------
 
-    def serial(self) -> TreeModel:
+    def serial(self, sizes: Sizes | None) -> TreeModel:
         convention = "standard"
         if "convention" in self.fields:
             convention = self.fields["convention"].choice("standard", "modified")
@@ -192,13 +204,13 @@ class _Reader:
         given_parts: list = []
         for i, block in enumerate(blocks):
             fields = block.mapping(_JOINT)
-            row = self._row(fields)
+            row = read_row(fields, self.context)
             joint = self._joint(i, fields, row, convention, base if i == 0 else None)
             if any(joint.name == other.name for other in joints):
                 fields["name"].fail(f"joint name '{joint.name}' is used twice")
             joints.append(joint)
             rows.append(row)
-            inertias.append(self._inertia(fields, block))
+            inertias.append(read_inertia(fields, block, self.context))
             given_parts.append(
                 read_parts(fields["parts"], self.names) if "parts" in fields else None
             )
@@ -212,9 +224,10 @@ class _Reader:
             convention,
             base=base,
             tool=tool,
-            limits=limits,
+            limits=[joint.limits for joint in joints],
             gripper=common["gripper"],
             style=self._style(),
+            sizes=sizes,
         )
         bodies = [Body("base", parts=base_parts if base_parts is not None else parts[0])]
         for i, joint in enumerate(joints):
@@ -236,7 +249,7 @@ class _Reader:
             tool=frozen(tool),
             convention=convention,
             dh=tuple(rows),
-            findings=tuple(self.findings),
+            findings=tuple(self.context.findings),
         )
 
     def _base(self) -> tuple[np.ndarray, tuple | None]:
@@ -260,31 +273,7 @@ class _Reader:
             return np.eye(4), None
         block = self.fields["tool"]
         fields = block.mapping(("xyz", "rpy", "mass", "com", "inertia"))
-        return self._transform(fields), self._inertia(fields, block)
-
-    def _row(self, fields: dict[str, Field]) -> DHRow:
-        names = self.names
-        kind: JointKind = "revolute"
-        if "type" in fields:
-            kind = fields["type"].choice("revolute", "prismatic")  # type: ignore[assignment]
-        variable = "theta" if kind == "revolute" else "d"
-        if variable in fields:
-            fields[variable].fail(
-                f"{variable} is the variable of a {kind} joint; "
-                "write 'offset' for a constant added to it"
-            )
-
-        def value(key: str, dimension: units.Dimension) -> float:
-            return fields[key].number(dimension, names=names) if key in fields else 0.0
-
-        return DHRow(
-            kind=kind,
-            theta=value("theta", units.ANGLE),
-            d=value("d", units.LENGTH),
-            a=value("a", units.LENGTH),
-            alpha=value("alpha", units.ANGLE),
-            offset=value("offset", _position(kind)),
-        )
+        return self._transform(fields), read_inertia(fields, block, self.context)
 
     def _joint(
         self,
@@ -303,132 +292,12 @@ class _Reader:
             coordinate=i,
             before=frozen(before),
             after=frozen(after),
-            limits=self._limits(fields["limits"], row.kind)
+            limits=read_limits(fields["limits"], row.kind, self.context)
             if "limits" in fields
             else (-math.inf, math.inf),
-            friction=self._friction(fields.get("friction")),
-            drive=self._drive(fields.get("drive"), row.kind),
+            friction=read_friction(fields.get("friction"), self.context),
+            drive=read_drive(fields.get("drive"), row.kind, self.context),
         )
-
-    def _limits(self, field: Field, kind: JointKind) -> tuple[float, float]:
-        if field.is_null:
-            return -math.inf, math.inf
-        low, high = field.numbers(2, _position(kind), names=self.names)
-        if not low < high:
-            field.fail(f"[{low:g}, {high:g}]: the lower limit must be below the upper")
-        if kind == "revolute" and max(abs(low), abs(high)) > 8.0 * math.pi:
-            self._note(field, "more than four turns in radians; write e.g. 150deg for degrees")
-        return low, high
-
-    def _friction(self, field: Field | None) -> Friction:
-        if field is None or field.is_null:
-            return Friction()
-        fields = field.mapping(("viscous", "coulomb"))
-        viscous = 0.0
-        if "viscous" in fields:
-            viscous = fields["viscous"].number(names=self.names, at_least=0.0)
-        coulomb = (0.0, 0.0)
-        if "coulomb" in fields:
-            entry = fields["coulomb"]
-            if entry.is_list:
-                plus, minus = entry.numbers(2, units.TORQUE, units.FORCE, names=self.names)
-                if min(plus, minus) < 0.0:
-                    entry.fail("both Coulomb values are magnitudes, at least 0")
-                coulomb = (plus, minus)
-            else:
-                both = entry.number(units.TORQUE, units.FORCE, names=self.names, at_least=0.0)
-                coulomb = (both, both)
-        return Friction(viscous, coulomb)
-
-    def _drive(self, field: Field | None, kind: JointKind) -> Drive:
-        if field is None or field.is_null:
-            return Drive()
-        fields = field.mapping(("max_torque", "max_speed", "gear", "motor_inertia"))
-        revolute = kind == "revolute"
-        effort = units.TORQUE if revolute else units.FORCE
-        # '180deg' is read as 180deg/s: a drive's speed can mean nothing else.
-        speeds = (
-            (units.ANGULAR_SPEED, units.ANGLE) if revolute else (units.SPEED, units.LENGTH)
-        )
-        given = {}
-        if "max_torque" in fields:
-            given["max_torque"] = fields["max_torque"].number(effort, names=self.names, above=0.0)
-        if "max_speed" in fields:
-            given["max_speed"] = fields["max_speed"].number(*speeds, names=self.names, above=0.0)
-        if "gear" in fields:
-            given["gear"] = fields["gear"].number(names=self.names)
-            if given["gear"] == 0.0:
-                fields["gear"].fail("a gear ratio of 0 moves nothing")
-        if "motor_inertia" in fields:
-            given["motor_inertia"] = fields["motor_inertia"].number(
-                units.INERTIA, names=self.names, at_least=0.0
-            )
-        return Drive(**given)
-
-    def _inertia(self, fields: dict[str, Field], block: Field) -> Inertia | None:
-        names = self.names
-        if "mass" not in fields:
-            for key in ("com", "inertia"):
-                if key in fields:
-                    fields[key].fail("is given without a mass; add 'mass' or remove it")
-            return None
-        mass = fields["mass"].number(units.MASS, names=names, at_least=0.0)
-        com, rotation = np.zeros(3), np.eye(3)
-        if "com" in fields:
-            entry = fields["com"]
-            if entry.is_mapping:
-                row = entry.mapping(("theta", "d", "a", "alpha"))
-                values = {
-                    key: child.number(
-                        units.ANGLE if key in ("theta", "alpha") else units.LENGTH, names=names
-                    )
-                    for key, child in row.items()
-                }
-                T = row_transform(**values)
-                com, rotation = T[:3, 3], T[:3, :3]
-            else:
-                com = np.array(entry.numbers(3, units.LENGTH, names=names))
-        if "inertia" in fields:
-            tensor = self._tensor(fields["inertia"], mass)
-        else:
-            tensor = np.zeros((3, 3))
-            self._note(
-                block, "has mass but no inertia: a point mass; the mass matrix may be singular"
-            )
-        tensor = rotated(tensor, rotation)
-        inertia = Inertia(mass, frozen(com), frozen(tensor))
-        for rule in broken_rules(inertia) if "inertia" in fields else ():
-            self._note(fields["inertia"], rule)
-        return inertia
-
-    def _tensor(self, field: Field, mass: float) -> np.ndarray:
-        names = self.names
-        if field.is_mapping:
-            fields = field.mapping(("box", "cylinder", "sphere", "axis"))
-            shapes = [key for key in fields if key != "axis"]
-            if len(shapes) != 1:
-                field.fail("give exactly one of box, cylinder, sphere")
-            shape = shapes[0]
-            if shape == "sphere":
-                sizes = [fields[shape].number(units.LENGTH, names=names)]
-            else:
-                count = 3 if shape == "box" else 2
-                sizes = fields[shape].numbers(count, units.LENGTH, names=names)
-            if min(sizes) < 0.0:
-                fields[shape].fail("sizes cannot be negative")
-            axis = "z"
-            if "axis" in fields:
-                axis = fields["axis"].choice("x", "y", "z")
-            return shape_tensor(shape, mass, sizes, axis)
-        items = list(field.items(3))
-        if len(items) != 3:
-            field.fail("expected [Ixx, Iyy, Izz], a 3x3 matrix, or box/cylinder/sphere sizes")
-        if not items[0].is_list:
-            return np.diag(field.numbers(3, units.INERTIA, names=names))
-        tensor = np.array([item.numbers(3, units.INERTIA, names=names) for item in items])
-        if not np.allclose(tensor, tensor.T, rtol=1e-6, atol=1e-12):
-            field.fail("the inertia matrix is not symmetric")
-        return 0.5 * (tensor + tensor.T)
 
     # -- Delta --------------------------------------------------------------------------------
 
@@ -451,11 +320,13 @@ class _Reader:
                 entry.fail("two arms point the same way; give three different azimuths")
         limits = frozen([[-math.inf, math.inf]] * 3)
         if "limits" in self.fields:
-            limits = frozen([self._limits(self.fields["limits"], "revolute")] * 3)
+            limits = frozen([read_limits(self.fields["limits"], "revolute", self.context)] * 3)
         arm = None
         if "arm" in self.fields:
-            arm = self._inertia(
-                self.fields["arm"].mapping(("mass", "com", "inertia")), self.fields["arm"]
+            arm = read_inertia(
+                self.fields["arm"].mapping(("mass", "com", "inertia")),
+                self.fields["arm"],
+                self.context,
             )
         masses = {
             key: self.fields[key].number(units.MASS, names=names, at_least=0.0)
@@ -476,15 +347,17 @@ class _Reader:
             poses=self._poses(["revolute"] * 3, limits),
             tool=frozen(tool),
             arm_inertia=arm,
-            friction=self._friction(self.fields.get("friction")),
-            drive=self._drive(self.fields.get("drive"), "revolute"),
-            parts=delta_parts(**sizes, azimuths=azimuths, style=self._style()),
-            findings=tuple(self.findings),
+            friction=read_friction(self.fields.get("friction"), self.context),
+            drive=read_drive(self.fields.get("drive"), "revolute", self.context),
+            parts=_delta_parts(**sizes, azimuths=azimuths, style=self._style()),
+            findings=tuple(self.context.findings),
         )
 
 
-def _position(kind: JointKind) -> units.Dimension:
-    return units.ANGLE if kind == "revolute" else units.LENGTH
+def _delta_parts(**given):
+    from brazo.model.body import delta_parts
+
+    return delta_parts(**given)
 
 
 def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]) -> Names:
@@ -507,7 +380,9 @@ def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]
                 ready[name] = field.quantity(values)
         if not ready:
             name, field = next(iter(waiting.items()))
-            field.fail(f"'{name}' depends on itself; parameters in the circle: {', '.join(waiting)}")
+            field.fail(
+                f"'{name}' depends on itself; parameters in the circle: {', '.join(waiting)}"
+            )
         values.update(ready)
         for name in ready:
             del waiting[name]

@@ -1,0 +1,62 @@
+"""Kinetic and potential energy over any scalar, from the links as the file gives them.
+
+    K = Σ ½ m v² + h·(v×ω) + ½ ω·I ω + ½ J_m q̇²       P = −Σ g·(m p + R h)
+
+with v, ω of each link's frame in its own axes and (m, h, I) about that frame's origin.  Potential
+energy is zero where everything were at the base's origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from brazo.dynamics.links import Links
+from brazo.dynamics.vectors import add, cross, dot, rotate, rotate_back, tensor_times
+from brazo.kinematics.forward import compose
+
+Scalar = Any
+Vector = list[Scalar]
+
+
+def kinetic_energy(
+    model: Links, transforms: list[tuple[Vector, Vector]], qd: Sequence[Scalar]
+) -> Scalar:
+    """Kinetic energy (J), motors included."""
+    omega: list[Vector] = []
+    speed: list[Vector] = []
+    total: Scalar = 0.0
+    for link, (R, p) in zip(model.links, transforms, strict=True):
+        w0, v0 = [0.0] * 3, [0.0] * 3
+        if link.parent >= 0:
+            w0, v0 = omega[link.parent], speed[link.parent]
+        rate = link.multiplier * qd[link.coordinate]
+        w, v = rotate_back(R, w0), rotate_back(R, add(v0, cross(w0, p)))
+        if link.kind == "revolute":
+            w = [w[0], w[1], w[2] + rate]
+        else:
+            v = [v[0], v[1], v[2] + rate]
+        omega.append(w)
+        speed.append(v)
+        inertia = link.inertia
+        total = total + 0.5 * (
+            inertia.mass * dot(v, v)
+            + 2.0 * dot(list(inertia.moment), cross(v, w))
+            + dot(w, tensor_times(inertia.tensor, w))
+            + link.armature * (rate * rate)
+        )
+    return total
+
+
+def potential_energy(
+    model: Links, transforms: list[tuple[Vector, Vector]], gravity: Vector
+) -> Scalar:
+    """Potential energy (J) in a uniform field."""
+    poses: list[tuple[Vector, Vector]] = []
+    total: Scalar = 0.0
+    for link, T in zip(model.links, transforms, strict=True):
+        R, p = T if link.parent < 0 else compose(poses[link.parent], T)
+        poses.append((R, p))
+        moment = add(rotate(R, list(link.inertia.moment)), [link.inertia.mass * x for x in p])
+        total = total - dot(gravity, moment)
+    return total

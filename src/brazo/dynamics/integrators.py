@@ -1,0 +1,30 @@
+"""Runge–Kutta methods: the classic fourth-order step over any scalar, and its tableau.
+
+k₁ = f(x)   k₂ = f(x + h/2 k₁)   k₃ = f(x + h/2 k₂)   k₄ = f(x + h k₃)
+x ← x + h/6 (k₁ + 2 k₂ + 2 k₃ + k₄)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Scalar = Any
+Vector = list[Scalar]
+
+
+def rk4(rate: Callable[[Vector], Vector], x: Vector, h: Scalar) -> Vector:
+    """One classic Runge–Kutta step of ẋ = rate(x)."""
+
+    def moved(k: Vector, by: Scalar) -> Vector:
+        return [a + by * b for a, b in zip(x, k, strict=True)]
+
+    half, sixth = 0.5 * h, h / 6.0
+    k1 = rate(x)
+    k2 = rate(moved(k1, half))
+    k3 = rate(moved(k2, half))
+    k4 = rate(moved(k3, h))
+    return [
+        a + sixth * ((p + s) + 2.0 * (q + r))
+        for a, p, q, r, s in zip(x, k1, k2, k3, k4, strict=True)
+    ]

@@ -1,0 +1,289 @@
+"""Inverse kinematics: closed form where the arm's geometry has one, compiled numeric otherwise.
+
+The rule of the answer:
+
+* `success` means: within `tolerance` of the target, inside every limit.
+* Among several branches the one nearest to `q0` is taken (without `q0`: nearest to the file's first
+  pose, or to zero); `branch` narrows the choice by name, e.g. "LEFTY ABOVE" or just "ABOVE".
+* Without success `reason` says why, and `q` is the nearest configuration inside the limits.
+* An arm with fewer than six joints cannot take every orientation.  `orientation="full"` asks for
+  all of it, `"nearest"` keeps the position and takes the closest orientation there is, `"free"`
+  asks for the position alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.closed_form.base import ClosedForm
+from brazo.kinematics.orientation import angle_between
+from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
+
+if TYPE_CHECKING:
+    from brazo.kinematics.tree import TreeKinematics
+
+Orientation = Literal["full", "nearest", "free"]
+Method = Literal["auto", "closed", "numeric"]
+
+_POSITION_ONLY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+_POSITION_FIRST = np.array([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])
+
+
+def solve(
+    arm: TreeKinematics,
+    T,
+    q0=None,
+    branch: str | None = None,
+    *,
+    orientation: Orientation = "full",
+    method: Method = "auto",
+    weights=None,
+    tolerance: float = 1e-9,
+    seed: int = 0,
+    attempts: int = 100,
+) -> IKResult:
+    """Joint values that put the tool at T (4, 4), or its point at xyz (3,).
+
+    `weights` (6,) scale the numeric method's errors in x, y, z and about them; 0 leaves one free.
+    `seed` picks the numeric method's restarts: the same seed gives the same answer.
+    """
+    _check(orientation, ("full", "nearest", "free"), "orientation")
+    _check(method, ("auto", "closed", "numeric"), "method")
+    target, orientation = read_target(T, orientation)
+    start = _read_start(arm, q0)
+    if weights is not None:
+        weights = _read_weights(weights)
+        method = "numeric" if method == "auto" else method
+    closed = None
+    if method != "numeric" and orientation != "free":
+        closed = arm.closed_form
+        if closed is None and method == "closed":
+            raise BrazoError(f"no closed form for '{arm.model.name}': {arm.no_closed_form}")
+    elif method == "closed":
+        raise BrazoError("the closed form needs an orientation; use method='numeric' or 'auto'")
+    if branch is not None and closed is None:
+        raise BrazoError(f"'{arm.model.name}' has no named branches here: the method is numeric")
+    if closed is not None:
+        found = _closed(arm, closed, target, start, branch, orientation, tolerance)
+        if found.success:
+            return found
+        return _nearest(arm, target, found, orientation, tolerance, seed, attempts)
+    return _numeric(arm, target, start, orientation, weights, tolerance, seed, attempts)
+
+
+def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
+    """A pose (4, 4) checked to be rigid, or a point (3,), which leaves the orientation free."""
+    try:
+        target = np.array(T, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"target: not an array of numbers ({error})") from None
+    if target.shape == (3,):
+        point, target = target, np.eye(4)
+        target[:3, 3] = point
+        orientation = "free"
+    if target.shape != (4, 4):
+        raise BrazoError(f"target has shape {target.shape}; wanted a pose (4, 4) or a point (3,)")
+    if not np.isfinite(target).all():
+        raise BrazoError("target has values that are not finite")
+    R = target[:3, :3]
+    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+        raise BrazoError(
+            "target[:3, :3] is no rotation: columns must be unit, square, right-handed"
+        )
+    return target, orientation
+
+
+def _closed(
+    arm: TreeKinematics,
+    closed: ClosedForm,
+    T: np.ndarray,
+    start: np.ndarray,
+    wanted: str | None,
+    orientation: Orientation,
+    tolerance: float,
+) -> IKResult:
+    """Every branch of the closed form, and the best of them."""
+    used = list(closed.chain.coordinates)
+    limits = arm.limits[used]
+    found = closed.solve(T, start[used])
+    allowed = _slots(found.names, wanted)
+    branches: list[Branch] = []
+    usable: list[Branch] = []
+    for slot in np.flatnonzero(found.valid):
+        values = into_limits(found.q[slot], limits, closed.chain.kinds, start[used])
+        beyond = np.flatnonzero(violations(values, limits))
+        q = start.copy()
+        q[used] = values
+        one = Branch(
+            q=q,
+            name=found.names[slot],
+            within_limits=beyond.size == 0,
+            limit_violations=tuple(used[i] for i in beyond),
+            position_error=float(found.position_error[slot]),
+            orientation_error=float(found.orientation_error[slot]),
+        )
+        branches.append(one)
+        if slot in allowed:
+            usable.append(one)
+    branches.sort(key=lambda b: (not b.within_limits, _distance(b.q, start)))
+    method = f"closed form, {closed.family}"
+
+    def result(best: Branch | None, reason: str) -> IKResult:
+        return IKResult(
+            q=start if best is None else best.q,
+            success=not reason,
+            reason=reason,
+            residual=Residual(math.inf, math.inf) if best is None else best.residual,
+            all=tuple(branches),
+            branch=None if best is None else best.name,
+            method=method,
+        )
+
+    if not branches:
+        return result(None, closed.why_unreachable(T) or "no branch reaches the target")
+    if not usable:
+        names = "; ".join(b.name for b in branches)
+        return result(None, f"branch '{wanted}' does not reach the target; these do: {names}")
+    inside = [b for b in usable if b.within_limits]
+    if not inside:
+        best = min(usable, key=lambda b: (len(b.limit_violations), _distance(b.q, start)))
+        return result(best, _beyond(arm, best, len(usable)))
+    gap = min(b.orientation_error for b in inside)
+    best = min(
+        (b for b in inside if b.orientation_error <= gap + tolerance),
+        key=lambda b: _distance(b.q, start),
+    )
+    if orientation == "full" and best.orientation_error > tolerance:
+        return result(
+            best,
+            f"{len(used)} joints cannot take this orientation: the nearest one at this position is "
+            f"{math.degrees(best.orientation_error):.3f}° away (orientation='nearest' accepts it)",
+        )
+    return result(best, "")
+
+
+def _nearest(
+    arm: TreeKinematics,
+    T: np.ndarray,
+    failed: IKResult,
+    orientation: Orientation,
+    tolerance: float,
+    seed: int,
+    attempts: int,
+) -> IKResult:
+    """A failed closed form's reason with the nearest configuration inside the limits."""
+    if failed.branch is not None and not violations(failed.q, arm.limits).any():
+        return failed
+    start = np.clip(failed.q, *arm.limits.T)
+    numeric = _numeric(arm, T, start, orientation, None, tolerance, seed, min(attempts, 20))
+    return IKResult(
+        q=numeric.q,
+        success=False,
+        reason=failed.reason,
+        residual=numeric.residual,
+        all=failed.all,
+        branch=None,
+        method=failed.method,
+        iterations=numeric.iterations,
+    )
+
+
+def _numeric(
+    arm: TreeKinematics,
+    T: np.ndarray,
+    start: np.ndarray,
+    orientation: Orientation,
+    weights: np.ndarray | None,
+    tolerance: float,
+    seed: int,
+    attempts: int,
+) -> IKResult:
+    solver = arm.numeric
+    used = list(solver.coordinates)
+    if weights is None:
+        weights = _POSITION_ONLY if orientation == "free" else None
+    q = np.clip(start, *arm.limits.T)
+    if orientation == "nearest":
+        q[used] = solver(T, q, _POSITION_FIRST, tolerance, seed, attempts).x
+        weights = _POSITION_ONLY
+        attempts = 1
+    found = solver(T, q, weights, tolerance, seed, attempts)
+    q[used] = found.x
+    reached = arm.fk(q)
+    residual = Residual(
+        float(np.linalg.norm(reached[:3, 3] - T[:3, 3])),
+        float(angle_between(reached[:3, :3], T[:3, :3])),
+    )
+    reason = ""
+    if not found.success:
+        reason = (
+            f"nothing inside the limits reaches the target in {attempts} attempts: the nearest "
+            f"found is {1000 * residual.position:.3f} mm"
+            + ("" if orientation == "free" else f" and {math.degrees(residual.orientation):.3f}°")
+            + " away"
+        )
+    return IKResult(
+        q=q,
+        success=bool(found.success),
+        reason=reason,
+        residual=residual,
+        method="numeric, damped least squares",
+        iterations=int(found.iterations),
+    )
+
+
+def _slots(names: tuple[str, ...], wanted: str | None) -> set[int]:
+    """The branches a user's words allow: all whose names contain every word."""
+    if wanted is None:
+        return set(range(len(names)))
+    words = set(wanted.upper().replace("/", " ").split())
+    slots = {i for i, name in enumerate(names) if words and words <= set(name.split())}
+    if not slots:
+        raise BrazoError(f"no branch is called '{wanted}'; branches: {', '.join(names)}")
+    return slots
+
+
+def _beyond(arm: TreeKinematics, best: Branch, count: int) -> str:
+    i = best.limit_violations[0]
+    value, (low, high) = best.q[i], arm.limits[i]
+    scale, unit = (180.0 / math.pi, "°") if arm.joint_kinds[i] == "revolute" else (1000.0, " mm")
+    which = "the branch" if count == 1 else f"all {count} branches"
+    return (
+        f"{which} beyond the joint limits: {best.name} needs {arm.joint_names[i]} at "
+        f"{scale * value:.2f}{unit}, allowed {scale * low:.2f} to {scale * high:.2f}{unit}"
+    )
+
+
+def _distance(q: np.ndarray, start: np.ndarray) -> float:
+    return float(np.abs(q - start).max())
+
+
+def _read_start(arm: TreeKinematics, q0) -> np.ndarray:
+    if q0 is None:
+        return arm.reference.copy()
+    try:
+        start = np.array(q0, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"q0: not an array of numbers ({error})") from None
+    if start.shape != (arm.n,) or not np.isfinite(start).all():
+        raise BrazoError(f"q0 has shape {start.shape}; wanted ({arm.n},), finite values")
+    return start
+
+
+def _read_weights(weights) -> np.ndarray:
+    try:
+        values = np.array(weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"weights: not an array of numbers ({error})") from None
+    if values.shape != (6,) or not np.isfinite(values).all() or (values < 0).any():
+        raise BrazoError("weights: wanted six numbers, at least 0: x, y, z and about x, y, z")
+    return values
+
+
+def _check(value: str, allowed: tuple[str, ...], name: str) -> None:
+    if value not in allowed:
+        raise BrazoError(f"{name} '{value}' is not one of {', '.join(allowed)}")

@@ -1,0 +1,123 @@
+"""Numeric inverse kinematics of any tree robot: compiled damped least squares with restarts.
+
+The residual has six rows, the tool's position error and its rotation error 2 sin(θ/2)·axis, each
+times a weight; a weight of 0 leaves its row free, so (1,1,1,0,0,0) asks for the position alone.
+With the geometric Jacobian, Jᵀe is the exact gradient of
+
+    ½ |w_p (p − p*)|² + 4 w_r² (1 − cos(θ/2)),
+
+which has no stationary point in θ but the target.  Near a half turn, where the antisymmetric part
+of the rotation vanishes, the size of the residual is read from the diagonal instead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brazo.codegen import Graph, ring
+from brazo.codegen.linear import dot
+from brazo.codegen.solver import Solution, Solver, compile_solver
+from brazo.kinematics.forward import Scalar, jacobian_rows, posture, tool_pose
+from brazo.model.description import TreeModel
+
+ATTEMPTS = 100
+ITERATIONS = 30
+
+
+class NumericIK:
+    """A solver for one robot; joints that do not move the tool are not among its unknowns."""
+
+    def __init__(self, model: TreeModel, limits: np.ndarray, box: np.ndarray) -> None:
+        self.coordinates = tip_coordinates(model)
+        self.solver = _compile(model, list(self.coordinates), limits, box)
+
+    def __call__(
+        self,
+        T: np.ndarray,
+        q0: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+        tolerance: float = 1e-9,
+        seed: int = 0,
+        attempts: int = ATTEMPTS,
+    ) -> Solution:
+        """Solve for poses (..., 4, 4) from q0 (..., n); `Solution.x` has the tool's joints only."""
+        lead = T.shape[:-2]
+        p = np.empty((*lead, 18))
+        p[..., :3] = T[..., :3, 3]
+        p[..., 3:12] = T[..., :3, :3].reshape(*lead, 9)
+        p[..., 12:] = 1.0 if weights is None else weights
+        x0 = None if q0 is None else np.asarray(q0, dtype=float)[..., list(self.coordinates)]
+        return self.solver(
+            p,
+            x0,
+            tol_first=tolerance,
+            tol_rest=tolerance,
+            attempts=attempts,
+            iterations=ITERATIONS,
+            seed=seed,
+        )
+
+
+def tip_coordinates(model: TreeModel) -> tuple[int, ...]:
+    """Indices in q of the joints between base and tool, base first."""
+    found: list[int] = []
+    body = model.tip
+    while body > 0:
+        joint = model.bodies[body].joint
+        assert joint is not None
+        if joint.coordinate not in found:
+            found.append(joint.coordinate)
+        body = model.bodies[body].parent
+    return tuple(reversed(found))
+
+
+def rotation_residual(R: list[Scalar], target: list[Scalar]) -> tuple[list[Scalar], Scalar]:
+    """2 sin(θ/2)·axis of R R*ᵀ (nine scalars each, row by row), and cos(θ/2)."""
+    E = [[dot(R[3 * i : 3 * i + 3], target[3 * j : 3 * j + 3]) for j in range(3)] for i in range(3)]
+    v = [
+        (E[2][1] - E[1][2]) * 0.5,
+        (E[0][2] - E[2][0]) * 0.5,
+        (E[1][0] - E[0][1]) * 0.5,
+    ]
+    trace = E[0][0] + E[1][1] + E[2][2]
+    half_cosine = ring.sqrt(ring.maximum(1.0 + trace, 0.0)) * 0.5
+    near = [x / ring.maximum(half_cosine, 0.1) for x in v]
+    size = [ring.sqrt(ring.maximum(1.0 + 2.0 * E[i][i] - trace, 0.0)) for i in range(3)]
+    far = [ring.where(v[i], size[i], -size[i]) for i in range(3)]
+    return [ring.where(trace, a, b) for a, b in zip(near, far, strict=True)], half_cosine
+
+
+def _compile(model: TreeModel, used: list[int], limits: np.ndarray, box: np.ndarray) -> Solver:
+    graph = Graph()
+    x = graph.inputs("x", len(used))
+    p = graph.inputs("p", 18)
+    target, target_R, weights = p[:3], p[3:12], p[12:]
+    q: list[Scalar] = [0.0] * model.n
+    for i, coordinate in enumerate(used):
+        q[coordinate] = x[i]
+    where = posture(model, q)
+    R, point = tool_pose(model, where)
+    shift = [w * (a - b) for w, a, b in zip(weights[:3], point, target, strict=True)]
+    turn, half_cosine = rotation_residual(R, target_R)
+    turn = [w * e for w, e in zip(weights[3:], turn, strict=True)]
+    J = [
+        [w * row[coordinate] for coordinate in used]
+        for w, row in zip(weights, jacobian_rows(model, where, model.tip, point), strict=True)
+    ]
+    joints = model.coordinates
+    periodic = [
+        joints[c].kind == "revolute" and np.isfinite(limits[c, 0]) == np.isfinite(limits[c, 1])
+        for c in used
+    ]
+    return compile_solver(
+        "inverse_kinematics",
+        graph,
+        [*shift, *turn],
+        J,
+        limits[used, 0],
+        limits[used, 1],
+        split=3,
+        periodic=[bool(x) for x in periodic],
+        sample=box[used].T,
+        cost=0.5 * dot(shift, shift) + dot(turn, turn) / (1.0 + half_cosine),
+    )

@@ -1,0 +1,136 @@
+"""The shell as a user meets it: real processes, exit codes, tables and JSON."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import brazo
+
+BAD = """\
+name: arm
+joints:
+  - {a: 0.3, mass: 1, inertia: [1, 1, 1]}
+  - {a: 0.2, mass: -1}
+"""
+
+
+def run(*arguments: str, cwd=None) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "brazo.cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=cwd,
+        timeout=60,
+        env={**os.environ, "COLUMNS": "140", "PYTHONIOENCODING": "utf-8"},
+    )
+
+
+def test_help_is_quick_and_lists_the_verbs():
+    best = math.inf
+    for _ in range(5):
+        start = time.perf_counter()
+        result = run("--help")
+        best = min(best, time.perf_counter() - start)
+    assert result.returncode == 0
+    for verb in ("robots", "show", "check", "export", "fk", "ik", "lab"):
+        assert verb in result.stdout
+    assert best < 0.5
+
+
+def test_robots_are_listed():
+    result = run("robots")
+    assert result.returncode == 0
+    for name in ("puma560", "scara2", "delta", "panda"):
+        assert name in result.stdout
+    listed = json.loads(run("robots", "--json").stdout)
+    assert {"name": "delta", "joints": 3} == {k: listed[0][k] for k in ("name", "joints")}
+
+
+def test_show_has_the_tables():
+    result = run("show", "scara2")
+    assert result.returncode == 0
+    for text in ("D-H table, standard convention", "quill", "prismatic", "L_base", "home"):
+        assert text in result.stdout
+    everything = json.loads(run("show", "rv2aj", "--json").stdout)
+    assert everything["dh"][0]["d"] == 0.2975
+    assert everything["inertia"] == [None] * 5
+    assert json.loads(run("show", "delta", "--json").stdout)["L2"] == 0.5
+
+
+def test_check_prints_file_line_field_and_exits_2(tmp_path):
+    path = tmp_path / "arm.yaml"
+    path.write_text(BAD, encoding="utf-8")
+    result = run("check", str(path))
+    assert result.returncode == 2
+    assert result.stderr.strip() == (
+        f"error: {path}:4: joints[1].mass: -1 is below the least allowed, 0"
+    )
+    assert "Traceback" not in result.stderr
+    as_json = run("check", str(path), "--json")
+    assert as_json.returncode == 2
+    assert json.loads(as_json.stdout)["ok"] is False
+    path.write_text(BAD.replace("-1", "1"), encoding="utf-8")
+    result = run("check", str(path))
+    assert result.returncode == 0
+    assert "point mass" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [("fk", "puma650", "0"), ("show", "no.yaml"), ("ik", "scara1")]
+)
+def test_bad_input_exits_2_without_a_traceback(arguments):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr + result.stdout
+    assert result.stderr
+
+
+def test_fk_and_ik_are_inverse():
+    values = [10.0, 60.0, -80.0, 20.0, 30.0, -40.0]
+    pose = json.loads(run("fk", "puma560", *map(str, values), "--json").stdout)
+    assert np.abs(np.array(pose["T"]) - brazo.load("puma560").fk(np.radians(values))).max() == 0.0
+    w, x, y, z = pose["wxyz"]
+    result = run(
+        "ik", "puma560", "--xyz", *map(repr, pose["xyz"]), "--quat", *map(repr, (w, x, y, z)), "--json"
+    )  # fmt: skip
+    assert result.returncode == 0
+    solutions = json.loads(result.stdout)
+    assert len(solutions["all"]) == 8
+    best = min(np.abs(np.degrees(s["q"]) - values).max() for s in solutions["all"])
+    assert best < 1e-7
+    table = run("ik", "puma560", "--xyz", "0.4", "0.1", "0.5", "--rpy", "0", "180", "0")
+    assert table.returncode == 0 and "LEFTY" in table.stdout and "FLIP" in table.stdout
+
+
+def test_units_and_poses_on_the_shell():
+    by_unit = run("fk", "scara1", "30deg", "-0.5rad", "5cm", "0", "-10", "--json")
+    assert by_unit.returncode == 0
+    q = json.loads(by_unit.stdout)["q"]
+    assert q == pytest.approx([math.radians(30), -0.5, 0.05, 0, math.radians(-10)])
+    by_name = run("fk", "scara1", "home", "--frames")
+    assert by_name.returncode == 0 and "link 5" in by_name.stdout
+
+
+def test_out_of_reach_exits_1_with_the_reason():
+    result = run("ik", "puma560", "--xyz", "3", "0", "0.5", "--rpy", "0", "0", "0")
+    assert result.returncode == 1
+    assert "not reached" in result.stdout and "m" in result.stdout
+
+
+def test_export_writes_what_loads_again(tmp_path):
+    for option, name in (("--urdf", "puma560.urdf"), ("--mjcf", "puma560.xml")):
+        result = run("export", "puma560", option, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        arm, again = brazo.load("puma560"), brazo.load(tmp_path / name)
+        q = arm.random_q(20, seed=1)
+        assert np.abs(again.fk(q) - arm.fk(q)).max() < 1e-9
+    assert run("export", "puma560", cwd=tmp_path).returncode == 2
+    refused = run("export", "delta", "--urdf", cwd=tmp_path)
+    assert refused.returncode == 2 and "--mjcf" in refused.stderr
