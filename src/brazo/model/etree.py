@@ -1,0 +1,9 @@
+"""lxml's element trees under one name; lxml has no types of its own, so `Element` is anything."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+etree: Any = import_module("lxml.etree")
+Element = Any

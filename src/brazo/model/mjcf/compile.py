@@ -1,0 +1,63 @@
+"""A tree as a compiled MuJoCo model with its exact inertias, even those MuJoCo would refuse.
+
+Textbook tables have links without mass and tensors that no real body has.  MuJoCo's compiler
+refuses them, its engine does not: the model is compiled with placeholders, then the true mass, CoM
+and principal inertia are written into it, the shortcuts that assume nice bodies are switched off,
+and the derived constants are computed anew.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.model.description import TreeModel
+from brazo.model.inertia import principal
+from brazo.model.mjcf.quaternion import quat_of
+from brazo.model.mjcf.writer import tree_document
+from brazo.model.mjcf.xml import Mjcf
+
+
+def mujoco_model(model: TreeModel, *, kinematic: bool = False) -> Any:
+    """Compile to `mujoco.MjModel`: one body of ours is one of MuJoCo's, without geoms.
+
+    Body i of the model is body i + 1 (the world comes first; i when our base is the world); `qpos`
+    has an entry for every joint, those that mimic included.  `kinematic=True` accepts a robot
+    whose inertia is unknown and leaves the placeholders in.
+    """
+    mujoco: Any = import_module("mujoco")
+    if model.missing_inertia and not kinematic:
+        raise BrazoError(
+            f"robot '{model.name}' has no inertia for {', '.join(model.missing_inertia)}: "
+            "kinematics only"
+        )
+    document = Mjcf(model, None)
+    names = tree_document(model, document, parts=False, fold=False)
+    compiled = mujoco.MjModel.from_xml_string(document.text())
+    for i, name in names.items():
+        inertia = model.bodies[i].inertia
+        if i == 0 or inertia is None:
+            continue
+        moments, axes = principal(inertia.tensor)
+        b = compiled.body(name).id
+        compiled.body_mass[b] = inertia.mass
+        compiled.body_ipos[b] = inertia.com
+        compiled.body_inertia[b] = moments
+        compiled.body_iquat[b] = quat_of(axes)
+        compiled.body_sameframe[b] = 0
+        compiled.body_simple[b] = 0
+    compiled.dof_simplenum[:] = 0
+    mujoco.mj_setConst(compiled, mujoco.MjData(compiled))
+    return compiled
+
+
+def joint_positions(model: TreeModel, compiled: Any, q: np.ndarray) -> np.ndarray:
+    """`qpos` of a model made by `mujoco_model` at the coordinates q."""
+    qpos = np.zeros(compiled.nq)
+    for joint in model.joints:
+        address = compiled.joint(joint.name).qposadr[0]
+        qpos[address] = joint.multiplier * q[joint.coordinate] + joint.offset
+    return qpos

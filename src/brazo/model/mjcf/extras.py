@@ -1,0 +1,59 @@
+"""What MJCF has no word for, kept in its `<custom>` section so that our own files come back whole.
+
+MuJoCo refuses a moving body without a proper mass.  The writer gives such a body a placeholder and
+says here what the robot's file really had: nothing (`brazo:no inertia`), or ten numbers that no
+real body can have (`brazo:inertia <body>`: mass, CoM, xx yy zz xy xz yz).  MuJoCo ignores both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from brazo.model.description import Inertia, frozen
+
+NO_INERTIA = "brazo:no inertia"
+INERTIA = "brazo:inertia "
+TIP = "brazo:tip"
+SEPARATOR = "|"
+NOT_SAID = object()
+
+
+def inertia_numbers(inertia: Inertia) -> list[float]:
+    """The ten numbers of an inertia."""
+    I = inertia.tensor
+    return [inertia.mass, *inertia.com, I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
+
+
+def inertia(m: Any, mujoco: Any, body: str) -> Any:
+    """The inertia that the custom section states for a body (may be None), or `NOT_SAID`."""
+    if body in _text(m, mujoco, NO_INERTIA):
+        return None
+    index = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_NUMERIC, INERTIA + body)
+    if index < 0 or m.numeric_size[index] != 10:
+        return NOT_SAID
+    start = m.numeric_adr[index]
+    return _inertia_from(m.numeric_data[start : start + 10])
+
+
+def tip(m: Any, mujoco: Any) -> str | None:
+    """The tip that the custom section names."""
+    names = _text(m, mujoco, TIP)
+    return names[0] if names else None
+
+
+def _inertia_from(numbers: Sequence[float]) -> Inertia:
+    mass, x, y, z, xx, yy, zz, xy, xz, yz = (float(v) for v in numbers)
+    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return Inertia(mass, frozen([x, y, z]), frozen(tensor))
+
+
+def _text(m: Any, mujoco: Any, name: str) -> list[str]:
+    index = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_TEXT, name)
+    if index < 0:
+        return []
+    start = m.text_adr[index]
+    data = bytes(m.text_data[start : start + m.text_size[index]])
+    return data.rstrip(b"\0").decode("utf-8", "replace").split(SEPARATOR)

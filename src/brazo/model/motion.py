@@ -1,0 +1,40 @@
+"""The motion of one joint as a 4x4 transform, and the pose of every body that follows from it.
+
+    motion = [ 1 + sin(v) K + (1 − cos(v)) K²  0 ]   about the axis (K: cross product with it), or
+             [ 1                             v·a ]   along it
+
+These are the plain formulas of `TreeModel`, for readers and writers; the fast kinematics are
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brazo.model.description import Array, JointKind, TreeModel
+from brazo.model.transforms import exact_sincos
+
+
+def motion(kind: JointKind, axis: Array, value: float) -> Array:
+    """Rotation about (revolute) or translation along (prismatic) a unit axis."""
+    T = np.eye(4)
+    if kind == "prismatic":
+        T[:3, 3] = value * np.asarray(axis)
+        return T
+    x, y, z = axis
+    s, c = exact_sincos(value)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    T[:3, :3] += s * K + (1.0 - c) * (K @ K)
+    return T
+
+
+def body_poses(model: TreeModel, q: Array) -> Array:
+    """Pose (bodies, 4, 4) of every body in the base, the base first."""
+    poses = [np.eye(4)]
+    for body in model.bodies[1:]:
+        joint = body.joint
+        assert joint is not None
+        value = joint.multiplier * q[joint.coordinate] + joint.offset
+        moved = motion(joint.kind, joint.axis, value)
+        poses.append(poses[body.parent] @ joint.before @ moved @ joint.after)
+    return np.array(poses)

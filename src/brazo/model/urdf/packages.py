@@ -1,0 +1,174 @@
+"""Where the files are that a URDF speaks of: `package://`, `model://`, `file://`, relative paths.
+
+Nothing of ROS needs to be installed.  A package is looked for, in this order,
+
+1. in the `packages` the caller gives (names with folders, or folders that hold packages),
+2. by walking up from the robot's own file: a folder on the way, or one beside it, that has the
+   package's name or a `package.xml` that says so,
+3. in `ROS_PACKAGE_PATH`, `AMENT_PREFIX_PATH` and the resource paths of Gazebo,
+4. under another name: `kuka_kr10_support`, `kuka_kr10` and `kuka_kr10_description` are one package
+   whose folder was renamed.  Such a guess is remembered in `aliases`, for the reader to report.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+PackagePlaces = Mapping[str, str | Path] | Iterable[str | Path]
+
+_LEVELS_UP = 8
+_FOLDERS_BESIDE = 2000  # of one folder; enough for a workspace, little enough for a home folder
+_PACKAGE_NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
+_ENDINGS = ("support", "description", "descriptions", "model", "models", "robot")
+_ENVIRONMENT = (
+    ("ROS_PACKAGE_PATH", ""),
+    ("AMENT_PREFIX_PATH", "share"),
+    ("GZ_SIM_RESOURCE_PATH", ""),
+    ("GAZEBO_MODEL_PATH", ""),
+)
+
+
+class Packages:
+    """Finds packages and files for one robot description."""
+
+    def __init__(self, file: Path, places: PackagePlaces | None = None) -> None:
+        self.folder = file.parent
+        self.aliases: dict[str, Path] = {}
+        self._known: dict[str, Path | None] = {}
+        self._roots: list[Path] = []
+        if isinstance(places, Mapping):
+            self._known |= {str(name): Path(place) for name, place in places.items()}
+        elif places is not None:
+            self._roots += [Path(place) for place in places]
+        self._roots += [self.folder, *list(self.folder.parents)[:_LEVELS_UP]]
+        for variable, below in _ENVIRONMENT:
+            entries = os.environ.get(variable, "").split(os.pathsep)
+            self._roots += [Path(entry) / below for entry in entries if entry]
+
+    def find(self, name: str) -> Path | None:
+        """The folder of a package, or None."""
+        if name not in self._known:
+            self._known[name] = self._search(name)
+        return self._known[name]
+
+    def resolve(self, uri: str) -> Path | None:
+        """The file a URI or relative path means, or None when there is no such file."""
+        uri = uri.strip()
+        scheme, rest = _scheme(uri)
+        if scheme in ("package", "model"):
+            name, _, inner = rest.partition("/")
+            folder = self.find(name)
+            return None if folder is None else _existing(folder / inner)
+        if scheme == "file":
+            path = _file_uri(uri)
+        elif scheme:
+            return None
+        else:
+            path = Path(uri)
+        if path.is_absolute():
+            return _existing(path)
+        # A path is meant from the file's folder; many files mean it from the package's.
+        for folder in [self.folder, *list(self.folder.parents)[:3]]:
+            if found := _existing(folder / path):
+                return found
+        return None
+
+    def _search(self, name: str) -> Path | None:
+        if not name or name in (".", "..") or "\\" in name:
+            return None
+        for root in self._roots:
+            if root.name == name:
+                return root
+            if (root / name).is_dir():
+                return root / name
+        for folder in self._candidates():
+            if _declared_name(folder) == name:
+                return folder
+        core = _core(name)
+        for same in (_core_is, _core_ends):
+            for folder in self._candidates():
+                if same(folder.name, core):
+                    self.aliases[name] = folder
+                    return folder
+        return None
+
+    def _candidates(self) -> Iterator[Path]:
+        """Every folder on the way up, each followed by the folders inside it."""
+        for root in self._roots:
+            yield root
+            yield from _subfolders(root)
+
+
+def _scheme(uri: str) -> tuple[str, str]:
+    scheme, separator, rest = uri.partition("://")
+    # `C://` is a Windows drive, not a scheme.
+    if not separator or len(scheme) < 2:
+        return "", uri
+    return scheme.lower(), rest
+
+
+def _file_uri(uri: str) -> Path:
+    parts = urlsplit(uri)
+    if parts.netloc and parts.netloc != "localhost":
+        # `file://meshes/a.stl`: not by the standard, yet common; the host is the first folder.
+        return Path(unquote(parts.netloc + parts.path))
+    return Path(url2pathname(parts.path))
+
+
+def _existing(path: Path) -> Path | None:
+    """The file itself, or the one whose name differs in upper and lower case only."""
+    try:
+        if path.is_file():
+            return path
+        wanted = path.name.lower()
+        for other in path.parent.iterdir():
+            if other.name.lower() == wanted and other.is_file():
+                return other
+    except (OSError, ValueError):  # no such folder; a name the system cannot hold
+        pass
+    return None
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            found = []
+            for i, entry in enumerate(entries):
+                if i >= _FOLDERS_BESIDE:
+                    break
+                if not entry.name.startswith(".") and entry.is_dir():
+                    found.append(folder / entry.name)
+    except OSError:
+        return []
+    return sorted(found)
+
+
+def _declared_name(folder: Path) -> str | None:
+    try:
+        with (folder / "package.xml").open("rb") as file:
+            match = _PACKAGE_NAME.search(file.read(20_000))
+    except OSError:
+        return None
+    return match.group(1).decode("utf-8", "replace") if match else None
+
+
+def _core(name: str) -> str:
+    """A package's name without the endings that vary."""
+    words = name.lower().split("_")
+    while len(words) > 1 and words[-1] in _ENDINGS:
+        words.pop()
+    return "_".join(words)
+
+
+def _core_is(folder: str, core: str) -> bool:
+    return _core(folder) == core
+
+
+def _core_ends(folder: str, core: str) -> bool:
+    """`clearpath_ridgeback_description` is `ridgeback_description` with the maker's name before."""
+    return len(core) > 3 and _core(folder).endswith("_" + core)
