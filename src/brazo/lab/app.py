@@ -22,7 +22,7 @@ import numpy as np
 import brazo
 from brazo.errors import BrazoError
 from brazo.lab.panels import Panel
-from brazo.lab.panels.joints import HOME, JointsPanel
+from brazo.lab.panels.joints import JointsPanel
 from brazo.lab.scene import FIELD_OF_VIEW_DEG, Scene
 from brazo.lab.server import LabServer
 from brazo.model.library import robot_names
@@ -125,6 +125,15 @@ class Lab:
 
     # ---- on the lab's thread only --------------------------------------------------------------
 
+    @property
+    def home(self) -> np.ndarray:
+        """Where the robot starts: its home, else its first named pose, else zero in its limits."""
+        robot = self.robot
+        for name in ("home", *robot.poses):
+            if name in robot.poses:
+                return np.array(robot.poses[name])
+        return np.clip(np.zeros(robot.n), robot.limits[:, 0], robot.limits[:, 1])
+
     def go_to(self, q: Any, told: bool = False) -> None:
         """Move to q; a place the robot cannot be in is said on the page (or raised, if `told`)."""
         try:
@@ -148,7 +157,7 @@ class Lab:
 
     def _show(self, robot: Robot) -> None:
         self.robot = robot
-        self.go_to(start_pose(robot), told=True)
+        self.go_to(self.home, told=True)
         self._scene.show(robot, self._frames, self.tool)
         for panel in self._panels:
             panel.robot_changed()
@@ -216,14 +225,6 @@ class Lab:
         done.wait()
         if errors:
             raise errors[0]
-
-
-def start_pose(robot: Robot) -> np.ndarray:
-    """Where a robot starts: its home, else its first named pose, else zero within its limits."""
-    for name in (HOME, *robot.poses):
-        if name in robot.poses:
-            return np.array(robot.poses[name])
-    return np.clip(np.zeros(robot.n), robot.limits[:, 0], robot.limits[:, 1])
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ number and the types of arguments the handler declared, and on the thread of the
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -97,10 +98,8 @@ class _Page:
     def send_soon(self, values: dict[str, Any]) -> None:
         with self._lock:
             self._pending.update(values)
-        try:
+        with contextlib.suppress(RuntimeError):  # the loop closed with the server: nobody is left
             self._loop.call_soon_threadsafe(self._news.set)
-        except RuntimeError:
-            pass  # the loop closed with the server: nobody is left to tell
 
     async def send(self) -> None:
         while True:

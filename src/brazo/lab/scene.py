@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from brazo.robot import Robot
 
 FLOOR = "/floor"
+LIGHT = "/light"
 ROBOT = "/robot"
 TOOL = f"{ROBOT}/tool"
 FIELD_OF_VIEW_DEG = 35.0  # a longer lens than viser's: less distortion near the edges
@@ -39,8 +40,14 @@ class Scene:
         self._shown: dict[str, np.ndarray] = {}
         self._axes_visible = False
         server.initial_camera.fov = math.radians(FIELD_OF_VIEW_DEG)
-        # The page turns shadows off again where it is drawn without a graphics card.
-        server.scene.configure_default_lights(enabled=True, cast_shadow=True)
+        # One soft sky and a key light over the robot's left shoulder, so that its front-right,
+        # which the camera sees first, is lit and modelled.  A page drawn without a graphics card
+        # turns the shadows off.
+        server.scene.configure_default_lights(enabled=False)
+        server.scene.configure_environment_map("city", environment_intensity=0.8)
+        server.scene.add_light_directional(
+            LIGHT, intensity=2.1, cast_shadow=True, position=(1.0, 0.6, 2.4)
+        )
 
     def show(self, robot: Robot, frames: np.ndarray, tool: np.ndarray) -> None:
         """Replace whatever robot is drawn by this one, in this pose."""
@@ -67,7 +74,7 @@ class Scene:
         self.place(frames, tool)
 
     def place(self, frames: np.ndarray, tool: np.ndarray) -> None:
-        """Move the bodies (n, 4, 4) and the tool frame (4, 4); those that did not move cost nothing."""
+        """Move the bodies (n, 4, 4) and the tool frame (4, 4); what stays costs nothing."""
         poses = {**dict(zip(self._names, frames, strict=True)), TOOL: tool}
         changed = [
             (name, T)
@@ -109,7 +116,7 @@ class Scene:
                 f"{name}/{i}-{node_name(part.name)}",
                 surface.vertices,
                 surface.faces,
-                color=tuple(round(255 * c) for c in part.color),
+                color=part.color,
                 position=position,
                 wxyz=wxyz,
             )

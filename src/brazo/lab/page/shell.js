@@ -29,7 +29,7 @@ function topBar() {
   robots.setAttribute("label", "Robot");
   const about = element("span", "about");
   watch("about", (text) => {
-    about.textContent = text;
+    about.textContent = text.split(/(?<=\.)\s/)[0]; // the first sentence
     about.title = text;
   });
 

@@ -17,7 +17,6 @@
 
   let mutable;
   let theme; // viser's last theme message
-  let lights; // and its last lights message
   const whenReady = [];
 
   const viewer = {
@@ -91,9 +90,8 @@
     if (message.type === "ThemeConfigurationMessage") {
       theme = message;
       message.dark_mode = viewer.dark;
-    } else if (message.type === "EnableLightsMessage") {
-      lights = message;
-      message.cast_shadow = wantsShadows();
+    } else if (message.type === "DirectionalLightMessage") {
+      message.props.cast_shadow &&= wantsShadows();
     } else if (message.type === "GridMessage" && message.name === FLOOR) {
       Object.assign(message.props, floorColors());
     }

@@ -18,7 +18,6 @@ from brazo.lab.panels import Panel, escape
 if TYPE_CHECKING:
     from brazo.lab.app import Lab
 
-HOME = "home"  # the pose a robot starts in, where its file names one
 FREE_RANGE = {"revolute": math.pi, "prismatic": 1.0}
 TO_SHOWN = {"revolute": 180.0 / math.pi, "prismatic": 1000.0}
 UNIT = {"revolute": "°", "prismatic": "mm"}
@@ -40,6 +39,7 @@ class JointsPanel(Panel):
         super().__init__(lab)
         lab.channel.on("joint", self._set_joint, int, float)
         lab.channel.on("pose", self._go_to_pose, str)
+        lab.channel.on("home", lambda: lab.go_to(lab.home))
         lab.channel.on("zero", self._go_to_zero)
 
     def html(self) -> str:
@@ -60,12 +60,11 @@ class JointsPanel(Panel):
         poses = self.lab.robot.poses
         options = "".join(f"<option>{escape(name)}</option>" for name in poses)
         disabled = "" if poses else "disabled"
-        home = "" if HOME in poses else "disabled"
         return (
             '<div class="brazo-row">'
             f'<brazo-select event="pose" label="Pose" placeholder="Pose…" {disabled}>'
             f"{options}</brazo-select>"
-            f'<brazo-button event="pose" argument="{HOME}" {home}>Home</brazo-button>'
+            '<brazo-button event="home">Home</brazo-button>'
             '<brazo-button event="zero">Zero</brazo-button></div>'
         )
 
@@ -128,15 +127,12 @@ def _tool_table() -> str:
             f'<dd><brazo-text name="tool/{name}"></brazo-text></dd></div>'
             for name in names
         )
-        rows.append(
-            f'<div class="brazo-pose-row"><h4>{title} <span>{unit}</span></h4><dl>{cells}</dl></div>'
-        )
+        rows.append(f"<h4>{title} ({unit})</h4><dl>{cells}</dl>")
     wxyz = "".join(
         f'<div><dt>{n}</dt><dd><brazo-text name="tool/q{n}"></brazo-text></dd></div>'
         for n in "wxyz"
     )
+    rows.append(f'<details><summary>quaternion</summary><dl class="four">{wxyz}</dl></details>')
     return (
-        '<section class="brazo-tool" aria-label="Tool pose"><h3>Tool</h3>'
-        f'{"".join(rows)}<details><summary>quaternion</summary><dl class="four">{wxyz}</dl></details>'
-        "</section>"
+        f'<section class="brazo-tool" aria-label="Tool pose"><h3>Tool</h3>{"".join(rows)}</section>'
     )

@@ -1,0 +1,86 @@
+"""A lab that runs, and raw ways to talk to it that no browser stands in front of."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+import brazo
+from brazo.lab.app import Lab, serve
+
+
+@contextmanager
+def _running(robot: str = "scara1", **options) -> Iterator[Lab]:
+    lab = serve(brazo.load(robot), **{"port": 0, "open_browser": False, "block": False} | options)
+    try:
+        yield lab
+    finally:
+        lab.stop()
+
+
+@pytest.fixture(scope="session")
+def running():
+    """`with running("panda", port=…) as lab:` a lab of its own."""
+    return _running
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """A lab the tests of one file share."""
+    with _running() as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def fetch():
+    """`fetch(lab, path, host=…, Origin=…)`: a GET with exactly these headers."""
+    return _fetch
+
+
+@pytest.fixture(scope="session")
+def upgrade():
+    """`upgrade(lab, path, Origin=…)`: the status a websocket handshake is answered with."""
+    return _upgrade
+
+
+@dataclass
+class Reply:
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+def _fetch(lab: Lab, path: str = "/", host: str | None = None, **headers: str) -> Reply:
+    address = "127.0.0.1", lab._server.port
+    connection = http.client.HTTPConnection(*address, timeout=10)
+    connection.putrequest("GET", path, skip_host=True, skip_accept_encoding=True)
+    connection.putheader("Host", host if host is not None else f"127.0.0.1:{address[1]}")
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders()
+    response = connection.getresponse()
+    reply = Reply(response.status, dict(response.getheaders()), response.read())
+    connection.close()
+    return reply
+
+
+def _upgrade(lab: Lab, path: str = "/", host: str | None = None, **headers: str) -> int:
+    port = lab._server.port
+    host = f"127.0.0.1:{port}" if host is None else host
+    lines = [
+        f"GET {path} HTTP/1.1",
+        f"Host: {host}",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()),
+    ]
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
+        sock.sendall("\r\n".join([*lines, "", ""]).encode())
+        return int(sock.makefile("rb").readline().split()[1])
