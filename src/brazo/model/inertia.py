@@ -60,7 +60,9 @@ def doubts(inertia: Inertia, reach: float = 2.0) -> list[str]:
         found.append(f"mass {m:g} kg is more than {MAX_LINK_MASS:g} kg")
     if (distance := float(np.linalg.norm(inertia.com))) > reach:
         found.append(f"the centre of mass is {distance:.3g} m from the link's frame")
-    if m > 0.0:
+    if m > 0.0 and not I.any():
+        found.append("mass without a tensor: a point mass, the mass matrix may be singular")
+    elif m > 0.0:
         greatest = float(np.linalg.eigvalsh((I + I.T) / 2.0)[2])
         if greatest > m * MAX_GYRATION**2:
             radius = math.sqrt(greatest / m)

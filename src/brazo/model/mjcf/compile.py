@@ -11,8 +11,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from brazo.errors import BrazoError
 from brazo.model.description import TreeModel
 from brazo.model.inertia import principal
@@ -50,14 +48,15 @@ def mujoco_model(model: TreeModel, *, kinematic: bool = False) -> Any:
         compiled.body_sameframe[b] = 0
         compiled.body_simple[b] = 0
     compiled.dof_simplenum[:] = 0
-    mujoco.mj_setConst(compiled, mujoco.MjData(compiled))
+    _set_constants(mujoco, compiled)
     return compiled
 
 
-def joint_positions(model: TreeModel, compiled: Any, q: np.ndarray) -> np.ndarray:
-    """`qpos` of a model made by `mujoco_model` at the coordinates q."""
-    qpos = np.zeros(compiled.nq)
-    for joint in model.joints:
-        address = compiled.joint(joint.name).qposadr[0]
-        qpos[address] = joint.multiplier * q[joint.coordinate] + joint.offset
-    return qpos
+def _set_constants(mujoco: Any, compiled: Any) -> None:
+    """Derived constants; a singular mass matrix is no news here, nor worth MuJoCo's log file."""
+    previous = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda _: None)
+    try:
+        mujoco.mj_setConst(compiled, mujoco.MjData(compiled))
+    finally:
+        mujoco.set_mju_user_warning(previous)

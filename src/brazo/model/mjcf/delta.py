@@ -38,7 +38,7 @@ _ORIGIN = np.zeros(3)
 
 def write_delta(model: DeltaModel, document: Mjcf) -> None:
     """Fill a document with the robot."""
-    theta0, z0 = assembled(model)
+    z0 = assembled(model)[1]
     document.option.set("timestep", text_of(TIME_STEP))
     document.option.set("integrator", "implicitfast")
     document.option.set("tolerance", "1e-10")
@@ -69,9 +69,7 @@ def assembled(model: DeltaModel) -> tuple[float, float]:
     raise BrazoError(f"robot '{model.name}': the rods are too short to close with equal angles")
 
 
-def _leg(
-    model: DeltaModel, document: Mjcf, base: Element, platform: Element, k: int
-) -> None:
+def _leg(model: DeltaModel, document: Mjcf, base: Element, platform: Element, k: int) -> None:
     theta0, z0 = assembled(model)
     side = rot_z(model.azimuths[k])
     # theta > 0 raises the elbow, which is a turn about -y.

@@ -122,14 +122,13 @@ class _Reader:
 
     def _inertia(self, i: int) -> Inertia | None:
         m, name = self.m, self.bodies[i]
-        own = extras.inertia(m, self.mj, name)
-        if own is not extras.NOT_SAID:
-            return own
-        if m.body_mass[i] == 0.0 and not m.body_inertia[i].any():
-            return None  # a static frame: MuJoCo demands a mass of everything that moves
-        tensor = rotated(np.diag(m.body_inertia[i]), rotation_of(m.body_iquat[i]))
-        inertia = Inertia(float(m.body_mass[i]), frozen(m.body_ipos[i]), frozen(tensor))
-        if i > 0:
+        inertia = extras.inertia(m, self.mj, name)
+        if inertia is extras.NOT_SAID:
+            if m.body_mass[i] == 0.0 and not m.body_inertia[i].any():
+                return None  # a static frame: MuJoCo demands a mass of everything that moves
+            tensor = rotated(np.diag(m.body_inertia[i]), rotation_of(m.body_iquat[i]))
+            inertia = Inertia(float(m.body_mass[i]), frozen(m.body_ipos[i]), frozen(tensor))
+        if i > 0 and inertia is not None:
             for rule in (*broken_rules(inertia), *doubts(inertia)):
                 self._note(name, rule)
         return inertia

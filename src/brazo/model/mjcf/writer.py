@@ -97,6 +97,8 @@ class _TreeWriter:
         self._frames()
         self._couplings()
         self._poses()
+        if self.model.gripper is not None:
+            document.notes.append("the gripper's drive is left out")
         return {i: element.get("name", "world") for i, element in self.elements.items()}
 
     def _is_hollow(self, i: int) -> bool:

@@ -60,6 +60,7 @@ def model_from(document: Document, tip: str | None = None) -> TreeModel:
         lambda item, text: document.fail(root if item is None else item, text),
         lambda item, text: document.note(root if item is None else item, text),
     )
+    _note_copies(document, links, connections)
     assembly = assemble(links, _without_idle_mimics(document, connections), complaints, tip)
     findings = document.findings + [
         Finding(f"package '{name}' is not found by its name; taken from {folder}", document.path)
@@ -113,6 +114,22 @@ def _links(document: Document, connections: list[Connection]) -> list[Link]:
         )
         for element in _unique(document, "link")
     ]
+
+
+def _note_copies(document: Document, links: list[Link], connections: list[Connection]) -> None:
+    """Report that most moving links share one inertia, which means that nobody measured it."""
+    moving = {c.child for c in connections if c.kind != "fixed"}
+    alike: dict[bytes, list[str]] = {}
+    for link in links:
+        if link.name in moving and (i := link.inertia) is not None and i.mass != 0.0:
+            key = np.hstack([i.mass, i.com, i.tensor.ravel()]).tobytes()
+            alike.setdefault(key, []).append(link.name)
+    names = max(alike.values(), key=len, default=[])
+    if len(names) >= 3 and 2 * len(names) > len(moving):
+        document.note(
+            document.root,
+            f"links {', '.join(names)} have the very same inertial: placeholders, most likely",
+        )
 
 
 def _end(document: Document, joint: Element, which: str) -> str:
