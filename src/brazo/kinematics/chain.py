@@ -1,0 +1,161 @@
+"""A serial arm in its barest form, the one the closed-form inverse kinematics read.
+
+    T_base_tool(q) = X₀ · S₁(q₁) · X₁ · S₂(q₂) · … · Sₙ(qₙ) · Xₙ
+
+with Sᵢ a turn about z (revolute) or a shift along z (prismatic) by the model's own qᵢ, and
+constant Xᵢ.  Every joint, whatever its axis, offset and convention in the file, comes to this
+form by turning its axis to z.  *Frame i* is the frame right after Sᵢ: its z axis is the axis of
+joint i.
+
+The forward kinematics here are plain NumPy over any leading dimensions.  They serve to check and
+to polish solutions; the fast ones are elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brazo.errors import BrazoError
+from brazo.model.description import JointKind, TreeModel, frozen
+from brazo.model.transforms import align_z, invert, rot_z, translate
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Joint kinds and the constant transforms round them, from the base to the tool."""
+
+    kinds: tuple[JointKind, ...]
+    X: Array  # (n + 1, 4, 4)
+    coordinates: tuple[int, ...] = ()  # index of each joint's value in the model's q
+
+    @property
+    def n(self) -> int:
+        return len(self.kinds)
+
+    @cached_property
+    def revolute(self) -> Array:
+        """(n,) True where the joint turns."""
+        return np.array([kind == "revolute" for kind in self.kinds])
+
+    @cached_property
+    def size(self) -> float:
+        """A length that stands for the arm (m): the sum of the constant shifts between joints.
+
+        Base and tool do not count; tolerances on lengths are relative to this.
+        """
+        inner = np.linalg.norm(self.X[1:-1, :3, 3], axis=1).sum()
+        return float(inner or np.linalg.norm(self.X[:, :3, 3], axis=1).sum() or 1.0)
+
+    @cached_property
+    def home(self) -> Array:
+        """(4, 4) tool in base at q = 0."""
+        return self.fk(np.zeros(self.n))
+
+    @cached_property
+    def home_axes(self) -> tuple[Array, Array]:
+        """Unit directions (n, 3) of the joint axes at q = 0, base frame, and points on them."""
+        frames = self.frames(np.zeros(self.n))
+        return frames[:, :3, 2], frames[:, :3, 3]
+
+    def fk(self, q: ArrayLike) -> Array:
+        """Tool in base: (..., n) -> (..., 4, 4)."""
+        q = np.asarray(q, dtype=float)
+        A = _affine(self.X[0], q.shape[:-1])
+        for i in range(self.n):
+            A = _constant(_moved(A, self.kinds[i], q[..., i]), self.X[i + 1])
+        return _square(A)
+
+    def frames(self, q: ArrayLike) -> Array:
+        """Frames 1..n in base, the z axis of each its joint's axis: (..., n) -> (..., n, 4, 4)."""
+        return self.frames_and_tool(q)[0]
+
+    def frames_and_tool(self, q: ArrayLike) -> tuple[Array, Array]:
+        """Both in one pass: `frames(q)` and `fk(q)`."""
+        q = np.asarray(q, dtype=float)
+        A = _affine(self.X[0], q.shape[:-1])
+        frames = np.empty((*q.shape, 4, 4))
+        for i in range(self.n):
+            A = _moved(A, self.kinds[i], q[..., i])
+            frames[..., i, :, :] = _square(A)
+            A = _constant(A, self.X[i + 1])
+        return frames, _square(A)
+
+    def jacobian(self, q: ArrayLike) -> Array:
+        """Tool speed (m/s), then turn rate (rad/s), base axes: (..., n) -> (..., 6, n)."""
+        frames, T = self.frames_and_tool(q)
+        z, origin = frames[..., :3, 2], frames[..., :3, 3]
+        arm = np.cross(z, T[..., None, :3, 3] - origin)
+        turning = self.revolute[:, None]
+        columns = np.concatenate([np.where(turning, arm, z), np.where(turning, z, 0.0)], axis=-1)
+        return np.swapaxes(columns, -1, -2)
+
+
+def chain_of(model: TreeModel) -> Chain:
+    """The chain of joints from the base to the tool of a model.
+
+    Joints that hang beside it (fingers) are left out; `coordinates` says which entries of the
+    model's q the chain's joints are.
+    """
+    path = []
+    body = model.tip
+    while body > 0:
+        path.append(model.bodies[body])
+        body = model.bodies[body].parent
+    kinds: list[JointKind] = []
+    X = [np.eye(4)]
+    coordinates = []
+    for body in reversed(path):
+        joint = body.joint
+        if joint is None:
+            raise BrazoError(f"{model.name}: body {body.name} has no joint to hang on")
+        if joint.multiplier != 1.0 or joint.coordinate in coordinates:
+            raise BrazoError(
+                f"{model.name}: joint {joint.name} follows another joint, so the way to the tool "
+                "is no plain chain: closed-form inverse kinematics need one value a joint"
+            )
+        turn = align_z(joint.axis)
+        shift = rot_z(joint.offset) if joint.kind == "revolute" else translate(z=joint.offset)
+        X[-1] = X[-1] @ joint.before @ turn
+        X.append(shift @ invert(turn) @ joint.after)
+        kinds.append(joint.kind)
+        coordinates.append(joint.coordinate)
+    X[-1] = X[-1] @ model.tool
+    return Chain(tuple(kinds), frozen(X), tuple(coordinates))
+
+
+# Poses travel as their upper three rows (..., 3, 4): a product with a constant is then one matrix
+# product for the whole batch, and a turn about z touches two columns.
+
+
+def _affine(X: Array, batch: tuple[int, ...]) -> Array:
+    return np.broadcast_to(X[:3], (*batch, 3, 4))
+
+
+def _moved(A: Array, kind: JointKind, q: Array) -> Array:
+    moved = np.array(A)
+    q = q[..., None]
+    x, y, z = A[..., 0], A[..., 1], A[..., 2]
+    if kind == "revolute":
+        s, c = np.sin(q), np.cos(q)
+        moved[..., 0] = c * x + s * y
+        moved[..., 1] = c * y - s * x
+    else:
+        moved[..., 3] += q * z
+    return moved
+
+
+def _constant(A: Array, X: Array) -> Array:
+    return (A.reshape(-1, 4) @ X).reshape(A.shape)
+
+
+def _square(A: Array) -> Array:
+    T = np.zeros((*A.shape[:-2], 4, 4))
+    T[..., :3, :] = A
+    T[..., 3, 3] = 1.0
+    return T

@@ -1,0 +1,148 @@
+"""What all closed forms share: the face they show, their answer, and a few lines of trigonometry.
+
+A closed form belongs to a *family* of arms, recognised from the geometry of the joint axes
+(which are parallel, which meet), never from a robot's name.  It finds every branch for many
+targets at once; slot b of the answer always is the branch called `branch_names[b]`.
+
+A branch's name is made of *flags*, words with a geometric meaning such as LEFTY or ABOVE.  The
+flags of a present configuration come from `flag_values`, so a name read off the arm and a name
+given to the inverse kinematics mean the same thing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brazo.kinematics.chain import Chain
+
+Array = np.ndarray
+# What a flag tells, and the words for its values: ("elbow", ("ABOVE", "BELOW")).
+Flag = tuple[str, tuple[str, ...]]
+
+# Axes count as parallel, meeting or square within this (rad, or a share of the arm's size).
+GEOMETRY_TOLERANCE = 1e-9
+# A solution counts as one when forward kinematics bring the tool this close to the target: rad, and
+# a share of the arm's size.  Wide enough for a target at the very edge of the reach, rounded.
+ACCEPTED = 1e-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solutions:
+    """Every branch for every target; branches without a solution are not `valid`."""
+
+    q: Array  # (..., B, n) revolute values in (−π, π]
+    valid: Array  # (..., B) bool
+    names: tuple[str, ...]  # B
+    position_error: Array  # (..., B) m, by forward kinematics
+    orientation_error: Array  # (..., B) rad; the gap left where the arm has too few joints
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Why an arm is not of a family; false in an `if`."""
+
+    family: str
+    reason: str
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return f"not {self.family}: {self.reason}"
+
+
+class ClosedForm(ABC):
+    """A solver for one arm of a family."""
+
+    family: ClassVar[str]
+    chain: Chain
+    flags: tuple[Flag, ...]
+
+    @property
+    def branch_names(self) -> tuple[str, ...]:
+        """The name of every slot, e.g. "LEFTY ABOVE NOFLIP"."""
+        return tuple(" ".join(words) for words in itertools.product(*(w for _, w in self.flags)))
+
+    @property
+    def branches(self) -> int:
+        return math.prod(len(words) for _, words in self.flags)
+
+    def solve(self, T: ArrayLike, q0: ArrayLike | None = None) -> Solutions:
+        """All branches for tool poses (..., 4, 4) in the base frame.
+
+        q0 (n,) or (..., n) decides what the target leaves free: joint values at singular poses.
+        """
+        T = np.asarray(T, dtype=float)
+        batch = T.shape[:-2]
+        n, B = self.chain.n, self.branches
+        if q0 is not None:
+            q0 = np.broadcast_to(np.asarray(q0, dtype=float), (*batch, n)).reshape(-1, n)
+        q, valid, position, orientation = self._solve(T.reshape(-1, 4, 4), q0)
+        return Solutions(
+            q.reshape(*batch, B, n),
+            valid.reshape(*batch, B),
+            self.branch_names,
+            position.reshape(*batch, B),
+            orientation.reshape(*batch, B),
+        )
+
+    def branch_of(self, q: ArrayLike) -> Array:
+        """The slot of configurations q: (..., n) -> (...) int."""
+        values = self.flag_values(np.asarray(q, dtype=float))
+        slot = np.zeros(values.shape[:-1], dtype=int)
+        for i, (_, words) in enumerate(self.flags):
+            slot = slot * len(words) + values[..., i]
+        return slot
+
+    @abstractmethod
+    def flag_values(self, q: Array) -> Array:
+        """Which word each flag has at configurations q: (..., n) -> (..., flags) int."""
+
+    @abstractmethod
+    def why_unreachable(self, T: ArrayLike) -> str | None:
+        """A sentence with numbers on why no branch reaches one pose (4, 4); None when one does."""
+
+    @abstractmethod
+    def _solve(self, T: Array, q0: Array | None) -> tuple[Array, Array, Array, Array]:
+        """q (N, B, n), valid (N, B), position and orientation error (N, B) of targets (N, 4, 4)."""
+
+
+def pose_errors(chain: Chain, q: Array, T: Array) -> tuple[Array, Array]:
+    """Distance (m) and angle (rad) from the targets T (N, 4, 4) of the tool at q (N, B, n)."""
+    miss = (chain.fk(q) - T[:, None])[..., :3, :]
+    miss *= miss
+    position = np.sqrt(miss[..., 3].sum(axis=-1))
+    # |Ra − Rb| = 2√2 sin(angle/2) in the Frobenius norm.
+    chord = np.sqrt(miss[..., :3].sum(axis=(-2, -1)) / 8)
+    return position, 2 * np.arcsin(np.minimum(chord, 1.0))
+
+
+def wrap(angle: Array) -> Array:
+    """Into [−π, π] by whole turns."""
+    return angle - 2 * math.pi * np.round(angle / (2 * math.pi))
+
+
+def solve_trig(A: Array, B: Array, C: Array, free: Array, scale: float) -> Array:
+    """Both θ with A cos θ + B sin θ = C: (...) -> (..., 2).
+
+    First the one where the left side falls with θ, that is −A sin θ + B cos θ ≤ 0.
+
+    Where |C| is too large the nearest θ is given twice.  Where A and B vanish (against `scale`) θ
+    does not matter, and `free` and its opposite are given.
+    """
+    r = np.hypot(A, B)
+    root = np.sqrt(np.maximum((r - C) * (r + C), 0.0))
+    middle, half = np.arctan2(B, A), np.arctan2(root, C)
+    theta = np.stack([middle + half, middle - half], axis=-1)
+    vanishing = r <= 1e-12 * scale
+    if np.any(vanishing):
+        opposite = np.stack(np.broadcast_arrays(free, free + math.pi), axis=-1)
+        theta = np.where(vanishing[..., None], opposite, theta)
+    return theta

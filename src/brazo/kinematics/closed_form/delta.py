@@ -1,0 +1,260 @@
+"""The Delta robot in closed form: three driven arms, parallelogram rods, a platform that stays
+level.
+
+Origin at the centre of the fixed platform, z up; the moving platform works below (z < 0).  Arm i
+stands at azimuth φᵢ; at θᵢ = 0 it points outward in the platform's plane, θᵢ > 0 raises its
+elbow.  The rods keep the platform parallel, so moving each rod's lower end to the platform's
+centre P leaves three spheres,
+
+    |P − Cᵢ| = L₂,     Cᵢ = Rz(φᵢ) (R − r + L₁ cos θᵢ, 0, L₁ sin θᵢ).
+
+Forward: the two points where the spheres meet, the lower and the upper assembly.  Inverse: with
+(x, y, z) = Rz(−φᵢ) P and X = x + r − R,
+
+    X cos θᵢ + z sin θᵢ = (X² + y² + z² + L₁² − L₂²) / (2 L₁),
+
+two elbows an arm: OUT has the larger cos θ, IN the smaller.  Jacobian: uᵢ · dP = uᵢ · dCᵢ with
+uᵢ = P − Cᵢ.  On the axis, angles beyond acos((R − r)/(L₂ − L₁)) bring the platform down again
+(`fold_angle`): keep below it.
+
+Any object with R, r, L1, L2 (m) and azimuths (rad) will do as `shape`, `DeltaModel` for one.  θ
+and P take leading batch dimensions.  Reference: Clavel 1991.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+Array = np.ndarray
+
+BRANCH_NAMES = tuple(" ".join(words) for words in itertools.product(("OUT", "IN"), repeat=3))
+# A target this share of the reach past an edge counts as on it.
+_EDGE = 1e-12
+
+
+class DeltaShape(Protocol):
+    """The lengths of a Delta robot (m) and where its arms stand (rad)."""
+
+    @property
+    def R(self) -> float: ...
+    @property
+    def r(self) -> float: ...
+    @property
+    def L1(self) -> float: ...
+    @property
+    def L2(self) -> float: ...
+    @property
+    def azimuths(self) -> tuple[float, float, float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaLengths:
+    """A `DeltaShape` of its own, where there is no model."""
+
+    R: float  # fixed platform: centre to drive axis
+    r: float  # moving platform: centre to rod joints
+    L1: float  # drive arm
+    L2: float  # rods
+    azimuths: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopFrames:
+    """Where the parts of a Delta robot are, for drawing; poses in the base frame."""
+
+    arms: Array  # (..., 3, 4, 4) at the drive axis: x along the arm to the elbow, y along the axis
+    rods: Array  # (..., 3, 2, 4, 4) at the elbow: z along the rod to the platform, length L2
+    platform: Array  # (..., 4, 4) at the platform's centre, axes of the base
+
+
+def fk(shape: DeltaShape, theta: ArrayLike) -> tuple[Array, Array]:
+    """Platform centres (..., 2, 3) of both assemblies, and whether they exist (...), at θ (..., 3).
+
+    Entry 0 is the working one, lower in z; both are NaN where the rods are too short.
+    """
+    C = _centres(shape, np.asarray(theta, dtype=float))
+    first, second, third = C[..., 0, :], C[..., 1, :], C[..., 2, :]
+    # All three spheres have one radius: P is on the line through the circumcentre of the Cᵢ, square
+    # to their plane.
+    a, b = second - first, third - first
+    normal = np.cross(a, b)
+    area2 = _dot(normal, normal)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        to_centre = (
+            _dot(a, a)[..., None] * np.cross(b, normal)
+            + _dot(b, b)[..., None] * np.cross(normal, a)
+        ) / (2 * area2[..., None])
+        height2 = shape.L2**2 - _dot(to_centre, to_centre)
+        exists = height2 >= -_EDGE * shape.L2**2
+        away = normal * np.sqrt(np.maximum(height2, 0.0) / area2)[..., None]
+    away = np.where(away[..., 2:] > 0, -away, away)
+    middle = first + to_centre
+    both = np.stack([middle + away, middle - away], axis=-2)
+    exists &= np.isfinite(both).all(axis=(-2, -1))
+    return np.where(exists[..., None, None], both, np.nan), exists
+
+
+def ik(shape: DeltaShape, P: ArrayLike) -> tuple[Array, Array]:
+    """θ (..., 3, 2) of every arm, elbow OUT then IN, and whether the arm reaches (..., 3).
+
+    P is (..., 3).  Angles in (−π, π]; NaN where an arm does not reach.
+    """
+    X, _, z, wanted = _arm_equations(shape, np.asarray(P, dtype=float))
+    reach = np.hypot(X, z)
+    reaches = np.abs(wanted) <= reach * (1 + _EDGE) + _EDGE * shape.L1
+    root = np.sqrt(np.maximum((reach - wanted) * (reach + wanted), 0.0))
+    middle, half = np.arctan2(z, X), np.arctan2(root, wanted)
+    both = np.stack([middle + half, middle - half], axis=-1)
+    both = both - 2 * math.pi * np.round(both / (2 * math.pi))
+    outward = np.cos(both)
+    swap = (outward[..., 1] > outward[..., 0])[..., None]
+    both = np.where(swap, both[..., ::-1], both)
+    return np.where(reaches[..., None], both, np.nan), reaches
+
+
+def ik_branches(shape: DeltaShape, P: ArrayLike) -> tuple[Array, Array]:
+    """All eight choices of elbows, as in `BRANCH_NAMES`: θ (..., 8, 3) and valid (..., 8)."""
+    both, reaches = ik(shape, P)
+    picks = np.array(list(itertools.product((0, 1), repeat=3)))
+    theta = np.stack([both[..., i, picks[:, i]] for i in range(3)], axis=-1)
+    return theta, np.repeat(np.all(reaches, axis=-1, keepdims=True), 8, axis=-1)
+
+
+def branch_of(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) -> Array:
+    """Index into `BRANCH_NAMES` at θ (..., 3), platform at P (lower assembly if None)."""
+    theta = np.asarray(theta, dtype=float)
+    P = fk(shape, theta)[0][..., 0, :] if P is None else np.asarray(P, dtype=float)
+    both, _ = ik(shape, P)
+    inward = np.cos(theta) < np.cos(both).mean(axis=-1) - 1e-12
+    return inward @ np.array([4, 2, 1])
+
+
+def jacobian(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) -> Array:
+    """dP/dθ (..., 3, 3) in m/rad at θ (..., 3), platform at P (..., 3) (lower assembly if None).
+
+    Infinite or NaN where the robot is singular (a rod in the platform's plane, arms in line).
+    """
+    theta = np.asarray(theta, dtype=float)
+    P = fk(shape, theta)[0][..., 0, :] if P is None else np.asarray(P, dtype=float)
+    u = P[..., None, :] - _centres(shape, theta)
+    s, c = np.sin(theta), np.cos(theta)
+    azimuths = np.asarray(shape.azimuths)
+    dC = shape.L1 * np.stack([-s * np.cos(azimuths), -s * np.sin(azimuths), c], axis=-1)
+    rates = _dot(u, dC)
+    # The inverse of a 3x3 matrix with rows uᵢ has the columns (uⱼ × uₖ) / det.
+    columns = np.stack([np.cross(u[..., i - 2, :], u[..., i - 1, :]) for i in range(3)], axis=-1)
+    det = _dot(u[..., 0, :], columns[..., :, 0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return columns * rates[..., None, :] / det[..., None, None]
+
+
+def loop_frames(
+    shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None, rod_spacing: float = 0.06
+) -> LoopFrames:
+    """Poses of arms, rods and platform at θ (..., 3), platform at P (lower assembly if None).
+
+    `rod_spacing` (m) is the distance of the two rods of an arm.
+    """
+    theta = np.asarray(theta, dtype=float)
+    P = fk(shape, theta)[0][..., 0, :] if P is None else np.asarray(P, dtype=float)
+    azimuths = np.asarray(shape.azimuths)
+    zero, one = np.zeros(3), np.ones(3)
+    outward = np.stack([np.cos(azimuths), np.sin(azimuths), zero], axis=-1)
+    up = np.stack([zero, zero, one], axis=-1)
+    s, c = np.sin(theta)[..., None], np.cos(theta)[..., None]
+    along = c * outward + s * up
+    # θ raises the arm, so it turns about −y of a frame with x outward and z up.
+    sideways = np.broadcast_to(np.cross(up, outward), along.shape)
+    base = np.broadcast_to(shape.R * outward, along.shape)
+    elbow = base + shape.L1 * along
+    rod = P[..., None, :] + shape.r * outward - elbow
+    rod = rod / np.linalg.norm(rod, axis=-1, keepdims=True)
+    across = np.cross(sideways, rod)
+    across = across / np.linalg.norm(across, axis=-1, keepdims=True)
+    ends = (
+        elbow[..., None, :] + 0.5 * rod_spacing * np.array([[1.0], [-1.0]]) * sideways[..., None, :]
+    )
+    rods = [part[..., None, :] for part in (across, np.cross(rod, across), rod)]
+    x, y, z = np.eye(3)
+    return LoopFrames(
+        arms=_pose(along, sideways, np.cross(along, sideways), base),
+        rods=_pose(rods[0], rods[1], rods[2], ends),
+        platform=_pose(x, y, z, P),
+    )
+
+
+def fold_angle(shape: DeltaShape) -> float:
+    """Greatest equal θ (rad) that still lifts the platform; π/2 where the rods never fold back."""
+    ratio = (shape.R - shape.r) / (shape.L2 - shape.L1) if shape.L2 > shape.L1 else math.inf
+    return math.acos(ratio) if abs(ratio) <= 1 else math.pi / 2
+
+
+def axis_range(shape: DeltaShape) -> tuple[float, float]:
+    """Lowest and highest z (m, both negative) of the platform on the axis."""
+    gap = abs(shape.R - shape.r)
+    low = math.sqrt(max((shape.L1 + shape.L2) ** 2 - gap**2, 0.0))
+    high = math.sqrt(max((shape.L2 - shape.L1) ** 2 - gap**2, 0.0))
+    return -low, -high
+
+
+def why_unreachable(shape: DeltaShape, P: ArrayLike) -> str | None:
+    """Which arms cannot reach one point P (3,), and by how much; None when all can."""
+    P = np.asarray(P, dtype=float)
+    X, y, z, _ = _arm_equations(shape, P)
+    _, reaches = ik(shape, P)
+    if reaches.all():
+        return None
+    distance = np.sqrt(X**2 + y**2 + z**2)
+    told = []
+    for i in np.flatnonzero(~reaches):
+        # The elbow moves on a circle round the drive axis: nearest and farthest point of it.
+        flat = math.hypot(X[i], z[i])
+        near, far = math.hypot(abs(flat - shape.L1), y[i]), math.hypot(flat + shape.L1, y[i])
+        if near > shape.L2:
+            told.append(
+                f"arm {i + 1}: its platform joint would be {distance[i]:.4g} m from its drive, "
+                f"{near - shape.L2:.3g} m more than arm and rod reach"
+            )
+        else:
+            told.append(
+                f"arm {i + 1}: its platform joint would be {distance[i]:.4g} m from its drive, "
+                f"{shape.L2 - far:.3g} m too close for the rod of {shape.L2:.4g} m"
+            )
+    return "; ".join(told)
+
+
+def _centres(shape: DeltaShape, theta: Array) -> Array:
+    """Centres Cᵢ (..., 3, 3) of the three spheres."""
+    azimuths = np.asarray(shape.azimuths)
+    out = shape.R - shape.r + shape.L1 * np.cos(theta)
+    return np.stack(
+        [out * np.cos(azimuths), out * np.sin(azimuths), shape.L1 * np.sin(theta)], axis=-1
+    )
+
+
+def _arm_equations(shape: DeltaShape, P: Array) -> tuple[Array, Array, Array, Array]:
+    """X, y, z of P in every arm's own frame (..., 3), and what X cos θ + z sin θ has to be."""
+    azimuths = np.asarray(shape.azimuths)
+    c, s = np.cos(azimuths), np.sin(azimuths)
+    X = P[..., :1] * c + P[..., 1:2] * s + shape.r - shape.R
+    y = P[..., 1:2] * c - P[..., :1] * s
+    z = np.broadcast_to(P[..., 2:], X.shape)
+    return X, y, z, (X**2 + y**2 + z**2 + shape.L1**2 - shape.L2**2) / (2 * shape.L1)
+
+
+def _pose(x: Array, y: Array, z: Array, origin: Array) -> Array:
+    columns = np.stack(np.broadcast_arrays(x, y, z, origin), axis=-1)
+    T = np.zeros((*columns.shape[:-2], 4, 4))
+    T[..., :3, :] = columns
+    T[..., 3, 3] = 1.0
+    return T
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return np.einsum("...i,...i->...", a, b)

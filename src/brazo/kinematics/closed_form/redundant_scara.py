@@ -1,0 +1,207 @@
+"""An over-actuated SCARA, R-R-R-P-R and its like: four parallel revolute joints, a prismatic
+one, and with three links to the wrist one joint more than a pose needs.
+
+The target fixes the heading ψ of the tool and the place W of the last axis; three links have to
+reach
+
+    W = e^{iα} (l₁ + e^{iβ} (l₂ + e^{iγ} l₃)).
+
+Two ways to use the spare joint:
+
+*Equal bends* (`solve`): links 2 and 3 bend by the same angle t, θ₂ = θ₃ for an arm that is
+straight at q = 0 (Urrea and Coltters).  With c = cos t,
+
+    4 L₁ L₃ c² + 2 L₂ (L₁ + L₃) c + (L₁ − L₃)² + L₂² − |W|² = 0,
+
+up to four solutions: RIGHTY bends to the left (t > 0, elbows right of the line), LEFTY to the
+right; OPEN is the larger root c, CURLED the smaller one.  This does not reach close to the axis.
+
+*Given heading* (`family_of`): every solution has some heading φ = α + β + γ of link 3; φ leaves two
+links to reach W − e^{iφ} l₃.  `nearest` searches all φ and both elbows for the solution inside
+the limits that is closest to where the arm stands.
+
+The tool turns about the vertical only: the nearest such orientation is taken and the angle that
+remains reported, as for any SCARA.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brazo.kinematics.chain import Chain
+from brazo.kinematics.closed_form.base import (
+    ACCEPTED,
+    GEOMETRY_TOLERANCE,
+    ClosedForm,
+    Mismatch,
+    Solutions,
+    pose_errors,
+    wrap,
+)
+from brazo.kinematics.closed_form.planar import (
+    ParallelJoints,
+    bend_of,
+    nearest_turn,
+    reach_of,
+    two_links,
+    within,
+)
+from brazo.kinematics.closed_form.scara import ELBOW
+from brazo.kinematics.closed_form.search import lowest_on_circle
+from brazo.kinematics.result import into_limits, violations
+
+Array = np.ndarray
+
+FAMILY = "SCARA with one joint to spare"
+
+
+def recognise(chain: Chain) -> RedundantScara | Mismatch:
+    """The solver of an arm of this family, or why the arm is not of it."""
+    if chain.n != 5:
+        return Mismatch(FAMILY, f"it has {chain.n} joints, not five")
+    joints = ParallelJoints.of(chain, 5)
+    if isinstance(joints, str):
+        return Mismatch(FAMILY, joints)
+    if np.abs(joints.links).min() <= GEOMETRY_TOLERANCE * chain.size:
+        return Mismatch(FAMILY, "two of its parallel revolute axes coincide")
+    return RedundantScara(chain, joints)
+
+
+class RedundantScara(ClosedForm):
+    """See the module; made by `recognise`."""
+
+    family = FAMILY
+    flags = (ELBOW, ("curl", ("OPEN", "CURLED")))
+
+    def __init__(self, chain: Chain, joints: ParallelJoints) -> None:
+        self.chain, self.joints = chain, joints
+        self.l1, self.l2, self.l3 = joints.links
+        L1, L2, L3 = np.abs(joints.links)
+        # The root c of the equal bends is double at the smallest |W|.
+        self.vertex = -L2 * (L1 + L3) / (4 * L1 * L3)
+        least = max(self.vertex, -1.0)
+        self.bend_at_least_reach = math.acos(least)
+        self.reach_equal_bends = (self._radius(least), float(L1 + L2 + L3))
+        self.reach = (float(max(2 * max(L1, L2, L3) - L1 - L2 - L3, 0.0)), float(L1 + L2 + L3))
+
+    def family_of(self, T: ArrayLike, heading: ArrayLike) -> Solutions:
+        """LEFTY and RIGHTY for poses (..., 4, 4) and headings φ (...) of link 3 (rad)."""
+        T = np.asarray(T, dtype=float)
+        heading = np.asarray(heading, dtype=float)
+        batch = np.broadcast_shapes(T.shape[:-2], heading.shape)
+        flat = np.broadcast_to(T, (*batch, 4, 4)).reshape(-1, 4, 4)
+        phi = np.broadcast_to(heading, batch).reshape(-1, 1)
+        q, ok = self._with_heading(*self._wrist(flat), phi)
+        q = q[:, 0]
+        position, orientation = pose_errors(self.chain, q, flat)
+        valid = np.repeat(ok, 2, axis=1)
+        return Solutions(
+            q.reshape(*batch, 2, 5),
+            valid.reshape(*batch, 2),
+            ELBOW[1],
+            position.reshape(*batch, 2),
+            orientation.reshape(*batch, 2),
+        )
+
+    def nearest(
+        self, T: ArrayLike, q0: ArrayLike, limits: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
+        """The solution (..., n) inside limits (n, 2) closest to q0, and whether there is one.
+
+        Closest: the least sum of squared changes of the revolute joints.  Found on a grid of one
+        degree of the heading φ and then refined.
+        """
+        T = np.asarray(T, dtype=float)
+        batch = T.shape[:-2]
+        limits = np.full((5, 2), (-np.inf, np.inf)) if limits is None else np.asarray(limits)
+        q0 = np.broadcast_to(np.asarray(q0, dtype=float), (*batch, 5)).reshape(-1, 5)
+        flat = T.reshape(-1, 4, 4)
+        q, found = np.empty((len(flat), 5)), np.empty(len(flat), dtype=bool)
+        for start in range(0, len(flat), 256):  # the grid of 256 targets stays in the cache
+            part = slice(start, start + 256)
+            q[part], found[part] = self._nearest(flat[part], q0[part], limits)
+        return q.reshape(*batch, 5), found.reshape(batch)
+
+    def flag_values(self, q: Array) -> Array:
+        turns = self.joints.turns(q)
+        second = bend_of(self.l1, self.l2, turns[1])
+        mean = second + 0.5 * wrap(bend_of(self.l2, self.l3, turns[2]) - second)
+        curled = np.cos(mean) < self.vertex - 1e-12
+        return np.stack([(second >= -1e-12).astype(int), curled.astype(int)], axis=-1)
+
+    def why_unreachable(self, T: ArrayLike) -> str | None:
+        W = self._wrist(np.asarray(T, dtype=float).reshape(1, 4, 4))[0]
+        distance = float(np.abs(W[0]))
+        low, high = self.reach_equal_bends
+        if within(distance, self.reach_equal_bends):
+            return None
+        free = f"; with unequal bends it reaches {self.reach[0]:.4g} to {self.reach[1]:.4g} m"
+        return (
+            f"the last axis would be {distance:.4g} m from axis 1, the arm with equal bends "
+            f"(θ2 = θ3) reaches {low:.4g} to {high:.4g} m{free}"
+        )
+
+    def _solve(self, T: Array, q0: Array | None) -> tuple[Array, Array, Array, Array]:
+        W, psi, slide = self._wrist(T)
+        L1, L2, L3 = np.abs(self.joints.links)
+        # c = vertex ± √…, both as (N, 2): open, curled.
+        square = self.vertex**2 - ((L1 - L3) ** 2 + L2**2 - np.abs(W) ** 2) / (4 * L1 * L3)
+        root = np.sqrt(np.maximum(square, 0.0))
+        c = self.vertex + np.stack([root, -root], axis=-1)
+        t = np.arccos(np.clip(c, -1.0, 1.0))
+        bend = np.stack([-t, t], axis=1)  # (N, 2, 2): LEFTY, RIGHTY; OPEN, CURLED
+        beta, gamma = bend - np.angle(self.l2 / self.l1), bend - np.angle(self.l3 / self.l2)
+        hand = self.l1 + np.exp(1j * beta) * (self.l2 + np.exp(1j * gamma) * self.l3)
+        alpha = np.angle(W)[:, None, None] - np.angle(hand)
+        turns = [alpha, beta, gamma, psi[:, None, None] - alpha - beta - gamma]
+        turns = [wrap(turn) for turn in turns]
+        q = self.joints.fill(5, turns, slide[:, None, None]).reshape(-1, 4, 5)
+        position, orientation = pose_errors(self.chain, q, T)
+        return q, position <= ACCEPTED * self.chain.size, position, orientation
+
+    def _nearest(self, T: Array, q0: Array, limits: Array) -> tuple[Array, Array]:
+        wrist = self._wrist(T)
+        kinds, revolute = self.chain.kinds, self.chain.revolute
+
+        def candidates(phi: Array) -> tuple[Array, Array]:
+            q, ok = self._with_heading(*wrist, phi)
+            q = into_limits(q, limits, kinds, q0[:, None, None])
+            cost = ((q - q0[:, None, None])[..., revolute] ** 2).sum(axis=-1)
+            bad = violations(q, limits).any(axis=-1) | ~ok[..., None]
+            return q, np.where(bad, np.inf, cost)
+
+        # The two elbows are two functions of φ: search each, then take the better.
+        found = [
+            lowest_on_circle(lambda phi, e=elbow: candidates(phi)[1][..., e], len(T))
+            for elbow in (0, 1)
+        ]
+        elbow = np.argmin([value for _, value in found], axis=0)
+        phi = np.where(elbow == 0, found[0][0], found[1][0])[:, None]
+        q, cost = candidates(phi)
+        rows = np.arange(len(T))
+        return q[rows, 0, elbow], np.isfinite(cost[rows, 0, elbow])
+
+    def _with_heading(self, W: Array, psi: Array, slide: Array, phi: Array) -> tuple[Array, Array]:
+        """q (N, K, 2, 5), LEFTY then RIGHTY, for headings φ (N, K); and reachable (N, K)."""
+        E = W[:, None] - np.exp(1j * phi) * self.l3
+        alpha, beta = (turn[..., ::-1] for turn in two_links(self.l1, self.l2, E, phi))
+        gamma, last = phi[..., None] - alpha - beta, (psi[:, None] - phi)[..., None] + 0 * alpha
+        turns = [wrap(alpha), wrap(beta), wrap(gamma), wrap(last)]
+        q = self.joints.fill(5, turns, slide[:, None, None])
+        return q, within(np.abs(E), reach_of(self.l1, self.l2))
+
+    def _wrist(self, T: Array) -> tuple[Array, Array, Array]:
+        """Last axis seen from the first, heading of the tool and slide (N,)."""
+        home = self.chain.home
+        psi = nearest_turn(T[:, :3, :3] @ home[:3, :3].T, self.joints.plane.a)
+        W, slide = self.joints.aim(T, psi, home[:3, 3])
+        return W, psi, slide
+
+    def _radius(self, c: float) -> float:
+        """|W| of equal bends with cosine c."""
+        L1, L2, L3 = np.abs(self.joints.links)
+        square = 4 * L1 * L3 * c * c + 2 * L2 * (L1 + L3) * c + (L1 - L3) ** 2 + L2**2
+        return float(np.sqrt(max(square, 0.0)))

@@ -1,0 +1,122 @@
+"""SCARA arms: three parallel revolute joints and a prismatic one along them, in any order (R-R-P-R,
+P-R-R-R, ...), and the same with a last revolute joint square to them that pitches the tool.
+
+Looking along the axes (`planar.py`), the heading ψ of the last link and, with five joints, the
+pitch θ follow from the target's orientation; they place the third axis at
+
+    W = p − e^{iψ} (x(θ) − P₃),
+
+with p the target and x the tool at q = 0.  Two links reach W with the elbow on either side, the
+third joint makes up the heading and the prismatic joint the height.
+
+Orientation: four joints turn the tool about the vertical only, five also pitch it.  The position
+is always kept exactly.  Of the orientations the arm has, the nearest to the target's (smallest
+angle) is taken, and the angle that remains is reported as the branch's orientation error.
+
+Branches: LEFTY, the elbow is left of the line from axis 1 to the wrist for someone who looks
+down from the tip of axis 1; RIGHTY, it is right of it (the second joint bends to the left). With
+the wrist on axis 1 joint 1 keeps its value of q0 (0 without q0).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brazo.kinematics.chain import Chain
+from brazo.kinematics.closed_form.base import (
+    GEOMETRY_TOLERANCE,
+    ClosedForm,
+    Flag,
+    Mismatch,
+    pose_errors,
+    wrap,
+)
+from brazo.kinematics.closed_form.planar import (
+    ParallelJoints,
+    bend_of,
+    nearest_turn,
+    nearest_two_turns,
+    reach_of,
+    two_links,
+    within,
+)
+
+Array = np.ndarray
+
+FAMILY = "SCARA"
+ELBOW: Flag = ("arm", ("LEFTY", "RIGHTY"))
+
+
+def recognise(chain: Chain) -> Scara | Mismatch:
+    """The solver of an arm of this family, or why the arm is not of it."""
+    if chain.n not in (4, 5):
+        return Mismatch(FAMILY, f"it has {chain.n} joints, not four or five")
+    joints = ParallelJoints.of(chain, 4)
+    if isinstance(joints, str):
+        return Mismatch(FAMILY, joints)
+    if np.abs(joints.links).min() <= GEOMETRY_TOLERANCE * chain.size:
+        return Mismatch(FAMILY, "two of its parallel revolute axes coincide")
+    if chain.n == 5:
+        last = chain.home_axes[0][4]
+        if chain.kinds[4] != "revolute" or abs(last @ joints.plane.a) > GEOMETRY_TOLERANCE:
+            return Mismatch(FAMILY, "its last joint is not a revolute one square to the others")
+    return Scara(chain, joints)
+
+
+class Scara(ClosedForm):
+    """See the module; made by `recognise`."""
+
+    family = FAMILY
+    flags = (ELBOW,)
+
+    def __init__(self, chain: Chain, joints: ParallelJoints) -> None:
+        self.chain, self.joints = chain, joints
+        self.l1, self.l2 = joints.links
+        self.reach = reach_of(self.l1, self.l2)
+
+    def flag_values(self, q: Array) -> Array:
+        bend = bend_of(self.l1, self.l2, self.joints.turns(q)[1])
+        return (bend >= -1e-12).astype(int)[..., None]
+
+    def why_unreachable(self, T: ArrayLike) -> str | None:
+        W = self._wrist(np.asarray(T, dtype=float).reshape(1, 4, 4))[0]
+        distance = float(np.abs(W[0]))
+        if within(distance, self.reach):
+            return None
+        return (
+            f"the third axis would be {distance:.4g} m from axis 1, the arm reaches "
+            f"{self.reach[0]:.4g} to {self.reach[1]:.4g} m"
+        )
+
+    def _solve(self, T: Array, q0: Array | None) -> tuple[Array, Array, Array, Array]:
+        joints = self.joints
+        W, psi, theta, slide = self._wrist(T)
+        free = 0.0 if q0 is None else joints.turns(q0)[0]
+        alpha, beta = (turn[:, ::-1] for turn in two_links(self.l1, self.l2, W, free))
+        last = psi[:, None] - alpha - beta
+        q = joints.fill(self.chain.n, [wrap(alpha), wrap(beta), wrap(last)], slide[:, None])
+        if self.chain.n == 5:
+            q[..., 4] = wrap(theta)[:, None]
+        valid = np.repeat(within(np.abs(W), self.reach)[:, None], 2, axis=1)
+        return q, valid, *pose_errors(self.chain, q, T)
+
+    def _wrist(self, T: Array) -> tuple[Array, Array, Array, Array]:
+        """Third axis seen from the first, heading, pitch and slide (N,) that targets ask for."""
+        plane, home = self.joints.plane, self.chain.home
+        R = T[:, :3, :3] @ home[:3, :3].T
+        tool = np.broadcast_to(home[:3, 3], (len(T), 3))
+        if self.chain.n == 5:
+            b, point = (part[4] for part in self.chain.home_axes)
+            psi, theta = nearest_two_turns(R, plane.a, b)
+            tool = point + turned_about(b, theta, tool - point)
+        else:
+            psi, theta = nearest_turn(R, plane.a), np.zeros(len(T))
+        W, slide = self.joints.aim(T, psi, tool)
+        return W, psi, theta, slide
+
+
+def turned_about(b: Array, angle: Array, x: Array) -> Array:
+    """Vectors x (..., 3) turned by angles (...) about unit vector b."""
+    s, c = np.sin(angle)[..., None], np.cos(angle)[..., None]
+    return c * x + s * np.cross(b, x) + (1 - c) * (x @ b)[..., None] * b

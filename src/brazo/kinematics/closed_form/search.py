@@ -1,0 +1,39 @@
+"""The lowest point of a function of one angle, for many functions at once.
+
+A grid over the circle finds the valley, then ever finer grids round the best point so far close
+in on the bottom.  The functions may be infinite where they are not allowed to go: the best
+allowed point is kept, also when it is on such an edge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+Array = np.ndarray
+
+_FAN = np.linspace(-1.0, 1.0, 9)
+_LEVELS = 14  # each closes in by four: from a degree to below 1e-9
+
+
+def lowest_on_circle(
+    f: Callable[[Array], Array], count: int, grid: int = 360
+) -> tuple[Array, Array]:
+    """Angles and values (count,) of the lowest points of f: (count, K) angles -> values."""
+    angles = np.linspace(-math.pi, math.pi, grid, endpoint=False)
+    best, value = _pick(f, np.broadcast_to(angles, (count, grid)))
+    step = 2 * math.pi / grid
+    for _ in range(_LEVELS):
+        best, value = _pick(f, best[:, None] + step * _FAN)
+        step /= 4
+    return best, value
+
+
+def _pick(f: Callable[[Array], Array], angles: Array) -> tuple[Array, Array]:
+    values = f(angles)
+    lowest = np.argmin(values, axis=1)[:, None]
+    pick = (np.take_along_axis(part, lowest, axis=1)[:, 0] for part in (angles, values))
+    best, value = pick
+    return best, value

@@ -1,0 +1,102 @@
+"""What inverse kinematics give back, and how joint values are brought inside their limits.
+
+A closed form finds every *branch*, a way of the arm to hold its tool at the target (left or
+right shoulder, elbow above or below, ...).  `IKResult` carries the one chosen and all the
+others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brazo.model.description import JointKind
+
+Array = np.ndarray
+
+TURN = 2 * math.pi
+# A joint value this little past its limit (rad or m) counts as on the limit.
+LIMIT_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """How far the tool ends from the target; as a number (`float(r)`) the larger of the two."""
+
+    position: float  # m
+    orientation: float  # rad
+
+    def __float__(self) -> float:
+        return max(self.position, self.orientation)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """One way to reach a target."""
+
+    q: Array  # (n,) inside the limits by whole turns where that is possible
+    name: str  # e.g. "LEFTY ABOVE NOFLIP"
+    within_limits: bool
+    limit_violations: tuple[int, ...]  # indices of the joints past a limit
+    position_error: float  # m, by forward kinematics of q
+    orientation_error: float  # rad, by forward kinematics of q
+
+    @property
+    def residual(self) -> Residual:
+        return Residual(self.position_error, self.orientation_error)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IKResult:
+    """The answer of `Robot.ik`."""
+
+    q: Array  # (n,) the chosen solution; without success, the best that was found
+    success: bool  # q reaches the target within the tolerances and the limits
+    reason: str  # a sentence: why there is no success, or "" when there is
+    residual: Residual  # of q
+    all: tuple[Branch, ...] = ()  # every branch that reaches the target, also those past limits
+    branch: str | None = None  # name of the chosen branch; None when the method knows no branches
+    method: str = ""  # the closed form's family, or the numeric method
+    iterations: int = 0  # of the numeric method
+
+    def __bool__(self) -> bool:
+        return self.success
+
+
+def into_limits(
+    q: ArrayLike, limits: ArrayLike, kinds: Sequence[JointKind], q0: ArrayLike | None = None
+) -> Array:
+    """Add whole turns to revolute joint values (..., n) so that they fall inside limits (n, 2).
+
+    Where several fit, the one nearest to q0 is taken, or without q0 the one nearest to the middle
+    of the range (to 0 where the range has no end, or as near to it as the range begins).  Where
+    none fits, the one that breaks its limit least.
+    """
+    q = np.asarray(q, dtype=float)
+    low, high = np.moveaxis(np.asarray(limits, dtype=float), -1, 0)
+    wanted = _middle(low, high) if q0 is None else np.asarray(q0, dtype=float)
+    first = np.ceil((low - LIMIT_TOLERANCE - q) / TURN)
+    last = np.floor((high + LIMIT_TOLERANCE - q) / TURN)
+    turns = np.minimum(np.maximum(np.round((wanted - q) / TURN), first), last)
+    # No whole turn fits: `first` overshoots the range by its upper end, `last` by its lower one.
+    with np.errstate(invalid="ignore"):  # inf − inf where the range has no end
+        over, under = q + TURN * first - high, low - (q + TURN * last)
+        turns = np.where(first > last, np.where(over <= under, first, last), turns)
+    revolute = np.array([kind == "revolute" for kind in kinds])
+    return np.where(revolute, q + TURN * np.where(revolute, turns, 0.0), q)
+
+
+def violations(q: ArrayLike, limits: ArrayLike) -> Array:
+    """(..., n) True where a joint value is past its limit (by more than 1e-9)."""
+    q, limits = np.asarray(q, dtype=float), np.asarray(limits, dtype=float)
+    return (q < limits[..., 0] - LIMIT_TOLERANCE) | (q > limits[..., 1] + LIMIT_TOLERANCE)
+
+
+def _middle(low: Array, high: Array) -> Array:
+    bounded = np.isfinite(low) & np.isfinite(high)
+    with np.errstate(invalid="ignore"):
+        return np.where(bounded, 0.5 * (low + high), np.clip(0.0, low, high))
