@@ -20,6 +20,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.closed_form.base import ClosedForm
+from brazo.kinematics.closed_form.redundant_scara import RedundantScara
 from brazo.kinematics.orientation import angle_between
 from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Orientation = Literal["full", "nearest", "free"]
 Method = Literal["auto", "closed", "numeric"]
+Redundancy = Literal["auto", "rule", "nearest"]
 
 _POSITION_ONLY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
 _POSITION_FIRST = np.array([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])
@@ -41,6 +43,7 @@ def solve(
     *,
     orientation: Orientation = "full",
     method: Method = "auto",
+    redundancy: Redundancy = "auto",
     weights=None,
     tolerance: float = 1e-9,
     seed: int = 0,
@@ -48,13 +51,17 @@ def solve(
 ) -> IKResult:
     """Joint values that put the tool at T (4, 4), or its point at xyz (3,).
 
+    `redundancy` says how a closed form with a joint to spare uses it: by its `"rule"` (a SCARA's
+    two middle joints equal), or `"nearest"` to `q0` inside the limits; `"auto"` is nearest when
+    `q0` is given or the rule leads beyond the limits.
     `weights` (6,) scale the numeric method's errors in x, y, z and about them; 0 leaves one free.
     `seed` picks the numeric method's restarts: the same seed gives the same answer.
     """
     _check(orientation, ("full", "nearest", "free"), "orientation")
     _check(method, ("auto", "closed", "numeric"), "method")
+    _check(redundancy, ("auto", "rule", "nearest"), "redundancy")
     target, orientation = read_target(T, orientation)
-    start = _read_start(arm, q0)
+    start = read_start(arm, q0)
     if weights is not None:
         weights = _read_weights(weights)
         method = "numeric" if method == "auto" else method
@@ -68,9 +75,18 @@ def solve(
     if branch is not None and closed is None:
         raise BrazoError(f"'{arm.model.name}' has no named branches here: the method is numeric")
     if closed is not None:
-        found = _closed(arm, closed, target, start, branch, orientation, tolerance)
+        spare = isinstance(closed, RedundantScara) and branch is None and redundancy != "rule"
+        if spare and (q0 is not None or redundancy == "nearest"):
+            near = _null_space(arm, closed, target, start, orientation, tolerance)
+            if near is not None:
+                return near
+        found = _closed(arm, closed, target, start, q0 is not None, branch, orientation, tolerance)
         if found.success:
             return found
+        if spare and q0 is None:
+            near = _null_space(arm, closed, target, start, orientation, tolerance)
+            if near is not None:
+                return near
         return _nearest(arm, target, found, orientation, tolerance, seed, attempts)
     return _numeric(arm, target, start, orientation, weights, tolerance, seed, attempts)
 
@@ -87,14 +103,35 @@ def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
         orientation = "free"
     if target.shape != (4, 4):
         raise BrazoError(f"target has shape {target.shape}; wanted a pose (4, 4) or a point (3,)")
-    if not np.isfinite(target).all():
+    x, y, z, last = target.tolist()
+    if not math.isfinite(sum(x) + sum(y) + sum(z)):
         raise BrazoError("target has values that are not finite")
-    R = target[:3, :3]
-    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+    # Plain floats: on three numbers NumPy's calls would cost more than the solver.
+    rigid = (
+        abs(_dot(x, x) - 1.0) < 1e-6
+        and abs(_dot(y, y) - 1.0) < 1e-6
+        and abs(_dot(x, y)) < 1e-6
+        and max(abs(a - b) for a, b in zip(_cross(x, y), z, strict=False)) < 1e-6
+        and last == [0.0, 0.0, 0.0, 1.0]
+    )
+    if not rigid:
         raise BrazoError(
-            "target[:3, :3] is no rotation: columns must be unit, square, right-handed"
+            "target is no pose: its rotation must have unit, square, right-handed axes "
+            "and its last row must be 0 0 0 1"
         )
     return target, orientation
+
+
+def _dot(a: list[float], b: list[float]) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def _cross(a: list[float], b: list[float]) -> tuple[float, float, float]:
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
 
 
 def _closed(
@@ -102,6 +139,7 @@ def _closed(
     closed: ClosedForm,
     T: np.ndarray,
     start: np.ndarray,
+    near_start: bool,
     wanted: str | None,
     orientation: Orientation,
     tolerance: float,
@@ -109,27 +147,26 @@ def _closed(
     """Every branch of the closed form, and the best of them."""
     used = list(closed.chain.coordinates)
     limits = arm.limits[used]
-    found = closed.solve(T, start[used])
-    allowed = _slots(found.names, wanted)
-    branches: list[Branch] = []
-    usable: list[Branch] = []
-    for slot in np.flatnonzero(found.valid):
-        values = into_limits(found.q[slot], limits, closed.chain.kinds, start[used])
-        beyond = np.flatnonzero(violations(values, limits))
-        q = start.copy()
-        q[used] = values
-        one = Branch(
-            q=q,
+    # Without a q0 of the user's, what the target leaves free follows the family's own rule.
+    found = closed.solve(T, start[used] if near_start else None)
+    allowed = slots_of(found.names, wanted)
+    slots = np.flatnonzero(found.valid)
+    q = np.repeat(start[None], len(slots), axis=0)
+    q[:, used] = into_limits(found.q[slots], limits, closed.chain.kinds, start[used])
+    beyond = violations(q, arm.limits)
+    branches = [
+        Branch(
+            q=q[i],
             name=found.names[slot],
-            within_limits=beyond.size == 0,
-            limit_violations=tuple(used[i] for i in beyond),
+            within_limits=not any(beyond[i]),
+            limit_violations=tuple(np.flatnonzero(beyond[i]).tolist()),
             position_error=float(found.position_error[slot]),
             orientation_error=float(found.orientation_error[slot]),
         )
-        branches.append(one)
-        if slot in allowed:
-            usable.append(one)
-    branches.sort(key=lambda b: (not b.within_limits, _distance(b.q, start)))
+        for i, slot in enumerate(slots.tolist())
+    ]
+    usable = [b for b, slot in zip(branches, slots.tolist(), strict=True) if slot in allowed]
+    branches.sort(key=lambda b: (not b.within_limits, distance(b.q, start)))
     method = f"closed form, {closed.family}"
 
     def result(best: Branch | None, reason: str) -> IKResult:
@@ -150,12 +187,12 @@ def _closed(
         return result(None, f"branch '{wanted}' does not reach the target; these do: {names}")
     inside = [b for b in usable if b.within_limits]
     if not inside:
-        best = min(usable, key=lambda b: (len(b.limit_violations), _distance(b.q, start)))
-        return result(best, _beyond(arm, best, len(usable)))
+        best = min(usable, key=lambda b: (len(b.limit_violations), distance(b.q, start)))
+        return result(best, beyond_limits(arm, best, len(usable)))
     gap = min(b.orientation_error for b in inside)
     best = min(
         (b for b in inside if b.orientation_error <= gap + tolerance),
-        key=lambda b: _distance(b.q, start),
+        key=lambda b: distance(b.q, start),
     )
     if orientation == "full" and best.orientation_error > tolerance:
         return result(
@@ -164,6 +201,41 @@ def _closed(
             f"{math.degrees(best.orientation_error):.3f}° away (orientation='nearest' accepts it)",
         )
     return result(best, "")
+
+
+def _null_space(
+    arm: TreeKinematics,
+    closed: RedundantScara,
+    T: np.ndarray,
+    start: np.ndarray,
+    orientation: Orientation,
+    tolerance: float,
+) -> IKResult | None:
+    """The in-limit solution of a redundant arm that moves least from the start, if there is one."""
+    used = list(closed.chain.coordinates)
+    values, found = closed.nearest(T, start[used], arm.limits[used])
+    if not found:
+        return None
+    q = start.copy()
+    q[used] = values
+    reached = arm.fk(q)
+    residual = Residual(
+        float(np.linalg.norm(reached[:3, 3] - T[:3, 3])),
+        float(angle_between(reached[:3, :3], T[:3, :3])),
+    )
+    if residual.position > tolerance or (orientation == "full" and float(residual) > tolerance):
+        return None
+    by_rule = _closed(arm, closed, T, start, False, None, orientation, tolerance)
+    one = Branch(q, "NULL-SPACE", True, (), residual.position, residual.orientation)
+    return IKResult(
+        q=q,
+        success=True,
+        reason="",
+        residual=residual,
+        all=(one, *by_rule.all),
+        branch=one.name,
+        method=f"closed form, {closed.family}, null space",
+    )
 
 
 def _nearest(
@@ -206,18 +278,21 @@ def _numeric(
     used = list(solver.coordinates)
     if weights is None:
         weights = _POSITION_ONLY if orientation == "free" else None
-    q = np.clip(start, *arm.limits.T)
+    q = np.minimum(np.maximum(start, arm.limits[:, 0]), arm.limits[:, 1])
     if orientation == "nearest":
         q[used] = solver(T, q, _POSITION_FIRST, tolerance, seed, attempts).x
         weights = _POSITION_ONLY
         attempts = 1
     found = solver(T, q, weights, tolerance, seed, attempts)
     q[used] = found.x
-    reached = arm.fk(q)
-    residual = Residual(
-        float(np.linalg.norm(reached[:3, 3] - T[:3, 3])),
-        float(angle_between(reached[:3, :3], T[:3, :3])),
-    )
+    if weights is None:
+        residual = Residual(found.first, 2.0 * math.asin(min(0.5 * found.rest, 1.0)))
+    else:
+        reached = arm.fk(q)
+        residual = Residual(
+            float(np.linalg.norm(reached[:3, 3] - T[:3, 3])),
+            float(angle_between(reached[:3, :3], T[:3, :3])),
+        )
     reason = ""
     if not found.success:
         reason = (
@@ -236,7 +311,7 @@ def _numeric(
     )
 
 
-def _slots(names: tuple[str, ...], wanted: str | None) -> set[int]:
+def slots_of(names: tuple[str, ...], wanted: str | None) -> set[int]:
     """The branches a user's words allow: all whose names contain every word."""
     if wanted is None:
         return set(range(len(names)))
@@ -247,7 +322,7 @@ def _slots(names: tuple[str, ...], wanted: str | None) -> set[int]:
     return slots
 
 
-def _beyond(arm: TreeKinematics, best: Branch, count: int) -> str:
+def beyond_limits(arm: TreeKinematics, best: Branch, count: int) -> str:
     i = best.limit_violations[0]
     value, (low, high) = best.q[i], arm.limits[i]
     scale, unit = (180.0 / math.pi, "°") if arm.joint_kinds[i] == "revolute" else (1000.0, " mm")
@@ -258,11 +333,11 @@ def _beyond(arm: TreeKinematics, best: Branch, count: int) -> str:
     )
 
 
-def _distance(q: np.ndarray, start: np.ndarray) -> float:
+def distance(q: np.ndarray, start: np.ndarray) -> float:
     return float(np.abs(q - start).max())
 
 
-def _read_start(arm: TreeKinematics, q0) -> np.ndarray:
+def read_start(arm: TreeKinematics, q0) -> np.ndarray:
     if q0 is None:
         return arm.reference.copy()
     try:

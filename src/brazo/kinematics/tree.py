@@ -17,6 +17,7 @@ from brazo.kinematics.closed_form import ClosedForm, recognise
 from brazo.kinematics.kernels import JacobianFrame, TreeKernels
 from brazo.kinematics.numeric import NumericIK
 from brazo.kinematics.result import IKResult
+from brazo.kinematics.sampling import sampling_box
 from brazo.model.description import IDENTITY, Part, TreeModel
 
 
@@ -116,14 +117,3 @@ class TreeKinematics:
             return ""
         q = np.asarray(q, dtype=float)[list(closed.chain.coordinates)]
         return closed.branch_names[int(closed.branch_of(q))]
-
-
-def sampling_box(limits: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray:
-    """Finite bounds to draw random configurations from: ±180° or ±1 m where there is no limit."""
-    half = np.array([np.pi if kind == "revolute" else 1.0 for kind in kinds])
-    box = np.array(limits, dtype=float)
-    low, high = box[:, 0], box[:, 1]
-    no_low, no_high = ~np.isfinite(low), ~np.isfinite(high)
-    box[:, 0] = np.where(no_low, np.where(no_high, -half, high - 2 * half), low)
-    box[:, 1] = np.where(no_high, np.where(no_low, half, low + 2 * half), high)
-    return box

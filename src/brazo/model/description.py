@@ -228,6 +228,7 @@ class DeltaModel(Model):
     arm_inertia: Inertia | None = None
     rod_mass: float | None = None  # one parallelogram, both rods
     platform_mass: float | None = None
+    rod_spacing: float = 0.06  # between the two rods of a parallelogram
     friction: Friction = Friction()
     drive: Drive = Drive()
     parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)  # by body name

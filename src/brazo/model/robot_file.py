@@ -18,6 +18,7 @@ import numpy as np
 from brazo import units
 from brazo.errors import BrazoError
 from brazo.model.body import Style, generate_parts
+from brazo.model.delta_body import delta_parts, delta_size, rod_offset
 from brazo.model.description import (
     EARTH_GRAVITY,
     Body,
@@ -85,7 +86,7 @@ class RobotFile:
         fields = self.root.mapping(_COMMON + (_SERIAL if kind == "serial" else _DELTA))
         reader = _Reader(self.root, fields, overrides or {})
         if kind == "delta":
-            return reader.delta()
+            return reader.delta(self._own_size if overrides else None)
         return reader.serial(self._own_sizes if overrides else None)
 
     @cached_property
@@ -95,6 +96,13 @@ class RobotFile:
         assert isinstance(model, TreeModel)
         limits = [joint.limits for joint in model.joints]
         return proportions(model.dh, limits, model.tool)
+
+    @cached_property
+    def _own_size(self) -> float:
+        """The same for a Delta."""
+        model = self.build()
+        assert isinstance(model, DeltaModel)
+        return delta_size(model.R, model.L1, model.L2)
 
 
 class _Reader:
@@ -301,7 +309,7 @@ class _Reader:
 
     # -- Delta --------------------------------------------------------------------------------
 
-    def delta(self) -> DeltaModel:
+    def delta(self, size: float | None) -> DeltaModel:
         names = self.names
         sizes = {
             key: self._required(key).number(units.LENGTH, names=names, above=0.0)
@@ -338,6 +346,8 @@ class _Reader:
             masses["platform_mass"] += tool_inertia.mass
         if not np.allclose(tool[:3, :3], np.eye(3)):
             self.fields["tool"].fail("a Delta's tool cannot be turned: the platform stays level")
+        style = self._style()
+        size = size or delta_size(sizes["R"], sizes["L1"], sizes["L2"])
         return DeltaModel(
             **self._common(),
             **sizes,
@@ -349,15 +359,10 @@ class _Reader:
             arm_inertia=arm,
             friction=read_friction(self.fields.get("friction"), self.context),
             drive=read_drive(self.fields.get("drive"), "revolute", self.context),
-            parts=_delta_parts(**sizes, azimuths=azimuths, style=self._style()),
+            rod_spacing=2.0 * rod_offset(sizes["r"], size * style.width),
+            parts=delta_parts(**sizes, azimuths=azimuths, style=style, size=size),
             findings=tuple(self.context.findings),
         )
-
-
-def _delta_parts(**given):
-    from brazo.model.body import delta_parts
-
-    return delta_parts(**given)
 
 
 def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]) -> Names:

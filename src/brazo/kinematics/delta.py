@@ -1,0 +1,209 @@
+"""The kinematics of a Delta robot behind the same face as a tree robot's.
+
+The tool's pose has the rotation of the base (the platform stays level), so the Jacobian's angular
+rows are zero and inverse kinematics looks at the target's position, and refuses to turn it.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics import ik as tree_ik
+from brazo.kinematics.closed_form import delta
+from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
+from brazo.kinematics.sampling import sampling_box
+from brazo.model.description import DeltaModel, Part
+
+_KINDS = ("revolute", "revolute", "revolute")
+_RODS = tuple(f"rod {i}{rod}" for i in (1, 2, 3) for rod in "ab")
+
+
+class DeltaKinematics:
+    """Forward and inverse maps of a `DeltaModel`; every q is (..., 3) in rad."""
+
+    n = 3
+    joint_kinds = _KINDS
+    mobility = 3
+
+    def __init__(self, model: DeltaModel) -> None:
+        self.model = model
+        self.joint_names = model.joint_names
+        self.limits = np.array(model.limits)
+        self.body_names = ("base", "arm 1", "arm 2", "arm 3", *_RODS, "platform")
+        self.link_names = self.body_names
+        self.parts: tuple[tuple[Part, ...], ...] = tuple(
+            model.parts.get(name, ()) for name in self.body_names
+        )
+        self.sampling_box = sampling_box(self.limits, self.joint_kinds)
+        self.has_dynamics = None not in (model.arm_inertia, model.rod_mass, model.platform_mass)
+
+    def fk(self, q, out=None) -> np.ndarray:
+        """The tool in the base frame, of the assembly below the base."""
+        P = self._platform(self._read(q))
+        T = np.zeros((*P.shape[:-1], 4, 4)) if out is None else out
+        T[...] = self.model.tool
+        T[..., :3, 3] += P
+        return T
+
+    def frames(self, q, out=None) -> np.ndarray:
+        """Poses of base, arms, rods and platform."""
+        q = self._read(q)
+        P = self._platform(q)
+        loops = delta.loop_frames(self.model, q, P, self.model.rod_spacing)
+        frames = np.empty((*q.shape[:-1], len(self.body_names), 4, 4)) if out is None else out
+        frames[..., 0, :, :] = np.eye(4)
+        frames[..., 1:4, :, :] = loops.arms
+        frames[..., 4:10, :, :] = loops.rods.reshape(*q.shape[:-1], 6, 4, 4)
+        frames[..., 10, :, :] = loops.platform
+        return frames
+
+    def frame(self, q, link: str) -> np.ndarray:
+        if link not in self.link_names:
+            raise BrazoError(f"no link named '{link}'; links: {', '.join(self.link_names)}")
+        return self.frames(q)[..., self.link_names.index(link), :, :]
+
+    def jacobian(self, q, frame="base", link: str | None = None, out=None) -> np.ndarray:
+        """(..., 6, 3): the platform's linear rows, and zeros."""
+        if frame not in ("base", "tool"):
+            raise BrazoError(f"frame '{frame}' is not one of base, tool")
+        if link not in (None, "platform"):
+            raise BrazoError(f"a Delta's Jacobian is that of its platform, not of '{link}'")
+        q = self._read(q)
+        J = np.empty((*q.shape[:-1], 6, 3)) if out is None else out
+        J[..., :3, :] = delta.jacobian(self.model, q, self._platform(q))
+        J[..., 3:, :] = 0.0
+        return J
+
+    @cached_property
+    def reference(self) -> np.ndarray:
+        """Where to look for a solution when nobody says: the file's first pose, else zero."""
+        return np.clip(next(iter(self.model.poses.values()), np.zeros(3)), *self.limits.T)
+
+    def configuration(self, q) -> str:
+        """Elbow of each arm, `OUT` or `IN`."""
+        return delta.BRANCH_NAMES[int(delta.branch_of(self.model, self._read(q)))]
+
+    def ik(
+        self,
+        T,
+        q0=None,
+        branch: str | None = None,
+        *,
+        orientation: tree_ik.Orientation = "full",
+        method: tree_ik.Method = "auto",
+        tolerance: float = 1e-9,
+    ) -> IKResult:
+        """Joint values that put the tool at T (4, 4) or xyz (3,): every choice of elbows."""
+        if method == "numeric":
+            raise BrazoError("a Delta is solved in closed form; use method='auto' or 'closed'")
+        target, orientation = tree_ik.read_target(T, orientation)
+        start = tree_ik.read_start(self, q0)
+        turn = float(np.arccos(np.clip((np.trace(target[:3, :3]) - 1.0) / 2.0, -1.0, 1.0)))
+        turned = orientation == "full" and turn > max(tolerance, 1e-8)
+        P = target[:3, 3] - self.model.tool[:3, 3]
+        theta, valid = delta.ik_branches(self.model, P)
+        # The same angles put the other assembly elsewhere: only what comes back counts.
+        reached, exists = delta.fk(self.model, np.where(valid[:, None], theta, 0.0))
+        error = np.linalg.norm(reached[:, 0] - P, axis=-1)
+        ok = valid & exists & (error <= max(tolerance, 1e-10))
+        allowed = tree_ik.slots_of(delta.BRANCH_NAMES, branch)
+        branches, usable = [], []
+        for slot in np.flatnonzero(ok):
+            q = into_limits(theta[slot], self.limits, _KINDS, start)
+            beyond = np.flatnonzero(violations(q, self.limits))
+            one = Branch(
+                q=q,
+                name=delta.BRANCH_NAMES[slot],
+                within_limits=beyond.size == 0,
+                limit_violations=tuple(beyond.tolist()),
+                position_error=float(error[slot]),
+                orientation_error=turn if orientation == "full" else 0.0,
+            )
+            branches.append(one)
+            if slot in allowed:
+                usable.append(one)
+        branches.sort(key=lambda b: (not b.within_limits, tree_ik.distance(b.q, start)))
+        inside = [b for b in usable if b.within_limits]
+        reason = self._reason(P, branches, usable, inside, branch, turned, turn)
+        best = min(inside, key=lambda b: tree_ik.distance(b.q, start), default=None)
+        if best is None:
+            q = self._nearest(P, start)
+            gap = float(np.linalg.norm(self._platform(q) - P))
+            residual, name = Residual(gap, turn if orientation == "full" else 0.0), None
+        else:
+            q, residual, name = best.q, best.residual, best.name
+        return IKResult(
+            q=q,
+            success=not reason,
+            reason=reason,
+            residual=residual,
+            all=tuple(branches),
+            branch=name,
+            method="closed form, Delta",
+        )
+
+    def _reason(self, P, branches, usable, inside, wanted, turned: bool, turn: float) -> str:
+        if not branches:
+            return (
+                delta.why_unreachable(self.model, P)
+                or "only the assembly above the base reaches the target"
+            )
+        if not usable:
+            names = "; ".join(b.name for b in branches)
+            return f"branch '{wanted}' does not reach the target; these do: {names}"
+        if not inside:
+            best = min(usable, key=lambda b: len(b.limit_violations))
+            return tree_ik.beyond_limits(self, best, len(usable))
+        if turned:
+            return (
+                f"a Delta's platform stays level: the target is turned by "
+                f"{math.degrees(turn):.3f}° (orientation='free' accepts it)"
+            )
+        return ""
+
+    def _nearest(self, P: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """The configuration inside the limits whose platform is nearest to P."""
+        from scipy.optimize import least_squares
+
+        box = self.sampling_box
+        starts = [start, box.mean(axis=1), *np.random.default_rng(0).uniform(*box.T, (8, 3))]
+        best, least = start, math.inf
+        for q in starts:
+            if not delta.fk(self.model, q)[1]:
+                continue
+            found = least_squares(
+                lambda x: np.nan_to_num(delta.fk(self.model, x)[0][0] - P, nan=10.0),
+                np.clip(q, box[:, 0] + 1e-9, box[:, 1] - 1e-9),
+                jac=lambda x: np.nan_to_num(delta.jacobian(self.model, x)),
+                bounds=tuple(box.T),
+                xtol=1e-14,
+                ftol=1e-14,
+                gtol=1e-14,
+            )
+            if found.cost < least:
+                best, least = found.x, found.cost
+        return best
+
+    def _read(self, q) -> np.ndarray:
+        try:
+            array = np.asarray(q, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise BrazoError(f"q: not an array of numbers ({error})") from None
+        if array.ndim == 0 or array.shape[-1] != 3:
+            raise BrazoError(f"q has shape {array.shape}; wanted (..., 3), with any leading batch")
+        if not np.isfinite(array).all():
+            raise BrazoError("q: every value must be finite")
+        return array
+
+    def _platform(self, q: np.ndarray) -> np.ndarray:
+        both, exists = delta.fk(self.model, q)
+        if not np.all(exists):
+            where = np.argwhere(~np.atleast_1d(exists))[0].tolist()
+            raise BrazoError(
+                f"the rods are too short to meet at these arm angles (row {where}): no pose exists"
+            )
+        return both[..., 0, :]

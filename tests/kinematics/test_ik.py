@@ -1,0 +1,325 @@
+"""Inverse kinematics as users call it: golden targets, every branch, limits, reasons."""
+
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.kinematics.closed_form import delta as delta_form
+from brazo.kinematics.orientation import matrix_from_rpy, oat_from_matrix
+
+FGL = Path(__file__).parent.parent / "data" / "robots" / "puma560-fgl.yaml"
+CLOSED = [
+    "puma560", "puma560-drives", "srm1", "srm1-printed", "pegasus", "rv2aj", "rv2aj-maker",
+    "scara1", "scara2", "teleop-scara", "delta",
+]  # fmt: skip
+TURN = 2 * math.pi
+
+
+def angle_gap(a, b) -> float:
+    """Largest difference of two joint vectors, angles modulo whole turns."""
+    difference = np.asarray(a) - np.asarray(b)
+    return float(np.abs(difference - TURN * np.round(difference / TURN)).max())
+
+
+def among(q, result) -> float:
+    """How far q is from the closest branch."""
+    return min((angle_gap(q, branch.q) for branch in result.all), default=math.inf)
+
+
+def test_golden_puma_all_eight_with_their_names(golden):
+    arm = brazo.load(FGL)
+    for entry in golden["robots"]["puma560_fgl"]["ik"]:
+        result = arm.ik(entry["T"])
+        assert len(result.all) == 8
+        for solution in entry["solutions"]:
+            branch = min(result.all, key=lambda b: angle_gap(b.q, solution["q"]))
+            assert angle_gap(branch.q, solution["q"]) <= 1e-12
+            assert branch.within_limits == solution["within_limits"]
+            assert solution["ARM"] in branch.name and solution["ELBOW"] in branch.name
+            assert ("NOFLIP" in branch.name) == (solution["q"][4] > 0)
+
+
+def test_golden_puma_poses_and_oat(golden):
+    arm = brazo.load(FGL)
+    for entry in golden["robots"]["puma560_fgl"]["fk"]:
+        T = arm.fk(entry["q"])
+        assert np.abs(T - entry["T"]).max() <= 1e-12
+        flags = entry["indicators"]
+        name = arm.configuration(entry["q"])
+        assert flags["ARM"] in name and flags["ELBOW"] in name
+        if not entry["oat_is_singular"]:
+            assert angle_gap(oat_from_matrix(T[:3, :3]), entry["OAT_rad"]) <= 1e-12
+
+
+def test_golden_pegasus(golden):
+    arm = brazo.load("pegasus")
+    target = arm._kinematics.closed_form.target
+    for entry in golden["robots"]["pegasus_proposed"]["ik"]:
+        result = arm.ik(target(entry["xyz"], entry["pitch"], entry["roll"]))
+        assert among(entry["q_elbow_up"], result) <= 1e-12
+
+
+@pytest.mark.parametrize(("name", "key"), [("rv2aj", "rv2aj_paper"), ("rv2aj-maker", "rv2aj_maker")])
+def test_golden_rv2aj_both_elbows(golden, name, key):
+    arm = brazo.load(name)
+    target = arm._kinematics.closed_form.target
+    for entry in golden["robots"][key]["ik"]:
+        result = arm.ik(target(entry["P"], entry["beta"], 0.0))
+        assert entry["reachable"]
+        branch = min(result.all, key=lambda b: angle_gap(b.q[:4], entry["joints"]))
+        assert angle_gap(branch.q[:4], entry["joints"]) <= 1e-12
+        assert branch.within_limits == entry["within_limits"]
+        assert ("ABOVE" in branch.name) == (entry["elbow"] == "up")
+
+
+def test_golden_scaras(golden):
+    for name, key in (("scara1", "scara1_proposed"),):
+        arm = brazo.load(name)
+        for entry in golden["robots"][key]["ik"]:
+            T = np.array(entry["T"])
+            if np.abs(arm.fk(entry["solutions"][0]) - T).max() > 1e-9:
+                T = T @ arm.model.tool
+            result = arm.ik(T)
+            assert len(result.all) == len(entry["solutions"])
+            for q in entry["solutions"]:
+                assert among(q, result) <= 1e-12
+
+
+def test_golden_redundant_scara(golden):
+    arm = brazo.load("scara2")
+    for entry in golden["robots"]["scara2_proposed"]["ik_theta2_eq_theta3"]:
+        T = np.eye(4)
+        T[:3, :3] = matrix_from_rpy([math.pi, 0.0, entry["yaw"]])
+        T[:3, 3] = entry["xyz"]
+        result = arm.ik(T, redundancy="rule")
+        assert len(result.all) == len(entry["solutions"])
+        for q in entry["solutions"]:
+            assert among(q, result) <= 1e-12
+
+
+def test_golden_teleop_scara(golden):
+    arm = brazo.load("teleop-scara")
+    for entry in golden["robots"]["teleop_scara"]["ik"]:
+        T = np.eye(4)
+        T[:3, :3] = matrix_from_rpy([0.0, 0.0, entry["tool_yaw"]])
+        T[:3, 3] = entry["P"]
+        result = arm.ik(T)
+        for key in ("theta_paper_plus", "theta_second_branch"):
+            theta = entry[key]
+            assert among([theta[0], entry["d"], *theta[1:]], result) <= 1e-12
+
+
+def test_golden_delta(golden):
+    arm, data = brazo.load("delta"), golden["robots"]["delta"]
+    for entry in data["fk"]:
+        T = arm.fk(entry["theta"])
+        assert np.abs(T[:3, 3] - entry["P"]).max() <= 1e-12
+        assert (T[:3, :3] == np.eye(3)).all()
+        assert np.abs(arm.jacobian(entry["theta"])[:3] - entry["J_dP_dtheta"]).max() <= 1e-12
+        if "P_upper_assembly" in entry:
+            both, _ = delta_form.fk(arm.model, entry["theta"])
+            assert np.abs(both[1] - entry["P_upper_assembly"]).max() <= 1e-12
+    for entry in data["ik"]:
+        result = arm.ik(entry["P"])
+        out = next(b for b in result.all if b.name == "OUT OUT OUT")
+        assert angle_gap(out.q, entry["theta"]) <= 1e-12
+        elbows_in = next(b for b in result.all if b.name == "IN IN IN")
+        assert angle_gap(elbows_in.q, entry["theta_elbow_in"]) <= 1e-12
+    limit = data["theta_limit_on_axis"]["fold_limit_rad"]
+    assert delta_form.fold_angle(arm.model) == pytest.approx(limit, abs=1e-12)
+
+
+def test_golden_delta_edges(golden):
+    arm = brazo.load("delta")
+    for entry in golden["robots"]["delta"]["edges"]:
+        P = np.array(entry["P"], dtype=float)
+        # Outward: away from the middle of the work space.
+        way = P - np.array([0.0, 0.0, -0.45])
+        way /= np.linalg.norm(way)
+        inside, reaches = delta_form.ik(arm.model, P - 1e-9 * way)
+        assert reaches.all() == entry["reachable_just_inside"]
+        assert delta_form.ik(arm.model, P + 1e-9 * way)[1].all() == entry["reachable_just_outside"]
+        # At a double root an offset of 1e-9 shows as its square root.
+        assert angle_gap(inside[0], [entry["theta_arm1_at_edge"]] * 2) < 2e-4
+
+
+def _with_rule(name: str, q: np.ndarray) -> np.ndarray:
+    """Configurations a redundant arm's rule can give back."""
+    q = q.copy()
+    if name == "scara2":
+        q[:, 2] = q[:, 1]
+    if name == "teleop-scara":
+        b = np.where(q[:, 3] > 0, 1.0, -1.0) * np.abs(q[:, 3]) / 2
+        q[:, 2] = math.pi / 2 - b
+    return q
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_form_finds_the_original_and_only_true_branches(name):
+    arm = brazo.load(name)
+    q = _with_rule(name, arm.random_q(10_000, seed=11))
+    T = arm.fk(q)
+    if name == "delta":
+        theta, valid = delta_form.ik_branches(arm.model, T[:, :3, 3])
+        all_q, ok = theta, valid
+        reached = np.full(all_q.shape[:2], np.inf)
+        both, exists = delta_form.fk(arm.model, np.where(ok[..., None], all_q, 0.0))
+        # A choice of elbows belongs to one of the two assemblies.
+        reached = np.linalg.norm(both - T[:, None, None, :3, 3], axis=-1).min(axis=-1)
+        assert exists[ok].all()
+    else:
+        found = arm._kinematics.closed_form.solve(T)
+        all_q, ok = found.q, found.valid
+        reached = np.abs(arm.fk(all_q) - T[:, None]).max(axis=(-2, -1))
+    assert reached[ok].max() <= 1e-10
+    gap = all_q - q[:, None]
+    revolute = np.array(arm.joint_kinds) == "revolute"
+    gap = np.where(revolute, gap - TURN * np.round(gap / TURN), gap)
+    off = np.where(ok, np.abs(gap).max(axis=-1), np.inf).min(axis=-1)
+    assert off.max() < 1e-7
+    assert np.median(off) < 1e-14
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda"])
+def test_numeric_reaches_random_poses_fast_and_inside_the_limits(name):
+    arm = brazo.load(name)
+    limits = arm.limits
+    q = arm.random_q(10_000, seed=12)
+    T = arm.fk(q)
+    solved, times = 0, []
+    arm.ik(T[0], method="numeric")
+    for target in T:
+        start = time.perf_counter()
+        result = arm.ik(target, method="numeric")
+        times.append(time.perf_counter() - start)
+        assert ((result.q >= limits[:, 0]) & (result.q <= limits[:, 1])).all()
+        if result.success:
+            assert np.abs(arm.fk(result.q) - target).max() < 1e-8
+        solved += result.success
+    assert solved >= 9980
+    assert np.median(times) <= 60e-6
+
+
+def test_the_same_seed_gives_the_same_answer():
+    arm = brazo.load("panda")
+    for target in arm.fk(arm.random_q(50, seed=13)):
+        first = arm.ik(target, seed=5)
+        assert (first.q == arm.ik(target, seed=5).q).all()
+
+
+def test_the_branch_asked_for_is_the_one_given():
+    arm = brazo.load("puma560")
+    T = arm.fk([0.1, 0.6, -1.2, 0.3, 0.4, 0.5])
+    for words in ("LEFTY", "RIGHTY", "ABOVE", "BELOW NOFLIP", "righty above noflip"):
+        result = arm.ik(T, branch=words)
+        assert result.success
+        assert set(words.upper().split()) <= set(result.branch.split())
+        assert arm.configuration(result.q) == result.branch
+    with pytest.raises(brazo.BrazoError, match="no branch is called 'sideways'; branches: LEFTY"):
+        arm.ik(T, branch="sideways")
+
+
+def test_the_nearest_branch_to_q0_is_taken():
+    arm = brazo.load("puma560")
+    for q in arm.random_q(100, seed=14):
+        assert np.abs(arm.ik(arm.fk(q), q0=q).q - q).max() < 1e-7
+
+
+def test_redundant_scara_stays_at_q0_and_otherwise_keeps_its_rule():
+    arm = brazo.load("scara2")
+    for q in arm.random_q(30, seed=15):
+        T = arm.fk(q)
+        near = arm.ik(T, q0=q)
+        assert near.success and np.abs(near.q - q).max() < 1e-6
+        ruled = arm.ik(T, redundancy="rule")
+        if ruled.success:
+            assert ruled.q[1] == pytest.approx(ruled.q[2], abs=1e-12)
+    close = np.eye(4)
+    close[:3, :3] = matrix_from_rpy([math.pi, 0, 0.3])
+    close[:3, 3] = [0.05, 0.0, 0.2]
+    refused = arm.ik(close, redundancy="rule")
+    assert not refused.success and "0.0856" in refused.reason
+    assert arm.ik(close).success
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda", "scara1", "scara2", "rv2aj", "delta"])
+def test_out_of_reach_says_why_and_gives_the_nearest(name):
+    arm = brazo.load(name)
+    T = np.array(arm.fk(next(iter(arm.poses.values()))))
+    direction = T[:3, 3] / np.linalg.norm(T[:3, 3])
+    T[:3, 3] += 2.0 * direction
+    result = arm.ik(T)
+    assert not result.success and len(result.reason) > 20
+    limits = arm.limits
+    assert ((result.q >= limits[:, 0]) & (result.q <= limits[:, 1])).all()
+    # Nearest: no random configuration inside the limits comes much closer to the point.
+    free = arm.ik(T, orientation="free")
+    reached = np.linalg.norm(arm.fk(free.q)[:3, 3] - T[:3, 3])
+    others = np.linalg.norm(arm.fk(arm.random_q(20_000, seed=16))[:, :3, 3] - T[:3, 3], axis=1)
+    assert reached <= others.min() + 1e-6
+    assert free.residual.position == pytest.approx(reached, abs=1e-9)
+
+
+def test_a_branch_beyond_its_limits_is_shown_but_not_chosen():
+    arm = brazo.load("rv2aj")
+    T = arm.fk(np.radians([20, 20, 80, 50, 30]))
+    result = arm.ik(T)
+    assert result.success
+    outside = [b for b in result.all if not b.within_limits]
+    assert outside and all(b.limit_violations for b in outside)
+    for branch in outside:
+        words = " ".join(w for w in branch.name.split())
+        refused = arm.ik(T, branch=words)
+        if not refused.success:
+            assert "limits" in refused.reason and "allowed" in refused.reason
+
+
+def test_five_joints_take_the_nearest_orientation_when_asked():
+    arm = brazo.load("rv2aj")
+    T = arm.fk(np.radians([20, 20, 80, 50, 30]))
+    T[:3, :3] = T[:3, :3] @ matrix_from_rpy([0.2, 0.1, 0.0])
+    refused = arm.ik(T)
+    assert not refused.success and "orientation" in refused.reason
+    result = arm.ik(T, orientation="nearest")
+    assert result.success and result.residual.position < 1e-12
+    assert 0.01 < result.residual.orientation < 0.3
+    # No neighbouring configuration at this position is better oriented.
+    numeric = arm.ik(T, q0=result.q, orientation="nearest", method="numeric")
+    assert numeric.residual.orientation >= result.residual.orientation - 1e-6
+
+
+def test_position_only_and_weighted_targets():
+    arm = brazo.load("panda")
+    point = arm.fk(arm.poses["ready"])[:3, 3] + [0.05, 0.1, -0.1]
+    result = arm.ik(point)
+    assert result.success
+    assert np.linalg.norm(arm.fk(result.q)[:3, 3] - point) < 1e-9
+    T = np.eye(4)
+    T[:3, :3] = matrix_from_rpy([math.pi, 0.0, 1.0])
+    T[:3, 3] = point
+    weighted = arm.ik(T, weights=[1, 1, 1, 1, 1, 0])
+    assert weighted.success
+    assert np.abs(arm.fk(weighted.q)[2, 2] + 1.0) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ({"T": np.zeros((4, 4))}, "no pose"),
+        ({"T": np.diag([1.0, 1.0, -1.0, 1.0])}, "no pose"),
+        ({"T": np.full((4, 4), np.nan)}, "finite"),
+        ({"T": np.eye(3)}, r"shape \(3, 3\)"),
+        ({"T": "there"}, "numbers"),
+        ({"T": np.eye(4), "q0": [0, 0]}, r"wanted \(6,\)"),
+        ({"T": np.eye(4), "orientation": "some"}, "full, nearest, free"),
+        ({"T": np.eye(4), "method": "magic"}, "auto, closed, numeric"),
+        ({"T": np.eye(4), "weights": [1, 2]}, "six numbers"),
+    ],
+)
+def test_bad_targets_are_named(call, said):
+    with pytest.raises(brazo.BrazoError, match=said):
+        brazo.load("puma560").ik(**call)
