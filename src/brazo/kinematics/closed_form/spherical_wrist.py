@@ -114,17 +114,18 @@ class SphericalWrist(ClosedForm):
 
     def why_unreachable(self, T: ArrayLike) -> str | None:
         T = np.asarray(T, dtype=float).reshape(1, 4, 4)
-        _, valid, position, _ = self._solve(T, None)
+        q, valid, _, _ = self._solve(T, None)
         if valid.any():
             return None
-        if np.nanmin(position) <= ACCEPTED * self.chain.size:
+        p, _ = self._targets(T)
+        reached, _ = self._targets(self.chain.fk(q[0]))
+        if np.linalg.norm(reached - p, axis=1).min() <= 1e-6 * self.chain.size:
             lean = np.rad2deg(self._wrist_lean(T))
             low, high = np.rad2deg(self._wrist_range())
             return (
                 f"the wrist would have to lean {np.min(lean):.1f}° (angle of axis 6 to axis 4), "
                 f"it leans {low:.1f}° to {high:.1f}°"
             )
-        p, _ = self._targets(T)
         return self._why_position(p)
 
     def _names(self) -> tuple[tuple[Flag, ...], Array]:
