@@ -33,6 +33,7 @@ Span = tuple[float, float]
 Mode = Literal["stack", "fork", "nest", "quill", "mast"]
 
 SLENDERNESS = 0.085  # radius of the first joint over the reach
+FORK_CHILD = 0.62  # half length of the housing between the tines, over the joint's radius
 SEAM = 0.14  # gap between two bodies of one joint, over its radius
 DEFAULT_REACH = 0.5  # m, for a table without lengths
 DEFAULT_STROKE = 0.4  # of the reach, for a prismatic joint without limits
@@ -40,7 +41,7 @@ DEFAULT_STROKE = 0.4  # of the reach, for a prismatic joint without limits
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Radii (m) of the joints and, last, of the tool flange; lengths of an arm do not touch them."""
+    """Radii (m) of the joints and, last, of the tool flange; segment lengths do not touch them."""
 
     radii: tuple[float, ...]
 
@@ -71,30 +72,78 @@ class Bone:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A joint axis; the child's foot is at `foot` above the parent's exit, over the whole stroke."""
+    """A joint axis; `foot` is how far above the parent's exit the child's foot may be."""
 
     kind: JointKind
     foot: Span  # lowest and highest; equal for a revolute joint
 
     @property
     def near(self) -> float:
-        """The foot's position closest to the parent."""
+        """The foot's position closest to the parent's exit."""
         return min(self.foot, key=abs)
 
 
 @dataclass(slots=True)
 class Place:
-    """How parent and child meet on an axis: the stretch each occupies, in its own frame's z."""
+    """How parent and child meet on an axis: the stretch each occupies, in its own frame's z.
+
+    *stack*: side by side; *fork*: the child between two tines of the parent; *nest*: one inside
+    the other; *quill*: the child's rod in the parent's sleeve; *mast*: the child on the parent's.
+    """
 
     mode: Mode
     parent: Span
     child: Span
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Everything the drawing needs to know: bodies 0..n, joints 1..n, radii r[1]..r[n + 1]."""
+
+    bones: tuple[Bone, ...]
+    axes: tuple[Axis, ...]
+    places: tuple[Place, ...]
+    r: tuple[float, ...]
+
+    @property
+    def n(self) -> int:
+        return len(self.axes)
+
+    def place(self, k: int) -> Place:
+        return self.places[k - 1]
+
+    def mode(self, k: int) -> Mode | None:
+        """How joint k is made; None beyond the last."""
+        return self.places[k - 1].mode if 1 <= k <= self.n else None
+
+    def side(self, k: int) -> float:
+        """+1 when the child of joint k sits on the positive side of its parent, else -1."""
+        place, axis = self.place(k), self.axes[k - 1]
+        if k == 1 and upright(self.bones[0]):
+            return math.copysign(1.0, self.bones[0].exit[2, 2])
+        if place.mode == "quill":
+            return 1.0 if sum(axis.foot) >= 0.0 else -1.0
+        return 1.0 if axis.near + sum(place.child) / 2 >= sum(place.parent) / 2 else -1.0
+
+    def gap(self, k: int) -> tuple[float, float]:
+        """The parent's and the child's face that look at each other, from the parent's exit."""
+        place, near = self.place(k), self.axes[k - 1].near
+        if self.side(k) > 0:
+            return place.parent[1], near + place.child[0]
+        return place.parent[0], near + place.child[1]
+
+    def has_tube(self, k: int) -> bool:
+        """Whether joint k is so far from its parent that a tube leads there."""
+        if self.mode(k) != "stack":
+            return False
+        parent, child = self.gap(k)
+        return abs(child - parent) > 0.8 * self.r[k]
+
+
 def skeleton(
     rows: Sequence[DHRow],
     convention: Convention,
-    limits: Sequence[Span],
+    limits: Sequence[Span] | None = None,
     base: np.ndarray = IDENTITY,
 ) -> tuple[list[Bone], list[Axis]]:
     """Bodies 0..n (0 the base) and axes 1..n of a table."""
@@ -102,14 +151,14 @@ def skeleton(
     for i in range(len(rows) + 1):
         if convention == "standard":
             step = translate(x=rows[i - 1].a) @ rot_x(rows[i - 1].alpha) if i else np.eye(4)
-            a = rows[i - 1].a if i else 0.0
+            a = float(rows[i - 1].a) if i else 0.0
             exit_ = np.array(base) if i == 0 else np.eye(4)
             bones.append(Bone(exit_ @ invert(step), exit_, a))
         else:
             last = i == len(rows)
             step = np.eye(4) if last else translate(x=rows[i].a) @ rot_x(rows[i].alpha)
             foot = np.array(base) if i == 0 else np.eye(4)
-            bones.append(Bone(foot, foot @ step, 0.0 if last else rows[i].a))
+            bones.append(Bone(foot, foot @ step, 0.0 if last else float(rows[i].a)))
     return bones, _axes(rows, limits)
 
 
@@ -118,8 +167,8 @@ def proportions(
 ) -> Sizes:
     """Radii that suit an arm of these lengths: by the reach beyond each joint, never too thin."""
     beyond_tool = float(np.linalg.norm(tool[:3, 3]))
-    axes = _axes(rows, limits or [(-math.inf, math.inf)] * len(rows))
-    lengths = [abs(row.a) for row in rows]
+    axes = _axes(rows, limits)
+    lengths = [abs(float(row.a)) for row in rows]
     offsets = [max(map(abs, axis.foot)) for axis in axes]
     first = offsets[0] if axes[0].kind == "prismatic" else 0.0  # a column is not part of the reach
     reach = sum(lengths) + sum(offsets[1:]) + first + beyond_tool or offsets[0] or DEFAULT_REACH
@@ -132,20 +181,20 @@ def proportions(
     return Sizes((*radii, 0.85 * radii[-1]))
 
 
-def arrange(bones: list[Bone], axes: list[Axis], sizes: Sizes, end: float) -> list[Place]:
-    """A place for every joint 1..n; `end` is where the last body should end, in its foot's z."""
+def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: float) -> Plan:
+    """Place every joint; `end` is where the last body should end, in its foot's z."""
     r = (0.0, *sizes.radii)
     n = len(axes)
     places = [Place("stack", (0.0, 0.0), (0.0, 0.0)) for _ in range(n + 1)]
     for i in range(1, n + 1):
         if not bones[i].parallel:
-            half_foot, half_exit = _crossing(bones[i], r[i], r[i + 1])
+            half_foot, half_exit = crossing(bones[i], r[i], r[i + 1])
             places[i].child = (-half_foot, half_foot)
             if i < n:
                 places[i + 1].parent = (-half_exit, half_exit)
     if not upright(bones[0]):
         places[1].parent = (-0.9 * r[1], 0.9 * r[1])
-    _fork_wrists(bones, axes, places, r)
+    _part_crossings(bones, axes, places, r)
     i = 1
     while i <= n:
         if bones[i].parallel:
@@ -157,10 +206,10 @@ def arrange(bones: list[Bone], axes: list[Axis], sizes: Sizes, end: float) -> li
         i += 1
     for k in range(1, n + 1):
         if axes[k - 1].kind == "prismatic":
-            _sleeve(bones, axes, places, r, k)
+            _slide(bones, axes, places, r, k)
         elif k > 1 and not bones[k - 1].parallel and bones[k].parallel and bones[k].a:
             _reach_out(axes[k - 1], places[k], r[k])
-    return places[1:]
+    return Plan(tuple(bones), tuple(axes), tuple(places[1:]), r)
 
 
 def upright(base: Bone) -> bool:
@@ -187,42 +236,58 @@ def is_short(bone: Bone, radius: float) -> bool:
     return abs(bone.a) < 0.9 * radius
 
 
-def _crossing(bone: Bone, r_foot: float, r_exit: float) -> tuple[float, float]:
+def crossing(bone: Bone, r_foot: float, r_exit: float) -> tuple[float, float]:
     """Half lengths of the body's two housings, along its foot axis and along its exit axis."""
     if is_short(bone, r_foot):
         return max(1.12 * r_exit, 0.80 * r_foot), max(0.80 * r_exit, 0.95 * r_foot)
     return 0.60 * r_foot, 0.85 * r_exit
 
 
-def _fork_wrists(
-    bones: list[Bone], axes: list[Axis], places: list[Place], r: tuple[float, ...]
+def _part_crossings(
+    bones: Sequence[Bone], axes: Sequence[Axis], places: list[Place], r: tuple[float, ...]
 ) -> None:
+    """Bodies that stay where the table puts them and want the same stretch of an axis."""
     for k in range(1, len(axes) + 1):
-        place = places[k]
-        crossing = not bones[k].parallel and (k == 1 or not bones[k - 1].parallel)
-        if axes[k - 1].kind != "revolute" or not crossing or (k == 1 and upright(bones[0])):
+        place, offset = places[k], axes[k - 1].near
+        first = k == 1
+        fixed = not bones[k].parallel and not (
+            upright(bones[0]) if first else bones[k - 1].parallel
+        )
+        if axes[k - 1].kind != "revolute" or not fixed:
             continue
-        offset = axes[k - 1].near
         room = abs(offset) / (place.parent[1] + place.child[1] + SEAM * r[k])
         if room >= 1.0:
             continue
-        if room > 0.65:  # a little slimmer they fit side by side
+        outer = fork_inside(r[k]) + fork_tine(r[k])
+        if abs(offset) > 0.6 * outer:  # slimmer, they fit side by side
             place.parent = (room * place.parent[0], room * place.parent[1])
             place.child = (room * place.child[0], room * place.child[1])
-            continue
-        if k > 1 and places[k - 1].mode == "fork":
+        elif not first and (places[k - 1].mode == "fork" or abs(bones[k - 1].cosine) > 0.75):
             place.mode = "nest"
             half = place.parent[1] + 0.5 * r[k]
             place.child = (-half, half)
-            continue
-        place.mode = "fork"
-        place.child = (-0.62 * r[k], 0.62 * r[k])
-        outer = fork_inside(r[k]) + fork_tine(r[k])
-        place.parent = (offset - outer, offset + outer)
-        if k > 1 and is_short(bones[k - 1], r[k - 1]):
-            side = -1.0 if axes[k - 2].near >= 0.0 else 1.0
-            far, near = side * fork_length(r[k]), -side * 1.0 * r[k]
-            places[k - 1].child = (min(far, near), max(far, near))
+        else:
+            place.mode = "fork"
+            place.child = (-FORK_CHILD * r[k], FORK_CHILD * r[k])
+            place.parent = (offset - outer, offset + outer)
+            if not first and is_short(bones[k - 1], r[k - 1]):
+                side = -1.0 if axes[k - 2].near >= 0.0 else 1.0
+                far, near = side * fork_length(r[k]), -side * r[k]
+                places[k - 1].child = (min(far, near), max(far, near))
+
+
+def fork_inside(radius: float) -> float:
+    """Half the clear width between the tines."""
+    return (FORK_CHILD + 0.06) * radius
+
+
+def fork_tine(radius: float) -> float:
+    return 0.34 * radius
+
+
+def fork_length(radius: float) -> float:
+    """From the axis of a fork to the back of its bridge."""
+    return 1.85 * radius
 
 
 def _reach_out(axis: Axis, place: Place, radius: float) -> None:
@@ -239,25 +304,12 @@ def hub_length(radius: float) -> float:
     return 0.4 * radius
 
 
-def fork_inside(radius: float) -> float:
-    return 0.62 * radius + 0.06 * radius
-
-
-def fork_tine(radius: float) -> float:
-    return 0.34 * radius
-
-
-def fork_length(radius: float) -> float:
-    """From the axis of a fork to the back of its bridge."""
-    return 1.85 * radius
-
-
 # ---- runs of parallel bodies ---------------------------------------------------------------
 
 
 def _stack(
-    bones: list[Bone],
-    axes: list[Axis],
+    bones: Sequence[Bone],
+    axes: Sequence[Axis],
     places: list[Place],
     r: tuple[float, ...],
     run: tuple[int, int],
@@ -297,8 +349,11 @@ def _stack(
             lo, hi = taken[-1]
             above, below = hi + seam, lo - seam
             choices = {wanted, above + half, below - half}
-            if wall is not None:
-                choices |= {max(above, wall[1]) + half, min(below, wall[0]) - half}
+            if wall is not None:  # beside it, with room for the plates still to come
+                rest = sum(
+                    2.0 * plate_half(r[j], bones[j]) + SEAM * r[j] for j in range(k + 1, last + 1)
+                )
+                choices |= {max(above, wall[1] + rest) + half, min(below, wall[0] - rest) - half}
                 choices |= {wall[0] - half, wall[1] + half}
             came = planes[-1] if planes else wanted if on_floor else 0.0
             for s in choices:
@@ -310,7 +365,9 @@ def _stack(
                 if k == last and wall is not None and _overlap(here, wall):
                     continue
                 extra = abs(s - came) + 0.2 * abs(s - wanted) - 1e-3 * half * (s > came)
-                extra += sum(6.0 * half for other in taken[:-1] if _overlap(here, other))
+                for j, other in enumerate(taken[:-1]):
+                    if _overlap(here, other):  # may meet when the arm folds; the head seldom does
+                        extra += (0.5 if j == 0 and not on_floor else 6.0) * half
                 if k == last:
                     extra += abs(goal - s)
                 # Once the first body stands, the base reaches up to it.
@@ -340,14 +397,14 @@ def _overlap(a: Span, b: Span) -> bool:
 # ---- prismatic joints ----------------------------------------------------------------------
 
 
-def _sleeve(
-    bones: list[Bone], axes: list[Axis], places: list[Place], r: tuple[float, ...], k: int
+def _slide(
+    bones: Sequence[Bone], axes: Sequence[Axis], places: list[Place], r: tuple[float, ...], k: int
 ) -> None:
     """A sleeve on the parent round the child's rod; on the first axis, a carriage on a mast."""
     place, axis = places[k], axes[k - 1]
-    coaxial = all(b.parallel and abs(b.a) < 1e-9 for b in bones[1:k])
+    coaxial = all(bone.parallel and abs(bone.a) < 1e-9 for bone in bones[1:k])
     if coaxial and upright(bones[0]):
-        place.mode = "mast"
+        place.mode = "mast"  # a rod would have to dive into the floor
         return
     place.mode = "quill"
     side = 1.0 if sum(axis.foot) >= 0.0 else -1.0
@@ -357,19 +414,20 @@ def _sleeve(
     # The sleeve stops short of the child's housing where that comes closest.
     nearest = axis.near + (place.child[0] if side > 0 else place.child[1]) - side * SEAM * r[k]
     front = side * min(side * middle + half, max(side * nearest, side * middle + 0.2 * half))
-    back = side * (side * front - 2.0 * half)
+    back = front - side * 2.0 * half
     place.parent = (min(front, back), max(front, back))
 
 
-def _axes(rows: Sequence[DHRow], limits: Sequence[Span]) -> list[Axis]:
+def _axes(rows: Sequence[DHRow], limits: Sequence[Span] | None) -> list[Axis]:
+    limits = limits or [(-math.inf, math.inf)] * len(rows)
     lengths = sum(abs(row.a) + abs(row.d) for row in rows) or DEFAULT_REACH
     return [_axis(row, limit, lengths) for row, limit in zip(rows, limits, strict=True)]
 
 
 def _axis(row: DHRow, limit: Span, lengths: float) -> Axis:
     if row.kind == "revolute":
-        return Axis("revolute", (row.d, row.d))
-    low, high = limit
+        return Axis("revolute", (float(row.d), float(row.d)))
+    low, high = map(float, limit)
     if not math.isfinite(low):
         low = min(0.0, high) - DEFAULT_STROKE * lengths if math.isfinite(high) else 0.0
     if not math.isfinite(high):

@@ -27,10 +27,10 @@ from brazo.errors import BrazoError
 from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Shape, Sphere
 from brazo.model.transforms import exact_sincos, rot_z, translate
 
-ROUND = 40  # points round a circle; a multiple of 4
+ROUND = 48  # points round a circle; a multiple of 8
 SMALL_ROUND = 12  # the same for the copies of a pattern: bolts are small
 BEVEL_STEPS = 3
-BALL_STEPS = 8
+BALL_STEPS = 7
 CREASE = math.radians(35.0)  # neighbours of a given mesh that meet at more than this shade apart
 
 
@@ -286,9 +286,7 @@ def _creased(vertices: np.ndarray, faces: np.ndarray) -> Surface:
             near = near[flat[near] @ flat[f] > math.cos(CREASE)]
             total = across[near].sum(axis=0)
             normals[f, k] = total / np.linalg.norm(total)
-    corner_data = np.column_stack(
-        [same[faces].reshape(-1), np.round(normals.reshape(-1, 3), 6)]
-    )
+    corner_data = np.column_stack([same[faces].reshape(-1), np.round(normals.reshape(-1, 3), 6)])
     _, first, inverse = np.unique(corner_data, axis=0, return_index=True, return_inverse=True)
     return Surface(
         vertices[same[faces].reshape(-1)[first]],
