@@ -1,0 +1,27 @@
+"""# Robots from and for other tools
+
+URDF, xacro and MJCF files load like robot files, and every robot can be written as URDF or MJCF.
+What a file does not say (masses, for one) is reported, never made up.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import brazo
+from brazo.model.mjcf.writer import export_mjcf
+from brazo.model.urdf.writer import export_urdf
+
+folder = Path(tempfile.mkdtemp())
+arm = brazo.load("rv2aj")
+export_urdf(arm.model, folder / "rv2aj.urdf")
+export_mjcf(arm.model, folder / "rv2aj.xml")
+
+q = arm.random_q(1000, seed=2)
+for name in ("rv2aj.urdf", "rv2aj.xml"):
+    again = brazo.load(folder / name)
+    gap = np.abs(again.fk(q) - arm.fk(q)).max()
+    print(f"{name}: {again.n} joints, poses differ by {gap:.1e}")
+    for finding in again.findings[:2]:
+        print("  ", finding.message)
