@@ -1,4 +1,4 @@
-"""What the drawing of an arm collects: parts by body, in the few strokes all of them are made of."""
+"""What the drawing of an arm collects: parts by body, in the few strokes they are made of."""
 
 from __future__ import annotations
 

@@ -21,12 +21,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from brazo.model.description import Part, frozen
-from brazo.model.shapes import Beam, Box, Cylinder, Lever, Pattern, Shape, Sphere
+from brazo.model.shapes import Beam, Cylinder, Lever, Pattern, Shape, Sphere
 from brazo.model.style import Color, Style
 from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 
 ALONG_X = rot_y(math.pi / 2)  # z of a shape onto x
 ALONG_Y = rot_x(-math.pi / 2)
+CARBON: Color = (0.12, 0.12, 0.13)
 
 
 def delta_size(R: float, L1: float, L2: float) -> float:
@@ -70,33 +71,31 @@ def delta_parts(
 def _base(R: float, u: float, azimuths: Sequence[float], style: Style) -> tuple[Part, ...]:
     low = 1.45 * u  # underside of the plate; the motors hang below it
     hub = max(0.55 * R, 1.8 * u)
-    out = max(R - 1.5 * u, 0.2 * u)
+    out = max(R - 1.4 * u, 0.2 * u)
+    bolts = Pattern(Cylinder(0.12 * u, 0.3 * u, 0.03 * u), 6, 0.62 * hub)
+    skirt = Beam(1.2 * u, _square(1.1 * hub), _square(1.5 * hub), 1.0, 0.1 * u)
     parts = [
-        _part("base", Cylinder(hub, 0.8 * u, 0.16 * u), translate(z=low + 0.4 * u), style.base),
-        _part("base top", Cylinder(0.8 * hub, 0.5 * u, 0.1 * u), translate(z=low + 1.0 * u), style.joint),
-        _part("base ring", Cylinder(0.83 * hub, 0.14 * u, 0.04 * u), translate(z=low + 0.84 * u),
-              style.accent, False),
-        _part("base bolts", Pattern(Cylinder(0.12 * u, 0.3 * u, 0.03 * u), 6, 0.62 * hub),
-              translate(z=low + 1.2 * u), style.steel, False),
-        _part("base hub", Beam(1.2 * u, (1.1 * hub,) * 2, (1.5 * hub,) * 2, 1.0, 0.1 * u),
-              translate(z=low - 0.5 * u), style.base),
-    ]  # fmt: skip
+        _part("base", _disc(hub, 0.8 * u), _up(low + 0.4 * u), style.base),
+        _part("base hub", skirt, _up(low - 0.5 * u), style.base),
+        _part("base top", _disc(0.8 * hub, 0.5 * u), _up(low + u), style.joint),
+        _part("base ring", _disc(0.83 * hub, 0.14 * u), _up(low + 0.84 * u), style.accent, False),
+        _part("base bolts", bolts, _up(low + 1.2 * u), style.steel, False),
+    ]
+    spoke = Lever(out, (1.9 * u, 1.5 * u), 0.6 * u, 0.15 * u)
+    ear = Lever(math.hypot(0.7, 1.7) * u, (1.0 * u, 0.75 * u), 0.5 * u, 0.12 * u)
+    lean = rot_x(-math.pi / 2) @ rot_z(-math.atan2(1.7, -0.7)) @ translate(x=ear.length / 2)
     for i, azimuth in enumerate(azimuths, 1):
         side = rot_z(azimuth)
         axis = side @ translate(x=R)
-        spoke = Lever(out, (1.9 * u, 1.5 * u), 0.6 * u, 0.15 * u)
+        across = axis @ ALONG_Y
         parts += [
-            _part(f"spoke {i}", spoke, side @ translate(x=out / 2, z=low + 0.32 * u), style.base),
-            _part(f"motor {i}", Cylinder(0.95 * u, 2.3 * u, 0.15 * u),
-                  axis @ translate(y=1.85 * u) @ ALONG_Y, style.joint),
-            _part(f"motor {i} ring", Cylinder(0.99 * u, 0.16 * u, 0.04 * u),
-                  axis @ translate(y=2.6 * u) @ ALONG_Y, style.accent, False),
-            _part(f"bearing {i}", Cylinder(0.8 * u, 0.8 * u, 0.12 * u),
-                  axis @ translate(y=-1.1 * u) @ ALONG_Y, style.joint),
-            _part(f"motor {i} bracket", Box((1.5 * u, 0.7 * u, 2.5 * u), 0.2 * u),
-                  axis @ translate(x=-0.35 * u, y=1.15 * u, z=0.6 * u), style.base),
-            _part(f"bearing {i} bracket", Box((1.5 * u, 0.5 * u, 2.5 * u), 0.2 * u),
-                  axis @ translate(x=-0.35 * u, y=-1.1 * u, z=0.6 * u), style.base),
+            _part(f"spoke {i}", spoke, side @ translate(out / 2, 0.0, low + 0.32 * u), style.base),
+            _part(f"ear {i}a", ear, axis @ translate(y=1.05 * u) @ lean, style.base),
+            _part(f"ear {i}b", ear, axis @ translate(y=-1.05 * u) @ lean, style.base),
+            _part(f"motor {i}", _disc(0.92 * u, 1.9 * u), across @ _up(2.1 * u), style.joint),
+            _part(f"motor {i} ring", _disc(0.96 * u, 0.16 * u), across @ _up(2.6 * u), style.accent,
+                  False),
+            _part(f"bearing {i}", _disc(0.68 * u, 0.4 * u), across @ _up(-1.2 * u), style.joint),
         ]  # fmt: skip
     return tuple(parts)
 
@@ -110,69 +109,82 @@ def _legs(
     parts = []
     top = 2.2 * u
     out = reach + 3.0 * u
+    beam = Beam(out, _square(1.5 * u), _square(1.3 * u), 0.4, 0.1 * u)
+    post = Beam(height + top + 0.6 * u, _square(1.4 * u), _square(1.3 * u), 0.4, 0.1 * u)
+    foot = _disc(1.6 * u, 0.4 * u)
+    middle = (top + 0.6 * u - height) / 2
     for i, azimuth in enumerate(azimuths, 1):
         side = rot_z(azimuth + math.pi / 3)
-        beam = Beam(out, (1.5 * u, 1.5 * u), (1.3 * u, 1.3 * u), 0.4, 0.1 * u)
-        post = Beam(height + top + 0.6 * u, (1.4 * u,) * 2, (1.3 * u,) * 2, 0.4, 0.1 * u)
-        foot = Cylinder(1.6 * u, 0.4 * u, 0.1 * u)
+        far = side @ translate(x=out)
+        over = side @ translate(out / 2, 0.0, top) @ ALONG_X
         parts += [
-            _part(f"stand beam {i}", beam, side @ translate(x=out / 2, z=top) @ ALONG_X, style.base),
-            _part(f"stand post {i}", post,
-                  side @ translate(x=out, z=(top + 0.6 * u - height) / 2), style.base),
-            _part(f"stand foot {i}", foot, side @ translate(x=out, z=0.2 * u - height), style.joint),
-        ]  # fmt: skip
+            _part(f"stand beam {i}", beam, over, style.base),
+            _part(f"stand post {i}", post, far @ _up(middle), style.base),
+            _part(f"stand foot {i}", foot, far @ _up(0.2 * u - height), style.joint),
+        ]
     return tuple(parts)
 
 
 def _drive_arm(L1: float, u: float, b: float, style: Style) -> tuple[Part, ...]:
     beam = Beam(L1, (1.15 * u, 1.3 * u), (0.62 * u, 0.8 * u), 0.6, 0.1 * u)
+    elbow = translate(x=L1) @ ALONG_Y
     return (
         _part("arm", beam, translate(x=L1 / 2) @ ALONG_X, style.link),
-        _part("arm hub", Cylinder(0.92 * u, 1.35 * u, 0.15 * u), ALONG_Y, style.link),
-        _part("arm cap", Cylinder(0.5 * u, 1.6 * u, 0.05 * u), ALONG_Y, style.joint, False),
-        _part("elbow", Cylinder(0.42 * u, 1.0 * u, 0.08 * u), translate(x=L1) @ ALONG_Y, style.link),
-        _part("elbow shaft", Cylinder(0.18 * u, 2 * b, 0.04 * u), translate(x=L1) @ ALONG_Y,
-              style.steel),
-    )  # fmt: skip
+        _part("arm hub", _disc(0.92 * u, 1.5 * u), ALONG_Y, style.link),
+        _part("arm shaft", _disc(0.6 * u, 1.9 * u), ALONG_Y, style.joint),
+        _part("elbow", _disc(0.42 * u, 1.0 * u), elbow, style.link),
+        _part("elbow shaft", _disc(0.18 * u, 2 * b), elbow, style.steel),
+    )
 
 
 def _rod(L2: float, u: float, style: Style) -> tuple[Part, ...]:
     ball, socket = 0.3 * u, 0.75 * u
-    ends = []
-    for z, label in ((0.0, "elbow"), (L2, "platform")):
-        inward = 1.0 if z == 0.0 else -1.0
-        at = translate(z=z + inward * (0.15 * u + socket / 2))
-        ends += [
-            _part(f"{label} ball", Sphere(ball), translate(z=z), style.steel),
-            _part(f"{label} socket", Cylinder(0.26 * u, socket, 0.06 * u), at, style.joint),
+    tube = _disc(0.17 * u, max(L2 - 0.6 * u, 0.4 * L2))
+    parts = [_part("rod", tube, _up(L2 / 2), CARBON)]
+    for z, inward, label in ((0.0, 1.0, "elbow"), (L2, -1.0, "platform")):
+        at = z + inward * (0.15 * u + socket / 2)
+        parts += [
+            _part(f"{label} ball", Sphere(ball), _up(z), style.steel),
+            _part(f"{label} socket", _disc(0.26 * u, socket), _up(at), style.joint),
         ]
-    tube = Cylinder(0.17 * u, max(L2 - 0.6 * u, 0.4 * L2), 0.02 * u)
-    return (_part("rod", tube, translate(z=L2 / 2), (0.12, 0.12, 0.13)), *ends)
+    return tuple(parts)
 
 
 def _platform(
     r: float, u: float, b: float, azimuths: Sequence[float], style: Style
 ) -> tuple[Part, ...]:
-    core = max(0.75 * r, 0.8 * u)
+    core = max(r - 0.2 * u, 0.9 * u)
+    bolts = Pattern(Cylinder(0.06 * u, 0.1 * u), 6, 0.45 * core)
     parts = [
-        _part("platform", Cylinder(core, 0.55 * u, 0.12 * u), np.eye(4), style.link),
-        _part("tool flange", Cylinder(0.62 * core, 0.5 * u, 0.08 * u), translate(z=-0.45 * u),
-              style.steel),
-        _part("tool flange bolts", Pattern(Cylinder(0.06 * u, 0.1 * u), 6, 0.45 * core),
-              translate(z=-0.71 * u), style.joint, False),
-        _part("platform cap", Cylinder(0.6 * core, 0.2 * u, 0.06 * u), translate(z=0.3 * u),
-              style.accent, False),
-    ]  # fmt: skip
+        _part("platform", _disc(core, 0.6 * u), np.eye(4), style.link),
+        _part("platform cap", _disc(0.62 * core, 0.2 * u), _up(0.32 * u), style.joint, False),
+        _part("platform ring", _disc(0.68 * core, 0.1 * u), _up(0.28 * u), style.accent, False),
+        _part("tool flange", _disc(0.62 * core, 0.5 * u), _up(-0.45 * u), style.steel),
+        _part("tool flange bolts", bolts, _up(-0.71 * u), style.joint, False),
+    ]
+    ear = Lever(r, (0.6 * u, 0.36 * u), 0.5 * u, 0.1 * u)
     for i, azimuth in enumerate(azimuths, 1):
         side = rot_z(azimuth)
-        ear = Lever(max(r, 1e-6 * u), (0.55 * u, 0.36 * u), 0.5 * u, 0.1 * u)
+        shaft = side @ translate(x=r) @ ALONG_Y
         parts += [
             _part(f"platform ear {i}", ear, side @ translate(x=r / 2), style.link),
-            _part(f"platform shaft {i}", Cylinder(0.18 * u, 2 * b, 0.04 * u),
-                  side @ translate(x=r) @ ALONG_Y, style.steel),
-        ]  # fmt: skip
+            _part(f"platform shaft {i}", _disc(0.18 * u, 2 * b), shaft, style.steel),
+        ]
     return tuple(parts)
 
 
-def _part(name: str, shape: Shape, pose, color: Color, collides: bool = True) -> Part:
+def _disc(radius: float, height: float) -> Cylinder:
+    """A cylinder with the edge that suits its size."""
+    return Cylinder(radius, height, 0.15 * min(radius, height))
+
+
+def _square(width: float) -> tuple[float, float]:
+    return (width, width)
+
+
+def _up(z: float) -> np.ndarray:
+    return translate(z=z)
+
+
+def _part(name: str, shape: Shape, pose: np.ndarray, color: Color, collides: bool = True) -> Part:
     return Part(name, shape, frozen(pose, (4, 4)), color, collides)

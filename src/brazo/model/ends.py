@@ -53,12 +53,10 @@ def draw_base(canvas: Canvas, plan: Plan) -> None:
     canvas.add(0, "base bolts", bolts, frame @ translate(z=plate + 0.06 * r), style.steel, False)
 
 
-def tool_end(
-    plan_end: layout.Bone, radius: float, tool: np.ndarray, gripper: Gripper | None
-) -> float:
-    """Where the last body ends when flange and clamp are to meet the tool frame, in its foot's z."""
+def tool_end(last: layout.Bone, radius: float, tool: np.ndarray, gripper: Gripper | None) -> float:
+    """Where the last body must end for flange and clamp to meet the tool frame, in its foot's z."""
     end = float(tool[2, 3]) - clamp_length(gripper) - flange_thickness(radius)
-    return end * math.copysign(1.0, plan_end.cosine)
+    return end * math.copysign(1.0, last.cosine)
 
 
 def draw_tool(canvas: Canvas, plan: Plan, tool: np.ndarray, gripper: Gripper | None) -> None:
