@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import queue
+import secrets
 import signal
 import threading
 import time
@@ -67,15 +68,24 @@ class Lab:
     """A running lab.  `robot`, `q` (n,) and `tool` (4, 4) are its state; use from any thread."""
 
     def __init__(self, robot: Robot, host: str = "127.0.0.1", port: int = 8080) -> None:
+        self._take(robot)
         self._wishes: queue.Queue[Callable[[], None] | None] = queue.Queue(maxsize=10_000)
         self._server = LabServer(host, port, self.post)
         self.channel = self._server.channel
-        self._scene = Scene(self._server.viser)
-        self._robots_shown = 0
-        self._dirty = False
         self._stopped = False
+        try:
+            self._furnish()
+        except BaseException:
+            self._server.stop()
+            raise
+        self._thread = threading.Thread(target=self._run, name="brazo lab", daemon=True)
+        self._thread.start()
+
+    def _furnish(self) -> None:
         gui = self._server.viser.gui
         gui.configure_theme(brand_color=BRAND, show_logo=False, show_share_button=False)
+        gui.main_panel.minimize()  # the page's own bars stand for it
+        self._scene = Scene(self._server.viser)
         self._panels = [make(self) for make in PANELS]
         dock = gui.add_panel()
         for panel in self._panels:
@@ -87,10 +97,8 @@ class Lab:
         self.channel.on("axes", self._show_axes, bool)
         self.channel.put({"robots": robot_names(), "notice": ""})
         self.channel.put({"view/axes": False, "view/fov": FIELD_OF_VIEW_DEG})
-        self._show(robot)
+        self._show_robot()
         self._publish()
-        self._thread = threading.Thread(target=self._run, name="brazo lab", daemon=True)
-        self._thread.start()
 
     @property
     def url(self) -> str:
@@ -104,11 +112,11 @@ class Lab:
 
     def set_q(self, q: Any) -> None:
         """Put the joints at q (n,), rad and m; returns once it is done."""
-        self._do(lambda: self.go_to(q, told=True))
+        self._do(lambda: self.go_to(q))
 
     def set_robot(self, robot: Robot) -> None:
         """Show another robot; returns once it is done."""
-        self._do(lambda: self._show(robot))
+        self._do(lambda: self._change_robot(robot))
 
     def stop(self) -> None:
         """End the lab and release its port; a second call does nothing."""
@@ -128,55 +136,41 @@ class Lab:
     @property
     def home(self) -> np.ndarray:
         """Where the robot starts: its home, else its first named pose, else zero in its limits."""
-        robot = self.robot
-        for name in ("home", *robot.poses):
-            if name in robot.poses:
-                return np.array(robot.poses[name])
-        return np.clip(np.zeros(robot.n), robot.limits[:, 0], robot.limits[:, 1])
+        return home(self.robot)
 
-    def go_to(self, q: Any, told: bool = False) -> None:
-        """Move to q; a place the robot cannot be in is said on the page (or raised, if `told`)."""
-        try:
-            q = np.array(q, dtype=float)
-            if q.shape != (self.robot.n,) or not np.isfinite(q).all():
-                raise BrazoError(
-                    f"q has shape {q.shape}: {self.robot.name} wants ({self.robot.n},), finite"
-                )
-            frames, tool = np.array(self.robot.frames(q)), np.array(self.robot.fk(q))
-            if not (np.isfinite(frames).all() and np.isfinite(tool).all()):
-                raise BrazoError("the robot cannot be put together with these joint values")
-        except (BrazoError, ValueError) as error:
-            if told:
-                raise BrazoError(str(error)) from None
-            self.channel.put({"notice": str(error)})
-            self._dirty = True
-            return
-        self.q, self._frames, self.tool = q, frames, tool
+    def go_to(self, q: Any) -> None:
+        """Move to q; a place the robot cannot be in raises, and nothing changes."""
+        self.q, self._frames, self.tool = where(self.robot, q)
         self.channel.put({"notice": ""})
         self._dirty = True
 
-    def _show(self, robot: Robot) -> None:
+    def _take(self, robot: Robot) -> None:
+        self.q, self._frames, self.tool = where(robot, home(robot))
         self.robot = robot
-        self.go_to(self.home, told=True)
+        self._dirty = True
+
+    def _show_robot(self) -> None:
+        robot = self.robot
         self._scene.show(robot, self._frames, self.tool)
         for panel in self._panels:
             panel.robot_changed()
-        self._robots_shown += 1
         self.channel.put(
             {
                 "robot": robot.name,
                 "about": robot.about,
-                "view/robot": self._robots_shown,
+                "view/robot": secrets.token_hex(4),  # tells a page to frame what it sees anew
                 "view/parts": sum(map(len, robot.parts)),
+                "notice": "",
             }
         )
 
+    def _change_robot(self, robot: Robot) -> None:
+        self._take(robot)
+        self._show_robot()
+
     def _load(self, name: str) -> None:
         if name in robot_names():  # shipped robots only: a page must not name files
-            try:
-                self._show(brazo.load(name))
-            except BrazoError as error:
-                self.channel.put({"notice": str(error)})
+            self._change_robot(brazo.load(name))
 
     def _show_axes(self, visible: bool) -> None:
         self._scene.axes_visible = visible
@@ -193,6 +187,8 @@ class Lab:
                 wish()
             except queue.Empty:
                 pass
+            except BrazoError as error:
+                self.channel.put({"notice": str(error)})
             except Exception:  # one broken panel must not stop the others
                 log.exception("the lab could not do what was asked")
             if self._dirty and time.monotonic() >= due:
@@ -225,6 +221,28 @@ class Lab:
         done.wait()
         if errors:
             raise errors[0]
+
+
+def home(robot: Robot) -> np.ndarray:
+    """Where a robot starts: its home, else its first named pose, else zero within its limits."""
+    for name in ("home", *robot.poses):
+        if name in robot.poses:
+            return np.array(robot.poses[name])
+    return np.clip(np.zeros(robot.n), robot.limits[:, 0], robot.limits[:, 1])
+
+
+def where(robot: Robot, q: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q (n,) and, there, the bodies (b, 4, 4) and the tool (4, 4); raises if the robot has none."""
+    try:
+        q = np.array(q, dtype=float)
+    except (TypeError, ValueError):
+        raise BrazoError(f"q: {robot.name} wants {robot.n} numbers") from None
+    if q.shape != (robot.n,) or not np.isfinite(q).all():
+        raise BrazoError(f"q has shape {q.shape}: {robot.name} wants ({robot.n},), all finite")
+    frames, tool = np.array(robot.frames(q)), np.array(robot.fk(q))
+    if not (np.isfinite(frames).all() and np.isfinite(tool).all()):
+        raise BrazoError(f"q: {robot.name} cannot be put together with these joint values")
+    return q, frames, tool
 
 
 @contextlib.contextmanager

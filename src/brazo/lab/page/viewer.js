@@ -151,14 +151,15 @@
 
   // The corners of every part's box, in three.js's world; null until that many parts are drawn.
   function robotPoints(parts) {
-    const names = Object.keys(mutable.nodeRefFromName).filter((name) => PART.test(name));
-    if (names.length !== parts) return null;
+    const drawn = Object.entries(mutable.nodeRefFromName)
+      .filter(([name, node]) => node && PART.test(name))
+      .map(([, node]) => node);
+    if (drawn.length !== parts) return null;
     const points = [];
-    for (const name of names) {
-      const node = mutable.nodeRefFromName[name];
-      node?.updateWorldMatrix(true, true);
-      node?.traverse((object) => {
-        if (!object.isMesh || points.length > 8 * parts) return;
+    for (const node of drawn) {
+      node.updateWorldMatrix(true, true);
+      node.traverse((object) => {
+        if (!object.isMesh) return;
         object.geometry.computeBoundingBox();
         const { min, max } = object.geometry.boundingBox;
         for (let corner = 0; corner < 8; corner++) {

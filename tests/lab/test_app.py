@@ -1,0 +1,136 @@
+"""The lab as a program uses it, and as a process that is told to end."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import brazo
+import brazo.lab
+from brazo.errors import BrazoError
+from brazo.lab.app import RATE, Lab, serve
+
+
+def test_set_q_moves_the_robot_before_it_returns(lab):
+    q = lab.robot.random_q(seed=5)
+    lab.set_q(q)
+    assert np.array_equal(lab.q, q)
+    assert np.array_equal(lab.tool, lab.robot.fk(q))
+
+
+@pytest.mark.parametrize("q", [[0.0], [0.0] * 6, [[0.0] * 5], [np.nan] * 5, ["a"] * 5])
+def test_a_q_that_cannot_be_is_explained_and_changes_nothing(lab, q):
+    before = lab.q.copy()
+    with pytest.raises(BrazoError):
+        lab.set_q(q)
+    assert np.array_equal(lab.q, before)
+
+
+def test_what_a_page_wanted_in_vain_is_said_on_it(lab):
+    before = lab.q.copy()
+    lab.post(lambda: lab.go_to([np.nan] * 5))
+    lab._do(lambda: None)
+    assert "finite" in lab.channel.get("notice")
+    assert np.array_equal(lab.q, before)
+    lab.set_q(before)
+    assert lab.channel.get("notice") == ""
+
+
+def test_a_robot_that_cannot_stand_at_home_leaves_the_lab_as_it_was(running):
+    with running("scara1") as lab:
+        q = lab.q.copy()
+        with pytest.raises(BrazoError, match="rods"):
+            lab.set_robot(brazo.load("delta").with_parameters(L2=0.22))
+        assert lab.robot.name == "scara1" and np.array_equal(lab.q, q)
+        lab.set_q(q)
+
+
+def test_what_is_shown_is_the_last_of_a_stream_at_no_more_than_the_rate(lab, monkeypatch):
+    shown = []
+    publish = lab._publish
+    monkeypatch.setattr(lab, "_publish", lambda: (shown.append(lab.q.copy()), publish()))
+    started = time.monotonic()
+    for x in np.linspace(0.0, 0.5, 2000):
+        lab.set_q([x, 0.1, 0.05, 0.0, 0.0])
+    took = time.monotonic() - started
+    deadline = time.monotonic() + 5
+    while not shown or shown[-1][0] != 0.5:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    assert len(shown) <= RATE * took + 2
+
+
+def test_a_page_may_choose_shipped_robots_but_not_name_files(lab, tmp_path):
+    lab._do(lambda: lab._load("panda"))
+    assert lab.robot.name == "panda"
+    for name in (str(tmp_path / "robot.yaml"), "../puma560", "no such robot"):
+        lab._do(lambda name=name: lab._load(name))
+        assert lab.robot.name == "panda"
+    lab.set_robot(brazo.load("scara1"))
+
+
+def test_a_stopped_lab_says_so_and_stops_once(running):
+    with running() as lab:
+        lab.stop()
+        lab.stop()
+        with pytest.raises(BrazoError, match="stopped"):
+            lab.set_q(lab.q)
+
+
+def test_no_thread_outlives_its_lab(running):
+    before = set(threading.enumerate())
+    with running():
+        pass
+    deadline = time.monotonic() + 5
+    while left := [t for t in threading.enumerate() if t not in before and t.is_alive()]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
+
+
+def test_the_package_can_be_called():
+    lab = brazo.lab(brazo.load("scara1"), port=0, open_browser=False, block=False)
+    assert isinstance(lab, Lab)
+    lab.stop()
+
+
+def test_a_bad_address_starts_nothing():
+    with pytest.raises(BrazoError):
+        serve(brazo.load("scara1"), host="203.0.113.1", open_browser=False, block=False)
+
+
+SCRIPT = """
+import brazo
+from brazo.lab.app import serve
+serve(brazo.load("scara1"), port=0, open_browser=False)
+print("after", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to send")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_lab_without_a_word(sent):
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = re.fullmatch(r"brazo lab: http://127\.0\.0\.1:(\d+)  \(Ctrl\+C stops\)\n", line)
+    assert found, line
+    port = int(found[1])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection.request("GET", "/")
+    assert connection.getresponse().status == 200
+    process.send_signal(sent)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "after\n", "")
+    with pytest.raises(ConnectionRefusedError):
+        http.client.HTTPConnection("127.0.0.1", port, timeout=5).connect()
