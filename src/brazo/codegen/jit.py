@@ -5,9 +5,10 @@ alone gives the same speed in a fraction of the time. Object code is taken from 
 same IR was compiled before by the same LLVM for the same CPU.
 
 Choices per platform: on x86-64 the small code model lets constants be memory operands of
-arithmetic, with all sections of an object allocated in one block so that they are always in reach;
-elsewhere LLVM's own choice for just-in-time code. Windows needs ELF objects inside the JIT. A CPU
-without fused multiply-add takes ``fma`` from the C library.
+arithmetic, with all sections of an object allocated in one block so that they are always in reach.
+A CPU without fused multiply-add takes ``fma`` from the C library, which may be far away; there, and
+on other architectures, the models are LLVM's own choice for just-in-time code. Windows needs ELF
+objects inside the JIT.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Library:
         llvm = _binding()
         # An engine owns its target machine and must be born with a module, here an empty one.
         empty = llvm.parse_assembly("")
-        self._engine = llvm.create_mcjit_compiler(empty, _target_machine(target), use_lmm=True)
+        machine = _target_machine(target)
+        one_block = True if _self_contained(target) else None  # None: llvmlite's own choice
+        self._engine = llvm.create_mcjit_compiler(empty, machine, use_lmm=one_block)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
@@ -88,7 +91,7 @@ def host() -> Host:
 
 
 def _target_machine(target: Host) -> Any:
-    x86 = target.triple.startswith("x86_64")
+    near = _self_contained(target)
     return (
         _binding()
         .Target.from_triple(target.triple)
@@ -96,11 +99,16 @@ def _target_machine(target: Host) -> Any:
             cpu=target.cpu,
             features=target.features,
             opt=2,
-            reloc="pic" if x86 else "default",
-            codemodel="small" if x86 else "jitdefault",
+            reloc="pic" if near else "default",
+            codemodel="small" if near else "jitdefault",
             jit=True,
         )
     )
+
+
+def _self_contained(target: Host) -> bool:
+    """x86-64 code that calls no library function, so all it refers to can be kept near it."""
+    return target.triple.startswith("x86_64") and "+fma" in target.features.split(",")
 
 
 @lru_cache(maxsize=1)

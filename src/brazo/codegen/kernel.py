@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.codegen import entry
 from brazo.codegen.graph import Graph, evaluate, op_counts
 from brazo.codegen.llvm import lower_kernel
 from brazo.errors import BrazoError
@@ -77,21 +78,19 @@ class Kernel:
 
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
         """Evaluate. ``out``: an array to write into, or a tuple of them for several outputs."""
+        return self.entry(*inputs) if out is None else self.entry(*inputs, out=out)
+
+    @property
+    def entry(self) -> Callable[..., Any]:
+        """The same function as the kernel itself with the least overhead, where possible a builtin
+        (see :mod:`entry`). Asking for it compiles the kernel."""
+        return (self._native or self._build()).entry
+
+    def _evaluate(self, *inputs: Any, out: Any = None) -> Any:
+        """Any call: converts, broadcasts, complains."""
         native = self._native or self._build()
         arrays = self._arrays(inputs)
-        shapes = [a.shape[:-1] for a in arrays]
-        lead = shapes[0]
-        if any(s != lead for s in shapes):
-            try:
-                lead = np.broadcast_shapes(*shapes)
-            except ValueError:
-                listed = ", ".join(
-                    f"{k} {a.shape}" for k, a in zip(self.inputs, arrays, strict=True)
-                )
-                raise BrazoError(
-                    f"{self.name}: batch dimensions do not broadcast: {listed}; all but the last "
-                    "dimension must be equal or 1"
-                ) from None
+        lead = self._lead([a.shape[:-1] for a in arrays])
         results = self._results(lead, out, arrays)
         if lead == ():
             flag = native.one(*map(_pointer, arrays), *map(_pointer, results))
@@ -102,11 +101,6 @@ class Kernel:
         if out is not None:
             return out
         return results[0] if len(results) == 1 else tuple(results)
-
-    @property
-    def entry(self) -> Callable[..., Any]:
-        """The callable with the least overhead; takes and returns what the kernel itself does."""
-        return self.__call__
 
     def reference(self, *inputs: Any) -> Any:
         """The same graph interpreted in Python for one set of vectors, in the ring of their
@@ -126,14 +120,17 @@ class Kernel:
         """The IR that is compiled, for ``width`` lanes (the host's own by default)."""
         from brazo.codegen.jit import host
 
-        return lower_kernel(self.name, self.graph, self.outputs, width or host().width)
+        text = lower_kernel(self.name, self.graph, self.outputs, width or host().width)
+        if not entry.available():
+            return text
+        shapes = list(self.shapes.values())
+        sizes = list(self.inputs.values())
+        return entry.entry_function(self.name, sizes, shapes, self.finite) + "\n" + text
 
     def _build(self) -> _Native:
         with self._lock:
             if self._native is None:
-                self._native = _Native(
-                    self.llvm_ir(), self.name, len(self.inputs), len(self.outputs)
-                )
+                self._native = _Native(self)
             return self._native
 
     def _arrays(self, inputs: Sequence[Any]) -> list[np.ndarray]:
@@ -143,16 +140,30 @@ class Kernel:
         arrays = []
         for (key, size), value in zip(self.inputs.items(), inputs, strict=True):
             try:
-                array = np.ascontiguousarray(value, dtype=np.float64)
+                array = np.asarray(value, dtype=np.float64)
             except (TypeError, ValueError) as error:
                 raise BrazoError(f"{self.name}: {key}: not an array of numbers ({error})") from None
-            if np.ndim(value) == 0 or array.shape[-1] != size:
+            if array.ndim == 0 or array.shape[-1] != size:
                 raise BrazoError(
-                    f"{self.name}: {key} has shape {np.shape(value)}; wanted (..., {size}), with "
+                    f"{self.name}: {key} has shape {array.shape}; wanted (..., {size}), with "
                     "any leading batch dimensions"
                 )
-            arrays.append(array)
+            arrays.append(np.ascontiguousarray(array))
         return arrays
+
+    def _lead(self, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+        if all(s == shapes[0] for s in shapes):
+            return shapes[0]
+        try:
+            return np.broadcast_shapes(*shapes)
+        except ValueError:
+            listed = ", ".join(
+                f"{key} {(*s, n)}" for (key, n), s in zip(self.inputs.items(), shapes, strict=True)
+            )
+            raise BrazoError(
+                f"{self.name}: batch dimensions do not broadcast: {listed}; all but the last "
+                "dimension must be equal or 1"
+            ) from None
 
     def _results(self, lead: tuple[int, ...], out: Any, arrays: list[np.ndarray]) -> list[Any]:
         shapes = [(*lead, *s) for s in self.shapes.values()]
@@ -193,19 +204,25 @@ class Kernel:
 
 
 class _Native:
-    """The two machine-code functions of a kernel as ctypes callables."""
+    """The machine code of a kernel: both functions for ctypes, and the builtin."""
 
-    def __init__(self, ir: str, name: str, n_in: int, n_out: int):
+    def __init__(self, kernel: Kernel):
         from brazo.codegen.jit import build
 
-        self.library = build(ir)
+        n_in, n_out = len(kernel.inputs), len(kernel.outputs)
+        library = build(kernel.llvm_ir())
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         one = ctypes.CFUNCTYPE(ctypes.c_double, *[pointer] * (n_in + n_out))
         many = ctypes.CFUNCTYPE(
             ctypes.c_double, integer, *[pointer, integer] * n_in, *[pointer] * n_out
         )
-        self.one = one(self.library.address(f"{name}_one"))
-        self.many = many(self.library.address(f"{name}_many"))
+        self.library = library  # the addresses below are valid as long as it lives
+        self.one = one(library.address(f"{kernel.name}_one"))
+        self.many = many(library.address(f"{kernel.name}_many"))
+        self.entry: Callable[..., Any] = kernel._evaluate
+        if entry.available():
+            address = library.address(f"{kernel.name}_call")
+            self.entry = entry.make_builtin(address, kernel.name, kernel._evaluate, library)
 
 
 def _batch_arguments(

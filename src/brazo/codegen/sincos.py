@@ -4,8 +4,9 @@ Reduction (Cody and Waite): ``k = rint(x * 2/pi)`` and ``x - k*pi/2 = r + lo``, 
 of three doubles P1 + P2 + P3 (161 bits):
 
 * ``r1 = fma(-k, P1, x)`` is exact: both terms are multiples of 2^-53 and the result is below 1;
-* ``r  = fma(-k, P2, r1)`` is rounded once, and ``fma(-k, P2, r1 - r)`` is what that rounding lost;
-* the third part joins the low word: ``lo = fma(-k, P3, ...)``.
+* ``k*P2 = t + tl`` exactly, by one more fma, and ``r = r1 - t`` with what its rounding lost,
+  ``(r1 - r) - t``: exact because r1 is a multiple of the last place of t (Fast2Sum);
+* what is small joins the low word: ``lo = ((r1 - r) - t) - tl - k*P3``.
 
 The two polynomials are fdlibm's minimax kernels on |r| <= pi/4 with the low word carried through,
 and the quadrant ``k mod 4`` swaps and negates them. The error stays below 1 ulp for |x| <= 1e8,
@@ -70,8 +71,10 @@ def emit_sincos(e: Assembler, x: str, want_sin: bool, want_cos: bool) -> tuple[s
     k = sub(shifted, num(_ROUND))
     quadrant = e.bits(shifted)
     r1 = fma(k, num(-_P1), x)
-    r = fma(k, num(-_P2), r1)
-    lo = fma(k, num(-_P3), fma(k, num(-_P2), sub(r1, r)))
+    t = mul(k, num(_P2))
+    negative_tl = fma(k, num(-_P2), t)
+    r = sub(r1, t)
+    lo = fma(k, num(-_P3), add(sub(sub(r1, r), t), negative_tl))
 
     z = mul(r, r)
     w = mul(z, z)

@@ -280,7 +280,7 @@ class Solver:
 
     def _sampling(self, sample: Any) -> np.ndarray:
         if sample is not None:
-            box = np.array(sample, dtype=float)
+            box = np.array(sample, dtype=float, order="C")
             if box.shape != (2, self.n):
                 raise BrazoError(
                     f"solver {self.name}: sample has shape {box.shape}; wanted (2, {self.n})"
@@ -300,15 +300,15 @@ class Solver:
 
     def _array(self, key: str, value: Any, size: int) -> np.ndarray:
         try:
-            array = np.ascontiguousarray(value, dtype=np.float64)
+            array = np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise BrazoError(f"{self.name}: {key}: not an array of numbers ({error})") from None
-        if np.ndim(value) == 0 or array.shape[-1] != size:
+        if array.ndim == 0 or array.shape[-1] != size:
             raise BrazoError(
-                f"{self.name}: {key} has shape {np.shape(value)}; wanted (..., {size}), with any "
+                f"{self.name}: {key} has shape {array.shape}; wanted (..., {size}), with any "
                 "leading batch dimensions"
             )
-        return array
+        return np.ascontiguousarray(array)
 
     def _broadcast(
         self, p: np.ndarray, x0: np.ndarray
