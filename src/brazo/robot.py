@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from brazo.dynamics import dynamics_of
+from brazo.dynamics.simulate import Run, follow, simulate
 from brazo.kinematics import kinematics_of
 from brazo.kinematics.measures import Dexterity, Rows, dexterity
 from brazo.kinematics.result import IKResult
@@ -115,13 +117,13 @@ class Robot:
 
     @cached_property
     def fk(self) -> Any:
-        """`fk(q) -> (..., 4, 4)`: the tool in the base frame.  The compiled kernel itself."""
-        return self._kinematics.fk
+        """`fk(q) -> (..., 4, 4)`: the tool in the base frame.  The compiled entry itself."""
+        return getattr(self._kinematics.fk, "entry", self._kinematics.fk)
 
     @cached_property
     def frames(self) -> Any:
         """`frames(q) -> (..., bodies, 4, 4)`: base, then every link frame; tool not applied."""
-        return self._kinematics.frames
+        return getattr(self._kinematics.frames, "entry", self._kinematics.frames)
 
     def frame(self, q, link: str) -> np.ndarray:
         """Pose (..., 4, 4) of a named link in the base frame."""
@@ -145,6 +147,52 @@ class Robot:
     def ik(self, T, q0=None, branch: str | None = None, **options) -> IKResult:
         """Joint values that put the tool at T; see `brazo.kinematics.ik.solve` for the options."""
         return self._kinematics.ik(T, q0, branch, **options)
+
+    @cached_property
+    def dynamics(self) -> Any:
+        """The dynamics behind the methods below; raises for a robot whose inertia is not given."""
+        return dynamics_of(self.model)
+
+    @cached_property
+    def inverse_dynamics(self) -> Any:
+        """`inverse_dynamics(q, qd, qdd, wrench=None, gravity=None) -> tau`, friction included.
+
+        `wrench` (6) is the force and moment the surroundings put on the tool, in base axes.
+        """
+        return self.dynamics.inverse_dynamics
+
+    @cached_property
+    def forward_dynamics(self) -> Any:
+        """`forward_dynamics(q, qd, tau, wrench=None, gravity=None) -> qdd`."""
+        return self.dynamics.forward_dynamics
+
+    @cached_property
+    def mass_matrix(self) -> Any:
+        """`mass_matrix(q) -> M (..., n, n)`, motor inertia included."""
+        return self.dynamics.mass_matrix
+
+    @cached_property
+    def coriolis(self) -> Any:
+        """`coriolis(q, qd) -> C (..., n, n)`; C @ qd is the effect, and dM/dt − 2C is skew."""
+        return self.dynamics.coriolis
+
+    @cached_property
+    def gravity(self) -> Any:
+        """`gravity(q, gravity=None) -> G`: the torques that hold the robot still."""
+        return self.dynamics.gravity
+
+    @cached_property
+    def energy(self) -> Any:
+        """`energy(q, qd) -> (..., 2)`: kinetic and potential energy in J."""
+        return self.dynamics.energy
+
+    def simulate(self, torque=None, q0=None, qd0=None, t_end: float = 2.0, **options) -> Run:
+        """Let the robot move under torques; see `brazo.dynamics.simulate.simulate`."""
+        return simulate(self, torque, q0, qd0, t_end, **options)
+
+    def follow(self, trajectory, t_end: float | None = None, dt: float = 1e-3) -> Run:
+        """Carry the robot along a trajectory; see `brazo.dynamics.simulate.follow`."""
+        return follow(self, trajectory, t_end, dt)
 
     def random_q(self, size: int | tuple[int, ...] = (), seed: int | None = None) -> np.ndarray:
         """Random configurations inside the limits (±180°, ±1 m where there are none)."""

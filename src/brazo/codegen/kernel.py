@@ -86,6 +86,12 @@ class Kernel:
         (see :mod:`entry`). Asking for it compiles the kernel."""
         return (self._native or self._build()).entry
 
+    def entry_or(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """The entry for plain calls, with ``otherwise`` taking every other one: more arguments,
+        other types, batches, NaN. It may call the kernel."""
+        native = self._native or self._build()
+        return native.builtin(otherwise) or otherwise
+
     def _evaluate(self, *inputs: Any, out: Any = None) -> Any:
         """Any call: converts, broadcasts, complains."""
         native = self._native or self._build()
@@ -219,10 +225,15 @@ class _Native:
         self.library = library  # the addresses below are valid as long as it lives
         self.one = one(library.address(f"{kernel.name}_one"))
         self.many = many(library.address(f"{kernel.name}_many"))
-        self.entry: Callable[..., Any] = kernel._evaluate
-        if entry.available():
-            address = library.address(f"{kernel.name}_call")
-            self.entry = entry.make_builtin(address, kernel.name, kernel._evaluate, library)
+        self._name = kernel.name
+        self.entry: Callable[..., Any] = self.builtin(kernel._evaluate) or kernel._evaluate
+
+    def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any] | None:
+        """A builtin that leaves what it does not handle to ``fallback``; None where none can be."""
+        if not entry.available():
+            return None
+        address = self.library.address(f"{self._name}_call")
+        return entry.make_builtin(address, self._name, fallback, self.library)
 
 
 def _batch_arguments(

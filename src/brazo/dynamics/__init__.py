@@ -1,1 +1,17 @@
 """How forces move a robot: Newton–Euler, mass matrix, Coriolis, gravity, friction, energy."""
+
+from __future__ import annotations
+
+from brazo.model.description import DeltaModel, Model, TreeModel
+
+
+def dynamics_of(model: Model):
+    """The dynamics of a model, whatever its kind; both kinds have the same face."""
+    if isinstance(model, DeltaModel):
+        from brazo.dynamics.delta import DeltaDynamics
+
+        return DeltaDynamics(model)
+    from brazo.dynamics.tree import TreeDynamics
+
+    assert isinstance(model, TreeModel)
+    return TreeDynamics(model)

@@ -1,0 +1,361 @@
+"""Let a robot move: integrate its equations under torques, or carry it along a trajectory.
+
+`simulate` solves M q̈ = τ − h by classic Runge–Kutta steps of fixed size (`rk4`) or by the adaptive
+Dormand–Prince 5(4) pair with dense output (`dopri5`).  `follow` takes the motion as given and asks
+for the torques it needs.  Both return a `Run`: every signal on one time axis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from brazo.dynamics.stops import hold_at_limits
+from brazo.errors import BrazoError
+
+Torque = Callable[[float, np.ndarray, np.ndarray], Any]
+Trajectory = Callable[[float], Any]
+Method = Literal["rk4", "dopri5"]
+MAX_SAMPLES = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Signals of one run on one time axis; row k belongs to t[k]."""
+
+    robot: str
+    joint_names: tuple[str, ...]
+    joint_kinds: tuple[str, ...]
+    t: np.ndarray  # (m,) s
+    q: np.ndarray  # (m, n) rad, m
+    qd: np.ndarray  # (m, n)
+    qdd: np.ndarray  # (m, n)
+    tau: np.ndarray | None  # (m, n) N m, N; None where the robot's inertia is not known
+    energy: np.ndarray | None  # (m, 2) J: kinetic, potential
+    tool: np.ndarray  # (m, 4, 4)
+    method: str
+    evaluations: int
+
+    @property
+    def energy_drift(self) -> float:
+        """Largest change of the total energy since the start (J); 0 for an ideal free fall."""
+        if self.energy is None:
+            raise BrazoError(f"robot '{self.robot}' is kinematic only: it has no energy")
+        total = self.energy.sum(axis=1)
+        return float(np.abs(total - total[0]).max())
+
+    def at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """q and qd at any time, by the cubic through the neighbouring samples."""
+        from scipy.interpolate import CubicHermiteSpline
+
+        if not self.t[0] <= t <= self.t[-1]:
+            raise BrazoError(f"t = {t:g} s is outside the run, {self.t[0]:g} to {self.t[-1]:g} s")
+        k = min(max(int(np.searchsorted(self.t, t)) - 1, 0), len(self.t) - 2)
+        rows = slice(k, k + 2)
+        position = CubicHermiteSpline(self.t[rows], self.q[rows], self.qd[rows])
+        speed = CubicHermiteSpline(self.t[rows], self.qd[rows], self.qdd[rows])
+        return position(t), speed(t)
+
+    def columns(self) -> dict[str, tuple[np.ndarray, str]]:
+        """Every signal as name -> (values, unit), in the order tables show them."""
+        table: dict[str, tuple[np.ndarray, str]] = {"t": (self.t, "s")}
+        for label, values, angular, linear in (
+            ("q", self.q, "rad", "m"),
+            ("qd", self.qd, "rad/s", "m/s"),
+            ("qdd", self.qdd, "rad/s²", "m/s²"),
+            ("tau", self.tau, "N m", "N"),
+        ):
+            if values is None:
+                continue
+            for i, (name, kind) in enumerate(zip(self.joint_names, self.joint_kinds, strict=True)):
+                unit = angular if kind == "revolute" else linear
+                table[f"{label}.{name}"] = (values[:, i], unit)
+        for axis, values in zip("xyz", self.tool[:, :3, 3].T, strict=True):
+            table[f"tool.{axis}"] = (values, "m")
+        if self.energy is not None:
+            table["energy.kinetic"] = (self.energy[:, 0], "J")
+            table["energy.potential"] = (self.energy[:, 1], "J")
+        return table
+
+
+def simulate(
+    arm: Any,
+    torque: Torque | Any = None,
+    q0: Any = None,
+    qd0: Any = None,
+    t_end: float = 2.0,
+    method: Method = "rk4",
+    dt: float = 1e-3,
+    rtol: float = 1e-9,
+    atol: float | None = None,
+    stops: bool = False,
+    restitution: float = 0.0,
+) -> Run:
+    """Motion under torques: none, a constant (n,), or a function `torque(t, q, qd)`.
+
+    `dt` is the step of `rk4` and the spacing of the output of `dopri5`, whose own steps follow
+    `rtol` and `atol` (default: rtol / 100).  With `stops` joints halt at their limits.
+    """
+    dynamics = arm.dynamics
+    if method not in ("rk4", "dopri5"):
+        raise BrazoError(f"method '{method}' is not one of rk4, dopri5")
+    t = _grid(t_end, dt)
+    q = _state(arm, q0, "q0", default=next(iter(arm.poses.values()), np.zeros(arm.n)))
+    qd = _state(arm, qd0, "qd0", default=np.zeros(arm.n))
+    drive = _Torque(torque, arm.n)
+    limits = arm.limits if stops else None
+    if limits is not None and not ((q >= limits[:, 0]) & (q <= limits[:, 1])).all():
+        raise BrazoError("q0 is outside the joint limits; stops need a start inside them")
+    rate = _rate(dynamics, drive, arm.n)
+    advance = (
+        _rk4(dynamics, drive, rate, dt)
+        if method == "rk4"
+        else _dopri5(rate, dt, rtol, rtol / 100.0 if atol is None else atol, arm.n)
+    )
+    Q, QD = np.empty((len(t), arm.n)), np.empty((len(t), arm.n))
+    Q[0], QD[0] = q, qd
+    for k in range(len(t) - 1):
+        q, qd = advance(float(t[k]), q, qd)
+        if limits is not None:
+            q, qd = hold_at_limits(q, qd, limits, dynamics.mass_matrix, restitution)
+        if not (math.isfinite(q.sum()) and math.isfinite(qd.sum())):
+            _blown_up(arm, q, qd, float(t[k + 1]), method)
+        Q[k + 1], QD[k + 1] = q, qd
+    tau = drive.rows(t, Q, QD)
+    return Run(
+        robot=arm.name,
+        joint_names=arm.joint_names,
+        joint_kinds=arm.joint_kinds,
+        t=t,
+        q=Q,
+        qd=QD,
+        qdd=dynamics.forward_dynamics(Q, QD, tau),
+        tau=tau,
+        energy=dynamics.energy(Q, QD),
+        tool=arm.fk(Q),
+        method=method if method == "rk4" else f"dopri5, rtol {rtol:g}",
+        evaluations=drive.evaluations,
+    )
+
+
+def follow(
+    arm: Any, trajectory: Trajectory | Any, t_end: float | None = None, dt: float = 1e-3
+) -> Run:
+    """Carry the robot along a trajectory and find the torques that motion needs.
+
+    `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) spaced by `dt`.  A
+    robot without inertia is only moved: its torques stay None.
+    """
+    if callable(trajectory):
+        if t_end is None:
+            raise BrazoError("a trajectory function needs t_end, the end of the run in seconds")
+        t = _grid(t_end, dt)
+        samples = np.empty((3, len(t), arm.n))
+        for k, moment in enumerate(t):
+            samples[:, k] = _sample(trajectory, float(moment), arm.n)
+    else:
+        try:
+            array = np.array(trajectory, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise BrazoError(f"trajectory: not an array of numbers ({error})") from None
+        if array.ndim != 3 or array.shape[0] != arm.n or array.shape[2] != 3 or not array.shape[1]:
+            raise BrazoError(
+                f"trajectory has shape {array.shape}; wanted ({arm.n}, samples, 3): "
+                "positions, speeds, accelerations of each joint"
+            )
+        if not np.isfinite(array).all():
+            raise BrazoError("trajectory has values that are not finite")
+        if not (math.isfinite(dt) and dt > 0.0):
+            raise BrazoError(f"dt = {dt} s; it must be greater than 0")
+        samples = np.ascontiguousarray(array.transpose(2, 1, 0))
+        t = dt * np.arange(array.shape[1])
+    q, qd, qdd = samples
+    known = arm.has_dynamics
+    return Run(
+        robot=arm.name,
+        joint_names=arm.joint_names,
+        joint_kinds=arm.joint_kinds,
+        t=t,
+        q=q,
+        qd=qd,
+        qdd=qdd,
+        tau=arm.dynamics.inverse_dynamics(q, qd, qdd) if known else None,
+        energy=arm.dynamics.energy(q, qd) if known else None,
+        tool=arm.fk(q),
+        method="inverse dynamics" if known else "kinematics",
+        evaluations=len(t),
+    )
+
+
+class _Torque:
+    """A user's torques, checked at every call."""
+
+    def __init__(self, torque: Any, n: int) -> None:
+        self.n = n
+        self.evaluations = 0
+        self.function = torque if callable(torque) else None
+        self.constant = np.zeros(n)
+        if torque is not None and self.function is None:
+            self.constant = self._checked(torque, "torque")
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        self.evaluations += 1
+        if self.function is None:
+            return self.constant
+        try:
+            value = self.function(t, q.copy(), qd.copy())
+        except BrazoError:
+            raise
+        except Exception as error:
+            raise BrazoError(_raised("torque(t, q, qd)", t, error)) from error
+        return self._checked(value, f"torque(t, q, qd) at t = {t:g} s")
+
+    def rows(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """The torque at every sample."""
+        if self.function is None:
+            return np.tile(self.constant, (len(t), 1))
+        count = self.evaluations
+        rows = np.array([self(float(a), b, c) for a, b, c in zip(t, q, qd, strict=True)])
+        self.evaluations = count
+        return rows
+
+    def _checked(self, value: Any, what: str) -> np.ndarray:
+        return _vector(value, self.n, what)
+
+
+def _rate(dynamics: Any, drive: _Torque, n: int) -> Callable[[float, np.ndarray], np.ndarray]:
+    forward = dynamics.forward_dynamics
+
+    def rate(t: float, x: np.ndarray) -> np.ndarray:
+        q, qd = x[:n], x[n:]
+        result = np.empty(2 * n)
+        result[:n] = qd
+        forward(q, qd, drive(t, q, qd), out=result[n:])
+        return result
+
+    return rate
+
+
+def _rk4(dynamics: Any, drive: _Torque, rate: Any, dt: float) -> Callable[..., Any]:
+    if drive.function is None:
+        step, tau, h = dynamics.rk4_step, drive.constant, np.array([dt])
+
+        def compiled(t: float, q: np.ndarray, qd: np.ndarray):
+            drive.evaluations += 4
+            return step(q, qd, tau, h)
+
+        return compiled
+
+    n = len(drive.constant)
+
+    def general(t: float, q: np.ndarray, qd: np.ndarray):
+        x = np.concatenate([q, qd])
+        k1 = rate(t, x)
+        k2 = rate(t + 0.5 * dt, x + 0.5 * dt * k1)
+        k3 = rate(t + 0.5 * dt, x + 0.5 * dt * k2)
+        k4 = rate(t + dt, x + dt * k3)
+        x = x + dt / 6.0 * ((k1 + k4) + 2.0 * (k2 + k3))
+        return x[:n], x[n:]
+
+    return general
+
+
+def _dopri5(rate: Any, dt: float, rtol: float, atol: float, n: int) -> Callable[..., Any]:
+    """Advance by dt with as many adaptive steps as the tolerance asks for."""
+    from scipy.integrate import RK45
+
+    if not (rtol >= 3e-14 and atol > 0.0):
+        raise BrazoError(f"rtol {rtol:g}, atol {atol:g}: rtol must be at least 3e-14, atol above 0")
+    solver: RK45 | None = None
+    dense: Any = None
+
+    def advance(t: float, q: np.ndarray, qd: np.ndarray):
+        nonlocal solver, dense
+        x = np.concatenate([q, qd])
+        if solver is None or not np.array_equal(x, expected[0]):
+            # A fresh start, or the state was changed from outside (a joint stop).
+            solver = RK45(rate, t, x, math.inf, rtol=rtol, atol=atol)
+            dense = None
+        goal = t + dt
+        while solver.t < goal * (1.0 - 1e-15):
+            message = solver.step()
+            if solver.status == "failed":
+                raise BrazoError(f"dopri5 cannot go on at t = {solver.t:g} s: {message}")
+            dense = solver.dense_output()
+        x = solver.y if abs(solver.t - goal) < 1e-15 * goal else dense(goal)
+        expected[0] = x
+        return x[:n], x[n:]
+
+    expected: list[Any] = [None]
+    return advance
+
+
+def _sample(trajectory: Trajectory, t: float, n: int) -> np.ndarray:
+    try:
+        value = trajectory(t)
+    except BrazoError:
+        raise
+    except Exception as error:
+        raise BrazoError(_raised("trajectory(t)", t, error)) from error
+    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 3:
+        raise BrazoError(
+            f"trajectory(t) at t = {t:g} s returned {type(value).__name__}; "
+            "wanted three vectors: q, qd, qdd"
+        )
+    return np.array(
+        [
+            _vector(part, n, f"trajectory(t) at t = {t:g} s: {name}")
+            for name, part in zip(("q", "qd", "qdd"), value, strict=True)
+        ]
+    )
+
+
+def _vector(value: Any, n: int, what: str) -> np.ndarray:
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"{what}: not a vector of numbers ({error})") from None
+    if array.shape != (n,):
+        raise BrazoError(f"{what} has shape {array.shape}; wanted ({n},)")
+    if not np.isfinite(array).all():
+        raise BrazoError(f"{what} has values that are not finite")
+    return array
+
+
+def _state(arm: Any, value: Any, what: str, default: np.ndarray) -> np.ndarray:
+    return np.array(default, dtype=float) if value is None else _vector(value, arm.n, what)
+
+
+def _grid(t_end: float, dt: float) -> np.ndarray:
+    if not (math.isfinite(t_end) and math.isfinite(dt) and t_end > 0.0 and dt > 0.0):
+        raise BrazoError(f"t_end = {t_end}, dt = {dt}: both must be finite and greater than 0")
+    count = round(t_end / dt)
+    if count < 1 or abs(count * dt - t_end) > 1e-9 * t_end:
+        raise BrazoError(f"t_end = {t_end:g} s is not a whole number of steps of dt = {dt:g} s")
+    if count > MAX_SAMPLES:
+        raise BrazoError(f"{count} samples; at most {MAX_SAMPLES}: take a longer dt")
+    return np.linspace(0.0, t_end, count + 1)
+
+
+def _raised(what: str, t: float, error: Exception) -> str:
+    """A user's exception in one sentence, with the line of the user's own file."""
+    place = ""
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if "brazo" not in code.co_filename.replace("\\", "/").split("/"):
+            place = f" ({code.co_filename}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return f"{what} raised {type(error).__name__} at t = {t:g} s: {error}{place}"
+
+
+def _blown_up(arm: Any, q: np.ndarray, qd: np.ndarray, t: float, method: str) -> None:
+    bad = int(np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd))[0])
+    raise BrazoError(
+        f"joint {bad + 1} ({arm.joint_names[bad]}) is no longer finite at t = {t:g} s; "
+        + ("take a smaller dt or method='dopri5'" if method == "rk4" else "check the torques")
+    )

@@ -1,0 +1,80 @@
+"""The dynamics of a tree robot behind one face; `DeltaDynamics` has the same.
+
+Hot methods are compiled entries: a call with plain arrays never enters Python.  A wrench, another
+gravity or anything else goes to the general kernel.
+
+    tau = M(q) qdd + C(q, qd) qd + G(q) + friction(qd) − Jᵀ wrench
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from brazo.dynamics.kernels import TreeDynamicsKernels
+from brazo.model.description import TreeModel
+
+_NO_WRENCH = np.zeros(6)
+
+
+class TreeDynamics:
+    """Forces and motion of a `TreeModel`; arrays are (..., n), SI."""
+
+    def __init__(self, model: TreeModel) -> None:
+        self.model = model
+        self.n = model.n
+        self.kernels = TreeDynamicsKernels(model)
+
+    @cached_property
+    def inverse_dynamics(self) -> Callable[..., Any]:
+        return self.kernels.inverse_dynamics.entry_or(self._inverse_dynamics)
+
+    @cached_property
+    def forward_dynamics(self) -> Callable[..., Any]:
+        return self.kernels.forward_dynamics.entry_or(self._forward_dynamics)
+
+    @cached_property
+    def mass_matrix(self) -> Callable[..., Any]:
+        return self.kernels.mass_matrix.entry
+
+    @cached_property
+    def coriolis(self) -> Callable[..., Any]:
+        return self.kernels.coriolis.entry
+
+    @cached_property
+    def gravity(self) -> Callable[..., Any]:
+        return self.kernels.gravity.entry_or(self._gravity)
+
+    @cached_property
+    def energy(self) -> Callable[..., Any]:
+        return self.kernels.energy.entry
+
+    @cached_property
+    def rk4_step(self) -> Callable[..., Any]:
+        return self.kernels.rk4_step.entry
+
+    def _inverse_dynamics(self, q, qd, qdd, wrench=None, gravity=None, out=None) -> np.ndarray:
+        if wrench is None and gravity is None:
+            return self.kernels.inverse_dynamics(q, qd, qdd, out=out)
+        kernel = self.kernels.inverse_dynamics_full
+        return kernel(q, qd, qdd, self._wrench(wrench), self._field(gravity), out=out)
+
+    def _forward_dynamics(self, q, qd, tau, wrench=None, gravity=None, out=None) -> np.ndarray:
+        if wrench is None and gravity is None:
+            return self.kernels.forward_dynamics(q, qd, tau, out=out)
+        kernel = self.kernels.forward_dynamics_full
+        return kernel(q, qd, tau, self._wrench(wrench), self._field(gravity), out=out)
+
+    def _gravity(self, q, gravity=None, out=None) -> np.ndarray:
+        if gravity is None:
+            return self.kernels.gravity(q, out=out)
+        return self.kernels.gravity_full(q, gravity, out=out)
+
+    def _wrench(self, wrench) -> Any:
+        return _NO_WRENCH if wrench is None else wrench
+
+    def _field(self, gravity) -> Any:
+        return self.model.gravity if gravity is None else gravity
