@@ -82,8 +82,8 @@ def _base(R: float, u: float, azimuths: Sequence[float], style: Style) -> tuple[
         _part("base bolts", bolts, _up(low + 1.2 * u), style.steel, False),
     ]
     spoke = Lever(out, (1.9 * u, 1.5 * u), 0.6 * u, 0.15 * u)
-    ear = Lever(math.hypot(0.7, 1.7) * u, (1.0 * u, 0.75 * u), 0.5 * u, 0.12 * u)
-    lean = rot_x(-math.pi / 2) @ rot_z(-math.atan2(1.7, -0.7)) @ translate(x=ear.length / 2)
+    ear = Lever(math.hypot(0.8, 1.25) * u, (1.0 * u, 0.75 * u), 0.5 * u, 0.12 * u)
+    lean = rot_x(-math.pi / 2) @ rot_z(-math.atan2(1.25, -0.8)) @ translate(x=ear.length / 2)
     for i, azimuth in enumerate(azimuths, 1):
         side = rot_z(azimuth)
         axis = side @ translate(x=R)

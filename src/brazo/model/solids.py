@@ -28,9 +28,9 @@ from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Patter
 from brazo.model.transforms import exact_sincos, rot_z, translate
 
 ROUND = 48  # points round a circle; a multiple of 8
-SMALL_ROUND = 12  # the same for the copies of a pattern: bolts are small
 BEVEL_STEPS = 3
 BALL_STEPS = 7
+SMALL_ROUND, SMALL_STEPS = 16, 1  # for the copies of a pattern: bolts are small
 CREASE = math.radians(35.0)  # neighbours of a given mesh that meet at more than this shade apart
 
 
@@ -47,7 +47,7 @@ class Surface:
 def mesh(shape: Shape) -> Surface:
     """The surface to draw; its vertices are shared where it is smooth and doubled where sharp."""
     _require_positive(shape)
-    surface = _surface(shape, ROUND)
+    surface = _surface(shape, ROUND, BEVEL_STEPS)
     for array in (surface.vertices, surface.faces, surface.normals):
         array.flags.writeable = False
     return surface
@@ -73,15 +73,15 @@ def volume(shape: Shape) -> float:
 # ---- the shapes ------------------------------------------------------------------------------
 
 
-def _surface(shape: Shape, points: int) -> Surface:
+def _surface(shape: Shape, points: int, steps: int) -> Surface:
     match shape:
         case Box((x, y, z), bevel):
             bevel = min(bevel, x / 2, y / 2, z / 2)
             outline = _rectangle(x / 2, y / 2, bevel, points)
-            return _prism(outline, outline, z, bevel)
+            return _prism(outline, outline, z, bevel, steps)
         case Cylinder(radius, length, bevel):
             outline = _circle(radius, points)
-            return _prism(outline, outline, length, min(bevel, radius, length / 2))
+            return _prism(outline, outline, length, min(bevel, radius, length / 2), steps)
         case Capsule(radius, length):
             outline = _circle(radius, points)
             return _prism(outline, outline, length + 2 * radius, radius, BALL_STEPS)
@@ -93,13 +93,12 @@ def _surface(shape: Shape, points: int) -> Surface:
                 _rectangle(w / 2, h / 2, min(max(corner, 0.0), 1.0) * min(w, h) / 2, points)
                 for w, h in (start, end)
             )
-            rho = min(first.rho, last.rho)
-            return _prism(first, last, length, min(bevel, rho, length / 2))
+            return _prism(first, last, length, min(bevel, first.rho, last.rho, length / 2), steps)
         case Lever(length, radii, thickness, bevel):
             outline = _two_discs(length, *radii, points)
-            return _prism(outline, outline, thickness, min(bevel, *radii, thickness / 2))
+            return _prism(outline, outline, thickness, min(bevel, *radii, thickness / 2), steps)
         case Pattern(copied, count, radius):
-            return _pattern(_surface(copied, SMALL_ROUND), count, radius)
+            return _pattern(_surface(copied, SMALL_ROUND, SMALL_STEPS), count, radius)
         case Mesh():
             return _from_mesh(shape)
     raise BrazoError(f"{type(shape).__name__} is not a shape; see brazo.model.shapes for the list")
@@ -158,9 +157,7 @@ def _two_discs(length: float, r_start: float, r_end: float, points: int) -> _Out
 # ---- lofting ---------------------------------------------------------------------------------
 
 
-def _prism(
-    first: _Outline, last: _Outline, height: float, bevel: float, steps: int = BEVEL_STEPS
-) -> Surface:
+def _prism(first: _Outline, last: _Outline, height: float, bevel: float, steps: int) -> Surface:
     """The loft from `first` at z = -height/2 to `last` at z = +height/2, both ends bevelled."""
     turns = [exact_sincos(t) for t in np.linspace(0.0, math.pi / 2, (steps if bevel else 1) + 1)]
     run = height - 2 * bevel
@@ -195,11 +192,13 @@ def _loft(rings: np.ndarray, normals: np.ndarray) -> Surface:
 
 
 def _without_slivers(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> Surface:
-    """Drop faces two corners of which coincide, then the vertices nothing uses."""
+    """Drop faces two corners of which coincide; share vertices that agree in place and normal."""
     same = _same_place(vertices)
     f = same[faces]
     faces = faces[(f[:, 0] != f[:, 1]) & (f[:, 1] != f[:, 2]) & (f[:, 2] != f[:, 0])]
-    used, compact = np.unique(faces, return_inverse=True)
+    keys = np.column_stack([same, np.round(1e6 * normals)])
+    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    used, compact = np.unique(first[inverse.reshape(-1)][faces], return_inverse=True)
     return Surface(vertices[used], compact.reshape(-1, 3).astype(np.int32), normals[used])
 
 
@@ -297,25 +296,24 @@ def _creased(vertices: np.ndarray, faces: np.ndarray) -> Surface:
 
 def _require_positive(shape: Shape) -> None:
     """Refuse sizes that would make an empty or inverted solid."""
+    straight = 0.0  # what may be nothing
     match shape:
         case Box(size):
             sizes: Sequence[float] = size
         case Cylinder(radius, length):
             sizes = (radius, length)
-        case Capsule(radius, length) | Lever(length=length, radii=(radius, _)) if length == 0.0:
+        case Capsule(radius, straight):
             sizes = (radius,)
-        case Capsule(radius, length):
-            sizes = (radius, length)
         case Sphere(radius):
             sizes = (radius,)
         case Beam(length, start, end):
             sizes = (length, *start, *end)
-        case Lever(length, radii, thickness):
-            sizes = (length, *radii, thickness)
-        case Pattern(copied, count, _):
+        case Lever(straight, radii, thickness):
+            sizes = (*radii, thickness)
+        case Pattern(copied, count, straight):
             _require_positive(copied)
             sizes = (count,)
         case _:
-            sizes = ()
-    if not all(math.isfinite(s) and s > 0.0 for s in sizes):
-        raise BrazoError(f"{shape}: every size must be a number of metres above 0")
+            return
+    if not all(math.isfinite(s) and s > 0.0 for s in sizes) or not 0.0 <= straight < math.inf:
+        raise BrazoError(f"{shape}: every size must be a number above 0")
