@@ -169,6 +169,20 @@ def test_nothing_is_compiled_before_the_first_call():
     assert f._native is not None
 
 
+def test_a_large_batch_is_shared_by_threads_without_a_trace():
+    f = _polar()
+    rng = np.random.default_rng(0)
+    q, p = rng.normal(size=(130_001, 2)), rng.normal(size=(1, 2))
+    point, R = f(q, p)
+    for row in (0, 25_000, 65_537, 130_000):
+        one = f(q[row], p[0])
+        assert np.array_equal(point[row], one[0]) and np.array_equal(R[row], one[1])
+    assert np.allclose(point[:, 0], np.cos(q[:, 0]) * q[:, 1] + p[0, 0], rtol=0, atol=1e-14)
+    q[129_000, 1] = np.nan
+    with pytest.raises(BrazoError, match=r"q\[129000, 1\] is nan"):
+        f(q, p)
+
+
 def test_threads_share_a_kernel():
     f = _polar()
     rng = np.random.default_rng(0)

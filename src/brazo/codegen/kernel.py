@@ -9,7 +9,7 @@
 
 Leading dimensions are batch dimensions and broadcast against each other. Machine code is made at
 the first call. Calls from several threads are independent: there is no shared scratch memory, and
-the interpreter lock is released while a batch runs.
+the interpreter lock is released while a batch runs, which large batches use to run on every CPU.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ import numpy as np
 from brazo.codegen import entry
 from brazo.codegen.graph import Graph, evaluate, op_counts
 from brazo.codegen.llvm import lower_kernel
+from brazo.codegen.threads import share
 from brazo.errors import BrazoError
 
 __all__ = ["Kernel", "compile_kernel"]
+
+_ROWS_PER_THREAD = 25_000  # some hundred microseconds: several times what a thread costs to start
 
 
 def compile_kernel(
@@ -101,7 +104,7 @@ class Kernel:
         if lead == ():
             flag = native.one(*map(_pointer, arrays), *map(_pointer, results))
         else:
-            flag = native.many(*_batch_arguments(lead, arrays, results))
+            flag = _run_batch(native.many, lead, arrays, results)
         if flag != flag and self.finite:
             self._complain_about_nonfinite(arrays)
         if out is not None:
@@ -236,21 +239,33 @@ class _Native:
         return entry.make_builtin(address, self._name, fallback, self.library)
 
 
-def _batch_arguments(
-    lead: tuple[int, ...], arrays: list[np.ndarray], results: list[np.ndarray]
-) -> list[int]:
+def _run_batch(
+    many: Callable[..., float],
+    lead: tuple[int, ...],
+    arrays: list[np.ndarray],
+    results: list[np.ndarray],
+) -> float:
+    """Run over all rows; an input with a single row is read again and again."""
     rows = math.prod(lead)
-    arguments = [rows]
-    for i, array in enumerate(arrays):
+    inputs = []
+    for array in arrays:
         size = array.shape[-1]
-        if array.size == size:
-            step = 0
-        else:
-            step = size
-            if array.shape[:-1] != lead:
-                arrays[i] = array = np.ascontiguousarray(np.broadcast_to(array, (*lead, size)))
-        arguments += [_pointer(array), step]
-    return arguments + [_pointer(r) for r in results]
+        step = 0 if array.size == size else size
+        if step and array.shape[:-1] != lead:
+            array = np.ascontiguousarray(np.broadcast_to(array, (*lead, size)))
+        inputs.append((array, _pointer(array), step))  # the array lives as long as its address
+    outputs = [(_pointer(r), r.size // rows if rows else 0) for r in results]
+    flags: list[float] = []
+
+    def run(start: int, stop: int) -> None:
+        arguments: list[int] = [stop - start]
+        for _, pointer, step in inputs:
+            arguments += [pointer + 8 * start * step, step]
+        arguments += [pointer + 8 * start * size for pointer, size in outputs]
+        flags.append(many(*arguments))
+
+    share(run, rows, _ROWS_PER_THREAD)
+    return sum(flags)
 
 
 def _pointer(array: np.ndarray) -> int:

@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +28,7 @@ from brazo.codegen.graph import Graph, transplant
 from brazo.codegen.levenberg import lm_step, project
 from brazo.codegen.linear import dot
 from brazo.codegen.llvm import lower_function, module_text
+from brazo.codegen.threads import share
 from brazo.errors import BrazoError
 
 __all__ = ["Solution", "Solver", "compile_solver"]
@@ -169,7 +168,7 @@ class Solver:
             out = (a + 8 * start * s for a, s in results)
             solve(stop - start, p_at, p_step, x0_at, x0_step, *tail, *out)
 
-        _share(run, math.prod(lead), threads)
+        share(run, math.prod(lead), _ROWS_PER_THREAD, threads)
         return self._batch(x, info, p, x0)
 
     @property
@@ -324,20 +323,6 @@ class Solver:
             for a in (p, x0)
         )
         return lead, np.ascontiguousarray(p), np.ascontiguousarray(x0)
-
-
-def _share(run: Callable[[int, int], None], rows: int, threads: int | None) -> None:
-    """Run over [0, rows) in pieces on several threads, if there is enough work for them."""
-    workers = 1
-    if rows >= 2 * _ROWS_PER_THREAD:
-        workers = min(threads or os.cpu_count() or 1, rows // _ROWS_PER_THREAD)
-    if workers == 1:
-        run(0, rows)
-        return
-    # Hard problems cost far more than easy ones: small pieces keep all threads busy.
-    piece = max(_ROWS_PER_THREAD, rows // (8 * workers))
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(lambda start: run(start, min(start + piece, rows)), range(0, rows, piece)))
 
 
 def _address(array: np.ndarray) -> int:
