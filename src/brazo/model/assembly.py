@@ -10,8 +10,8 @@ them, some of which do not move.  Here
   chains of mimics are multiplied out;
 * the tip is the link asked for, or the likely one (`choose_tip`).
 
-Bodies come in depth-first order, children in the file's order, so a serial robot gives a serial
-model.  What cannot be a tree (two parents, a ring, two roots) is refused.
+Bodies come in depth-first order, children in the file's order (those that mimic last), so a serial
+robot gives a serial model.  What cannot be a tree (two parents, a ring, two roots) is refused.
 """
 
 from __future__ import annotations
@@ -207,6 +207,8 @@ class _Tree:
                 "join them with fixed joints",
             )
         self.root = roots[0]
+        for below in self._below.values():
+            below.sort(key=lambda c: c.mimic is not None)  # a joint before those that mimic it
         self.order: list[Connection] = []
         waiting = self._below[self.root][::-1]
         while waiting:

@@ -15,6 +15,7 @@ import numpy as np
 from brazo.model.description import Part, frozen
 from brazo.model.mjcf.quaternion import pose_of
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from brazo.model.solids import triangles
 
 _DRAWN_GROUPS = 3
 _DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
@@ -79,11 +80,8 @@ def _shape(m: Any, mujoco: Any, g: int) -> Shape | None:
 
 
 def _ellipsoid(a: float, b: float, c: float) -> Mesh:
-    import trimesh
-
-    ball = trimesh.creation.icosphere(subdivisions=3)
-    vertices = np.asarray(ball.vertices) * (a, b, c)
-    return Mesh(vertices=frozen(vertices), faces=_whole(ball.faces))
+    vertices, faces = triangles(Sphere(1.0))
+    return Mesh(vertices=frozen(vertices * (a, b, c)), faces=_whole(faces))
 
 
 def _mesh(m: Any, index: int) -> Mesh | None:

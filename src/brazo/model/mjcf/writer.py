@@ -190,9 +190,7 @@ class _TreeWriter:
             site = document.site(self.elements[i], name, T)
             if i == model.tip and np.array_equal(T, model.tool):
                 tip = tip or site
-        if tip is None and np.array_equal(model.tool, IDENTITY):
-            tip = self.elements[model.tip].get("name", "world")
-        elif tip is None:
+        if tip is None:
             tip = document.site(self.elements[model.tip], "tool", model.tool)
         document.custom_text(extras.TIP, tip)
 

@@ -56,8 +56,6 @@ def expand_xacro(
                 text, subargs=dict(arguments or {}), resolve_packages=False
             )
             return document.dom.toxml(), warnings
-        except BrazoError as error:
-            raise BrazoError(at(path, None) + str(error)) from error
         # An expression of the file may raise anything at all.
         except Exception as error:
             raise BrazoError(_explain(path, error, xacro.filestack)) from error

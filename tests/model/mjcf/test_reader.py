@@ -1,0 +1,260 @@
+"""MJCF in: the frames are MuJoCo's own, whatever the file does to make them."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+import pytest
+
+from brazo.errors import BrazoError
+from brazo.model.mjcf.reader import read_mjcf
+from brazo.model.motion import body_poses
+from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from tests import oracles
+from tests.model.urdf.sample import SAMPLE
+
+ARM = """
+<mujoco model="arm">
+  <compiler angle="degree" eulerseq="xyz"/>
+  <default><joint damping="0.5"/><default class="big"><joint armature="0.2"/></default></default>
+  <option gravity="0 1 -9"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="1 1 1"/>
+    <body name="base" pos="0 0 0.2" euler="10 20 30">
+      <geom name="plinth" type="box" size="0.1 0.1 0.05" rgba="1 0 0 1"/>
+      <body name="upper" pos="0.1 0 0.1" euler="0 90 0">
+        <inertial pos="0 0 0.1" mass="2" fullinertia="0.02 0.03 0.025 0.001 0 0"/>
+        <joint name="pan" class="big" axis="0 0 1" pos="0.02 0.03 0" range="-90 90" ref="30"/>
+        <geom type="capsule" size="0.03" fromto="0 0 0 0 0 0.3"/>
+        <body name="bracket" pos="0 0 0.3" quat="1 1 0 0">
+          <geom type="cylinder" size="0.02 0.05" group="2" contype="0" conaffinity="0"/>
+          <geom type="sphere" size="0.05" group="3"/>
+          <body name="wrist" pos="0 0.1 0">
+            <joint name="w1" axis="1 0 0" pos="0 0.01 0" ref="-20"/>
+            <joint name="w2" axis="0 1 0"/>
+            <joint name="w3" type="slide" axis="1 1 0" range="0 0.1" ref="0.02"
+                   frictionloss="3" actuatorfrcrange="-7 7"/>
+            <inertial pos="0.01 0 0" mass="0.5" diaginertia="0.002 0.003 0.004"/>
+            <site name="attachment" pos="0 0 0.05" euler="0 0 45"/>
+            <body name="finger1" pos="0.03 0 0">
+              <joint name="f1" type="slide" axis="1 0 0" ref="0.01"/>
+              <geom type="box" size="0.01 0.01 0.02" mass="0.1"/>
+            </body>
+            <body name="finger2" pos="-0.03 0 0">
+              <joint name="f2" type="slide" axis="1 0 0" ref="0.03"/>
+              <geom type="ellipsoid" size="0.01 0.02 0.03" mass="0.1"/>
+            </body>
+          </body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <equality><joint joint1="f2" joint2="f1" polycoef="0.002 -2 0 0 0"/></equality>
+  <actuator>
+    <motor joint="pan" gear="10" ctrlrange="-4 4"/>
+    <position joint="w1" kp="100" forcerange="-5 5"/>
+  </actuator>
+  <keyframe><key name="home" qpos="0.1 0.2 0.3 0.04 0.02 0.01"/></keyframe>
+</mujoco>
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text: str = ARM, *replacements: tuple[str, str], **options):
+        for old, new in replacements:
+            assert old in text
+            text = text.replace(old, new)
+        path = tmp_path / "robot.xml"
+        path.write_text(text, encoding="utf-8")
+        return read_mjcf(path, **options)
+
+    return read
+
+
+def said(model):
+    return [str(finding) for finding in model.findings]
+
+
+def test_frames_are_those_of_mujoco_at_the_same_qpos(read, tmp_path):
+    model = read()
+    other = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
+    data = mujoco.MjData(other)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q = rng.uniform(-2, 2, model.n)
+        for joint in model.joints:
+            address = other.joint(joint.name).qposadr[0]
+            data.qpos[address] = joint.multiplier * q[joint.coordinate] + joint.offset
+        mujoco.mj_kinematics(other, data)
+        poses = body_poses(model, q)
+        for name, (i, T) in model.named_frames.items():
+            if "/" in name or name == "world":
+                continue
+            item = data.site(name) if name == "attachment" else data.body(name)
+            found = poses[i] @ T
+            assert np.abs(found[:3, 3] - item.xpos).max() < 1e-14
+            assert np.abs(found[:3, :3] - item.xmat.reshape(3, 3)).max() < 1e-14
+
+
+def test_bodies_joints_and_the_massless_ones_between(read):
+    model = read()
+    names = ["world", "upper", "wrist/w1", "wrist/w2", "wrist", "finger1", "finger2"]
+    assert [body.name for body in model.bodies] == names
+    assert [joint.name for joint in model.coordinates] == ["pan", "w1", "w2", "w3", "f1"]
+    for body in model.bodies[2:4]:
+        assert body.inertia is not None
+        assert body.inertia.mass == 0.0
+        assert not body.inertia.tensor.any()
+    assert model.missing_inertia == ()
+
+
+def test_dynamics_equal_those_of_the_file(read, tmp_path):
+    """Inertia, armature and several joints a body, against MuJoCo on the file itself."""
+    text = ARM.replace(
+        '<equality><joint joint1="f2" joint2="f1" polycoef="0.002 -2 0 0 0"/>', "<equality>"
+    )
+    model = read(text)
+    other = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
+    other.dof_damping[:] = 0
+    other.dof_frictionloss[:] = 0
+    other.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    data = mujoco.MjData(other)
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        data.qpos[:], data.qvel[:], data.qacc[:] = x = rng.uniform(-1, 1, (3, model.n))
+        mujoco.mj_inverse(other, data)
+        for oracle in (oracles.pinocchio(model), oracles.mujoco(model)):
+            assert np.abs(oracle.inverse_dynamics(*x) - data.qfrc_inverse).max() < 1e-13
+
+
+def test_what_a_joint_carries(read):
+    model = read()
+    pan, w1, _, w3, f1, f2 = model.joints
+    assert np.allclose(pan.limits, (-math.pi / 2, math.pi / 2), atol=1e-15)
+    assert w1.limits == (-math.inf, math.inf)
+    assert (pan.friction.viscous, pan.drive.armature) == (0.5, 0.2)
+    assert (pan.drive.max_torque, w1.drive.max_torque, w3.drive.max_torque) == (40.0, 5.0, 7.0)
+    assert w3.friction.coulomb == (3.0, 3.0)
+    assert f2.coordinate == f1.coordinate
+    # q2 - 0.03 = 0.002 - 2 (q1 - 0.01)
+    assert (f2.multiplier, f2.offset) == (-2.0, pytest.approx(0.052, abs=1e-16))
+    assert np.array_equal(model.poses["home"], [0.1, 0.2, 0.3, 0.04, 0.02])
+    assert np.array_equal(model.gravity, [0, 1, -9])
+
+
+def test_geoms_become_parts(read):
+    model = read()
+    base, upper = model.bodies[0].parts, model.bodies[1].parts
+    assert [(p.name, p.shape, p.color) for p in base] == [
+        ("plinth", Box((0.2, 0.2, 0.1)), (1.0, 0.0, 0.0))
+    ]
+    assert isinstance(upper[0].shape, Capsule)
+    assert upper[0].shape.length == pytest.approx(0.3)
+    # The drawn cylinder hides a colliding ball.
+    assert (upper[1].shape, upper[1].collides) == (Cylinder(0.02, 0.1), True)
+    assert not any(isinstance(part.shape, Sphere) for part in upper)
+    ellipsoid = model.bodies[-1].parts[0].shape
+    assert isinstance(ellipsoid, Mesh)
+    assert np.allclose(np.ptp(ellipsoid.vertices, axis=0), [0.02, 0.04, 0.06], rtol=1e-2)
+
+
+def test_what_is_left_out_is_said(read):
+    text = "\n".join(said(read()))
+    assert "floor: a plane is no part of a robot" in text
+    assert "finger1, finger2: no inertial is given; MuJoCo made it from the geoms" in text
+
+
+def test_the_tip_is_the_site_on_the_hand_not_a_finger(read):
+    model = read()
+    assert model.bodies[model.tip].name == "wrist"
+    assert model.named_frames["attachment"][1] is model.tool
+    assert read(tip="finger2").bodies[6].name == "finger2"
+    with pytest.raises(BrazoError, match=r"robot.xml: no link 'hand' .*attachment"):
+        read(tip="hand")
+
+
+def test_a_free_root_is_read_as_fixed(read):
+    base = '<body name="base" pos="0 0 0.2" euler="10 20 30">'
+    home = '<key name="home" qpos="0.1 0.2 0.3 0.04 0.02 0.01"/>'
+    model = read(ARM, (base, base + "<freejoint/>"), (home, ""))
+    assert any("base: moves freely: read as fixed" in text for text in said(model))
+    assert model.n == 5
+
+
+def test_a_ball_joint_is_refused_by_name(read):
+    text = (
+        '<mujoco><worldbody><body name="hip"><joint name="h" type="ball"/><geom size="1"/></body>'
+        "</worldbody></mujoco>"
+    )
+    with pytest.raises(BrazoError, match="hip: joint 'h' is a ball joint"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("equality", "said_of_it", "n"),
+    [
+        ('<joint joint1="f2" polycoef="0.01 0 0 0 0"/>', "holds joint 'f2' at 0.04", 5),
+        ('<joint joint1="f2" joint2="f1" polycoef="0 1 2 0 0"/>', "by a curve", 6),
+        ('<connect body1="finger1" body2="finger2" anchor="0 0 0"/>', "loop", 6),
+        ('<joint joint1="f2" joint2="f1" active="false"/>', "", 6),
+    ],
+)
+def test_other_equalities(read, equality, said_of_it, n):
+    model = read(ARM, ('<joint joint1="f2" joint2="f1" polycoef="0.002 -2 0 0 0"/>', equality))
+    assert model.n == n
+    assert not said_of_it or any(said_of_it in text for text in said(model))
+
+
+def test_springs_and_tendons_are_said(read):
+    text = ARM.replace('name="w2"', 'name="w2" stiffness="3"').replace(
+        "<equality>",
+        '<tendon><fixed><joint joint="f1" coef="1"/></fixed></tendon><equality>',
+    )
+    findings = "\n".join(said(read(text)))
+    assert "w2: its spring (3) is left out" in findings
+    assert "1 tendons are left out" in findings
+
+
+def test_a_urdf_in_an_xml_is_read_as_urdf(read):
+    assert read(SAMPLE).name == "sample"
+
+
+@pytest.mark.parametrize(
+    ("text", "said_of_it"),
+    [
+        ("<mujoco><worldbody><body><joint/></body></worldbody></mujoco>", "MuJoCo cannot compile"),
+        ("<mujoco><worldbody><bdy/></worldbody></mujoco>", "MuJoCo cannot compile"),
+        ("<mujoco><include file='none.xml'/></mujoco>", "MuJoCo cannot compile"),
+        ("<sdf/>", "starts with <sdf>; MJCF starts with <mujoco>"),
+        ("<!DOCTYPE m [<!ENTITY a 'b'>]><mujoco/>", "declares entities"),
+        ("nothing", "broken XML"),
+    ],
+)
+def test_bad_files_are_refused(read, text, said_of_it):
+    with pytest.raises(BrazoError, match=said_of_it):
+        read(text)
+
+
+def test_includes_meshes_and_defaults_are_mujocos_affair(tmp_path):
+    from brazo.model.meshes import stl_bytes
+
+    vertices = np.array([[0, 0, 0], [2, 0, 0], [0, 3, 0], [0, 0, 4.0]])
+    faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    (tmp_path / "part.stl").write_bytes(stl_bytes(vertices, faces))
+    (tmp_path / "inner.xml").write_text(
+        '<mujocoinclude><body name="a"><joint/><geom type="mesh" mesh="part" pos="1 2 3" mass="1"/>'
+        "</body></mujocoinclude>"
+    )
+    (tmp_path / "robot.xml").write_text(
+        '<mujoco><asset><mesh name="part" file="part.stl" scale="1 1 0.5"/></asset>'
+        '<worldbody><include file="inner.xml"/></worldbody></mujoco>'
+    )
+    part = read_mjcf(tmp_path / "robot.xml").bodies[1].parts[0]
+    assert isinstance(part.shape, Mesh)
+    placed = part.shape.vertices @ part.pose[:3, :3].T + part.pose[:3, 3]
+    expected = vertices * (1, 1, 0.5) + (1, 2, 3)
+    order = [int(np.argmin(np.linalg.norm(placed - point, axis=1))) for point in expected]
+    assert np.abs(placed[order] - expected).max() < 1e-6
