@@ -37,7 +37,7 @@ def delta_size(R: float, L1: float, L2: float) -> float:
 
 def rod_offset(r: float, size: float) -> float:
     """Half the distance between the two rods of a parallelogram."""
-    return min(1.15 * size, 1.3 * r)
+    return min(1.15 * size, max(1.3 * r, 0.6 * size))
 
 
 def delta_parts(

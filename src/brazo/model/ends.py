@@ -16,6 +16,7 @@ from brazo.model.transforms import align_z, translate
 
 GRASP = 0.7  # the tool frame lies this far along the fingers
 PALM = 0.5  # length of the palm over that of the fingers
+SHORT_PALM = 0.15  # the same where the tool frame is close to the flange
 
 
 def draw_base(canvas: Canvas, plan: Plan) -> None:
@@ -69,7 +70,11 @@ def draw_tool(canvas: Canvas, plan: Plan, tool: np.ndarray, gripper: Gripper | N
     bolts = Pattern(Cylinder(0.1 * r, 0.12 * r, 0.02 * r), 6, 0.72 * r)
     mount = bone.exit @ translate(z=face)
     canvas.add(n, "tool flange bolts", bolts, mount, style.joint, False)
-    back = tool @ translate(z=-clamp_length(gripper))
+    palm = 0.0
+    if gripper is not None:
+        room = float((mount[:3, 2] @ (tool[:3, 3] - mount[:3, 3])) / gripper.finger[2] - GRASP)
+        palm = min(max(room, SHORT_PALM), PALM) * gripper.finger[2]
+    back = tool @ translate(z=-clamp_length(gripper, palm))
     way = back[:3, 3] - mount[:3, 3]
     length, ahead = float(np.linalg.norm(way)), float(way @ mount[:3, 2])
     if ahead < 0.1 * r and length < r + abs(ahead):  # the tool lies in or under the flange
@@ -80,16 +85,18 @@ def draw_tool(canvas: Canvas, plan: Plan, tool: np.ndarray, gripper: Gripper | N
         neck = Beam(length + 0.1 * r, (1.1 * r, 1.1 * r), (0.9 * r, 0.9 * r), 1.0, 0.05 * r)
         canvas.add(n, "tool neck", neck, pose, style.joint)
     if gripper is not None:
-        _clamp(canvas, plan, back, gripper)
+        _clamp(canvas, plan, back, gripper, palm)
 
 
 def flange_thickness(radius: float) -> float:
     return 0.3 * radius
 
 
-def clamp_length(gripper: Gripper | None) -> float:
+def clamp_length(gripper: Gripper | None, palm: float | None = None) -> float:
     """From the back of the palm to the tool frame."""
-    return 0.0 if gripper is None else (PALM + GRASP) * gripper.finger[2]
+    if gripper is None:
+        return 0.0
+    return GRASP * gripper.finger[2] + (PALM * gripper.finger[2] if palm is None else palm)
 
 
 def _last_face(canvas: Canvas, plan: Plan) -> float:
@@ -104,12 +111,12 @@ def _last_face(canvas: Canvas, plan: Plan) -> float:
     return face
 
 
-def _clamp(canvas: Canvas, plan: Plan, back: np.ndarray, gripper: Gripper) -> None:
+def _clamp(canvas: Canvas, plan: Plan, back: np.ndarray, gripper: Gripper, length: float) -> None:
     """Palm and fingers in front of `back`, whose z looks out of the hand."""
     n, style = plan.n, canvas.style
     x, y, z = gripper.finger
     opening = gripper.opening[1]
-    palm = (max(1.6 * x, 0.9 * plan.r[-1]), opening + 2.0 * y + 0.5 * x, PALM * z)
+    palm = (max(1.6 * x, 0.9 * plan.r[-1]), opening + 2.0 * y + 0.5 * x, length)
     shape = Box(palm, 0.15 * min(palm))
     canvas.add(n, "clamp", shape, back @ translate(z=palm[2] / 2), style.joint)
     finger = Box((x, y, z), 0.1 * min(x, y))

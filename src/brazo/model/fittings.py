@@ -31,22 +31,23 @@ def draw_joint(canvas: Canvas, plan: Plan, k: int) -> None:
 
 
 def _hub(canvas: Canvas, plan: Plan, k: int) -> None:
-    """A hub against the child, at the end of a tube when the parent is far."""
+    """A hub against the child; what it does not bridge is a tube or a collar of the parent."""
     r, style, side = plan.r[k], canvas.style, plan.side(k)
     exit_, name = plan.bones[k - 1].exit, f"{ordinal(k)} joint"
     parent, child = plan.gap(k)
-    on_base = k == 1 and layout.upright(plan.bones[0])  # its column is drawn with the base
-    tube = plan.has_tube(k) and not on_base
-    length = abs(child - parent)
-    if on_base or tube:
-        length = layout.hub_length(r)
-    start = child - side * length
-    if tube:
-        draw_tube(canvas, plan, k, start)
+    start = child - side * layout.hub_length(r)
+    rest = side * (start - parent)
+    if k > 1 or not layout.upright(plan.bones[0]):  # that column is drawn with the base
+        if plan.has_tube(k):
+            draw_tube(canvas, plan, k, start)
+        elif rest > 0.01 * r:
+            span, color = (parent - side * 0.2 * r, start), style.link if k > 1 else style.base
+            canvas.cylinder(k - 1, f"{ordinal(k - 1)} collar", exit_, span, 0.9 * r, color, 0.05)
+    # Always as long; where parent and child are closer, part of it is inside the parent.
     ends = (start - side * 0.2 * r, child + side * 0.2 * r)
     canvas.cylinder(k - 1, name, exit_, ends, 0.86 * r, style.joint, bevel=0.0)
-    if length > 0.2 * r:
-        middle = child - side * length / 2
+    if rest > -0.2 * r:
+        middle = (max(side * start, side * parent) + side * child) / 2 * side
         ring = (middle - 0.05 * r, middle + 0.05 * r)
         canvas.cylinder(k - 1, f"{name} ring", exit_, ring, 0.9 * r, style.accent, 0.02, False)
 

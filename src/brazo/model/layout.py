@@ -172,10 +172,13 @@ def proportions(
     offsets = [max(map(abs, axis.foot)) for axis in axes]
     first = offsets[0] if axes[0].kind == "prismatic" else 0.0  # a column is not part of the reach
     reach = sum(lengths) + sum(offsets[1:]) + first + beyond_tool or offsets[0] or DEFAULT_REACH
+    first_radius = SLENDERNESS * reach
+    if axes[0].kind == "revolute" and offsets[0] > 0.0:  # a low shoulder asks for a slimmer arm
+        first_radius = min(first_radius, max(0.65 * first_radius, 0.46 * offsets[0]))
     radii: list[float] = []
     for k in range(len(rows)):
         beyond = sum(lengths[k:]) + sum(offsets[k + 1 :]) + beyond_tool
-        wanted = SLENDERNESS * reach * (0.40 + 0.60 * min(1.0, beyond / reach))
+        wanted = first_radius * (0.40 + 0.60 * min(1.0, beyond / reach))
         # A joint is a little slimmer than the one before it: no two surfaces coincide.
         radii.append(wanted if not radii else min(wanted, 0.95 * radii[-1]))
     return Sizes((*radii, 0.85 * radii[-1]))
