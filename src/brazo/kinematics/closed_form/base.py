@@ -129,19 +129,19 @@ def wrap(angle: Array) -> Array:
     return angle - 2 * math.pi * np.round(angle / (2 * math.pi))
 
 
-def solve_trig(A: Array, B: Array, C: Array, free: Array, scale: float) -> Array:
+def solve_trig(A: Array, B: Array, C: Array, free: Array, negligible: float) -> Array:
     """Both θ with A cos θ + B sin θ = C: (...) -> (..., 2).
 
     First the one where the left side falls with θ, that is −A sin θ + B cos θ ≤ 0.
 
-    Where |C| is too large the nearest θ is given twice.  Where A and B vanish (against `scale`) θ
-    does not matter, and `free` and its opposite are given.
+    Where |C| is too large the nearest θ is given twice.  Where A and B are `negligible` θ does
+    not matter, and `free` and its opposite are given.
     """
     r = np.hypot(A, B)
     root = np.sqrt(np.maximum((r - C) * (r + C), 0.0))
     middle, half = np.arctan2(B, A), np.arctan2(root, C)
     theta = np.stack([middle + half, middle - half], axis=-1)
-    vanishing = r <= 1e-12 * scale
+    vanishing = r <= negligible
     if np.any(vanishing):
         opposite = np.stack(np.broadcast_arrays(free, free + math.pi), axis=-1)
         theta = np.where(vanishing[..., None], opposite, theta)

@@ -58,6 +58,8 @@ from brazo.kinematics.closed_form.search import lowest_on_circle
 Array = np.ndarray
 
 FAMILY = "5R arm (yaw, three parallel joints, roll)"
+# A share of the arm's size that is rounding: the tool counts as on axis 1.
+_ON_AXIS = 1e-14
 
 
 def recognise(chain: Chain) -> FiveAxis | Mismatch:
@@ -85,6 +87,7 @@ class FiveAxis(ClosedForm):
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
+        self.negligible = _ON_AXIS * chain.size
         a, points = chain.home_axes
         self.a1, self.a2, self.a5 = a[0], a[1], a[4]
         self.forward = np.cross(self.a2, self.a1)
@@ -119,15 +122,17 @@ class FiveAxis(ClosedForm):
                 f"{np.max(np.abs(C)):.4g} m from axis 1; move the target out"
             )
         side = 0 if self.front > 0 else 1
-        q1 = solve_trig(A, B, C, np.full(len(p), float(yaw)), self.chain.size)[:, side]
+        q1 = solve_trig(A, B, C, np.full(len(p), float(yaw)), self.negligible)[:, side]
         along = np.sin(pitch) + 1j * self.front * np.cos(pitch)
         psi = np.angle(along / self.plane.flat(self.a5))
         R = np.broadcast_to(self.chain.home[:3, :3], (len(p), 3, 3))
         for axis, angle in ((self.a5, roll), (self.a2, psi), (self.a1, q1)):
             R = np.swapaxes(turned_about(axis, angle[:, None], np.swapaxes(R, 1, 2)), 1, 2)
         T = np.zeros((len(p), 4, 4))
-        T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = R, p + self.foot, 1.0
-        return T.reshape(*batch, 4, 4)
+        T[:, :3, :3], T[:, 3, 3] = R, 1.0
+        T = T.reshape(*batch, 4, 4)
+        T[..., :3, 3] = xyz
+        return T
 
     def pitch_and_roll(self, q: ArrayLike) -> tuple[Array, Array]:
         """Elevation of the tool's axis (rad) and joint 5's value, at configurations (..., 5)."""
@@ -140,8 +145,9 @@ class FiveAxis(ClosedForm):
         p = self.chain.fk(flat)[:, :3, 3] - self.foot
         ahead = turned_about(self.a1, -flat[:, 0], p) @ self.forward
         along = (self.plane.flat(self.a5) * np.exp(1j * (flat[:, 1:4] @ self.signs))).imag
-        small = 1e-12 * self.chain.size
-        side = np.where(np.abs(ahead) > small, ahead, np.where(np.abs(along) > 1e-12, along, 1.0))
+        side = np.where(
+            np.abs(ahead) > self.negligible, ahead, np.where(np.abs(along) > 1e-12, along, 1.0)
+        )
         side = np.where(side >= 0, 1.0, -1.0)
         bend = bend_of(self.l1, self.l2, self.signs[1] * flat[:, 2])
         values = [side * self.front < 0, side * bend < -1e-12]
@@ -209,15 +215,17 @@ class FiveAxis(ClosedForm):
         q1, ok = np.empty(lateral.shape), np.empty(lateral.shape, dtype=bool)
         for side in (0, 1):
             A, B, C = self._lateral(p, lateral[:, side])
-            both = solve_trig(A, B, C, free[:, side], self.chain.size)
-            vanishing = np.hypot(A, B) <= 1e-12 * self.chain.size
-            yaw = np.where(vanishing, free[:, side], both[:, side])
+            on_axis = np.hypot(A, B) <= self.negligible
+            yaw = solve_trig(A, B, C, free[:, side], 0.0)[:, side]
+            yaw = np.where(on_axis, free[:, side], yaw)
             # Close to axis 1 the position tells the yaw with few digits.  Where the orientation's
-            # own yaw keeps the position to rounding, it is the better one.
+            # own yaw keeps the position to rounding, on the same side, it is the better one.
             away = np.abs(wrap(free - yaw[:, None]))
             own = np.where(away[:, 0] <= away[:, 1], free[:, 0], free[:, 1])
             off = np.abs(A * np.cos(own) + B * np.sin(own) - C)
-            q1[:, side] = np.where(off <= 1e-14 * self.chain.size, own, yaw)
+            ahead = (A * np.sin(own) - B * np.cos(own)) * (1 - 2 * side)
+            better = (off <= self.negligible) & (ahead >= -self.negligible) & ~on_axis
+            q1[:, side] = np.where(better, own, yaw)
             ok[:, side] = np.abs(C) <= np.hypot(A, B) + ACCEPTED * self.chain.size
         return q1, ok
 
@@ -225,7 +233,7 @@ class FiveAxis(ClosedForm):
         """q₁ (N, 2) that puts the tool's axis into the arm's plane, leaning forward and back."""
         along = R @ self.a5
         A, B, C = self._lateral(along, np.zeros(len(R)))
-        return solve_trig(A, B, C, free, 1.0)
+        return solve_trig(A, B, C, free, 1e-12)
 
     def _lateral(self, p: Array, offset: Array) -> tuple[Array, Array, Array]:
         """A cos q₁ + B sin q₁ = C: the yaw at which p (N, 3) is `offset` off the arm's plane."""
@@ -260,7 +268,7 @@ class FiveAxis(ClosedForm):
         # A pose the arm can take exactly shows its roll by where it has axis 5.
         point = p + R @ (self.on_axis_5 - self.foot - self.tool)
         lateral = np.full(len(p), (self.on_axis_5 - self.foot) @ self.a2)
-        q1 = solve_trig(*self._lateral(point, lateral), free[:, 0], self.chain.size)
+        q1 = solve_trig(*self._lateral(point, lateral), free[:, 0], self.negligible)
         _, exact = nearest_two_turns(self._unyawed(R, q1), self.a2, self.a5)
         best = np.empty((len(p), 2))
         for side in (0, 1):
@@ -279,6 +287,6 @@ class FiveAxis(ClosedForm):
         """Angle (N, K) left to the target with rolls (N, K); infinite out of reach."""
         A, B, C = np.broadcast_arrays(*self._lateral(p[:, None], self._lateral_of_tool(roll)))
         held = np.broadcast_to(free[:, None], roll.shape)
-        q1 = solve_trig(A, B, C, held, self.chain.size)[..., side]
+        q1 = solve_trig(A, B, C, held, self.negligible)[..., side]
         reached = np.abs(C) <= np.hypot(A, B) + ACCEPTED * self.chain.size
         return np.where(reached, self._pitch_for_roll(R, q1, roll)[1], np.inf)

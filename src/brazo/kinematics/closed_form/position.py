@@ -86,7 +86,9 @@ class Normal:
         if self.case == "skew":
             theta = self._quartic(v, norm2, z, size)
         else:
-            theta = np.repeat(solve_trig(*self._linear(v, norm2, z), free[:, 0], size), 2, axis=1)
+            theta = np.repeat(
+                solve_trig(*self._linear(v, norm2, z), free[:, 0], 1e-12 * size), 2, axis=1
+            )
         at = _at(v, theta)
         rho = np.hypot(at[..., 0], at[..., 1])
         x, g = self._across(at, norm2, z)

@@ -112,7 +112,7 @@ class RedundantScara(ClosedForm):
         """The solution (..., n) inside limits (n, 2) closest to q0, and whether there is one.
 
         Closest: the least sum of squared changes of the revolute joints.  Found on a grid of one
-        degree of the heading φ and then refined.
+        degree of the heading φ, with every φ at which a joint meets a limit, and then refined.
         """
         T = np.asarray(T, dtype=float)
         batch = T.shape[:-2]
@@ -174,8 +174,9 @@ class RedundantScara(ClosedForm):
             return q, np.where(bad, np.inf, cost)
 
         # The two elbows are two functions of φ: search each, then take the better.
+        edges = self._edges(wrist[0], wrist[1], limits)
         found = [
-            lowest_on_circle(lambda phi, e=elbow: candidates(phi)[1][..., e], len(T))
+            lowest_on_circle(lambda phi, e=elbow: candidates(phi)[1][..., e], len(T), edges)
             for elbow in (0, 1)
         ]
         elbow = np.argmin([value for _, value in found], axis=0)
@@ -183,6 +184,30 @@ class RedundantScara(ClosedForm):
         q, cost = candidates(phi)
         rows = np.arange(len(T))
         return q[rows, 0, elbow], np.isfinite(cost[rows, 0, elbow])
+
+    def _edges(self, W: Array, psi: Array, limits: Array) -> Array:
+        """Every heading φ (N, M) at which a joint meets a limit, or links 1 and 2 their reach."""
+        l1, l2, l3 = self.l1, self.l2, self.l3
+        ends = [
+            [sign * end for end in limits[joint] if np.isfinite(end)]
+            for joint, sign in zip(self.joints.revolute, self.joints.turn_signs, strict=True)
+        ]
+        edges = []
+        # Joint 2, or the reach, fixes how far the end of link 2 is from axis 1.
+        distances = [*reach_of(l1, l2), *(abs(l1 + np.exp(1j * turn) * l2) for turn in ends[1])]
+        rho, L3 = np.maximum(np.abs(W), 1e-300), abs(l3)
+        for distance in distances:
+            cosine = (rho**2 + L3**2 - distance**2) / (2 * rho * L3)
+            swing = np.arccos(np.clip(cosine, -1.0, 1.0))
+            edges += [np.angle(W / l3) + swing, np.angle(W / l3) - swing]
+        for alpha in ends[0]:
+            beta, gamma = two_links(l2, l3, W * np.exp(-1j * alpha) - l1)
+            edges += list((alpha + beta + gamma).T)
+        for gamma in ends[2]:
+            alpha, beta = two_links(l1, l2 + np.exp(1j * gamma) * l3, W)
+            edges += list((alpha + beta + gamma).T)
+        edges += [psi - turn for turn in ends[3]]
+        return wrap(np.stack(edges, axis=1))
 
     def _with_heading(self, W: Array, psi: Array, slide: Array, phi: Array) -> tuple[Array, Array]:
         """q (N, K, 2, 5), LEFTY then RIGHTY, for headings φ (N, K); and reachable (N, K)."""

@@ -1,8 +1,9 @@
 """The lowest point of a function of one angle, for many functions at once.
 
-A grid over the circle finds the valley, then ever finer grids round the best point so far close
-in on the bottom.  The functions may be infinite where they are not allowed to go: the best
-allowed point is kept, also when it is on such an edge.
+A grid over the circle finds the valley, then ever finer grids round the best point so far close in
+on the bottom.  The functions may be infinite where they are not allowed to go: the best allowed
+point is kept, also when it is on such an edge.  Allowed arcs narrower than the grid are found when
+`edges` names where arcs may begin and end.
 """
 
 from __future__ import annotations
@@ -19,11 +20,19 @@ _LEVELS = 14  # each closes in by four: from a degree to below 1e-9
 
 
 def lowest_on_circle(
-    f: Callable[[Array], Array], count: int, grid: int = 360
+    f: Callable[[Array], Array], count: int, edges: Array | None = None, grid: int = 360
 ) -> tuple[Array, Array]:
-    """Angles and values (count,) of the lowest points of f: (count, K) angles -> values."""
-    angles = np.linspace(-math.pi, math.pi, grid, endpoint=False)
-    best, value = _pick(f, np.broadcast_to(angles, (count, grid)))
+    """Angles and values (count,) of the lowest points of f: (count, K) angles -> values.
+
+    `edges` (count, M) are angles to try, and the middles between them too.
+    """
+    angles = np.broadcast_to(np.linspace(-math.pi, math.pi, grid, endpoint=False), (count, grid))
+    if edges is not None:
+        edges = np.sort(edges, axis=1)
+        middles = 0.5 * (edges + np.roll(edges, -1, axis=1))
+        middles[:, -1] += math.pi  # between the last one and, a turn later, the first
+        angles = np.concatenate([angles, edges, middles], axis=1)
+    best, value = _pick(f, angles)
     step = 2 * math.pi / grid
     for _ in range(_LEVELS):
         best, value = _pick(f, best[:, None] + step * _FAN)
