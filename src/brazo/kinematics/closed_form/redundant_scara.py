@@ -94,13 +94,12 @@ class RedundantScara(ClosedForm):
         batch = np.broadcast_shapes(T.shape[:-2], heading.shape)
         flat = np.broadcast_to(T, (*batch, 4, 4)).reshape(-1, 4, 4)
         phi = np.broadcast_to(heading, batch).reshape(-1, 1)
-        q, ok = self._with_heading(*self._wrist(flat), phi)
-        q = q[:, 0]
+        elbow = np.array([[0, 1]])
+        q, ok = self._with_heading(*self._wrist(flat), np.repeat(phi, 2, axis=1), elbow)
         position, orientation = pose_errors(self.chain, q, flat)
-        valid = np.repeat(ok, 2, axis=1)
         return Solutions(
             q.reshape(*batch, 2, 5),
-            valid.reshape(*batch, 2),
+            ok.reshape(*batch, 2),
             ELBOW[1],
             position.reshape(*batch, 2),
             orientation.reshape(*batch, 2),
@@ -163,27 +162,24 @@ class RedundantScara(ClosedForm):
         return q, position <= ACCEPTED * self.chain.size, position, orientation
 
     def _nearest(self, T: Array, q0: Array, limits: Array) -> tuple[Array, Array]:
-        wrist = self._wrist(T)
-        kinds, revolute = self.chain.kinds, self.chain.revolute
+        # The two elbows are two functions of φ, searched side by side: rows 0..N−1, N..2N−1.
+        W, psi, slide = (np.tile(part, 2) for part in self._wrist(T))
+        elbow = np.repeat([0, 1], len(T))[:, None]
+        start = np.tile(q0, (2, 1))[:, None]
+        revolute = self.chain.revolute
 
         def candidates(phi: Array) -> tuple[Array, Array]:
-            q, ok = self._with_heading(*wrist, phi)
-            q = into_limits(q, limits, kinds, q0[:, None, None])
-            cost = ((q - q0[:, None, None])[..., revolute] ** 2).sum(axis=-1)
-            bad = violations(q, limits).any(axis=-1) | ~ok[..., None]
-            return q, np.where(bad, np.inf, cost)
+            q, ok = self._with_heading(W, psi, slide, phi, elbow)
+            q = into_limits(q, limits, self.chain.kinds, start)
+            cost = ((q - start)[..., revolute] ** 2).sum(axis=-1)
+            return q, np.where(violations(q, limits).any(axis=-1) | ~ok, np.inf, cost)
 
-        # The two elbows are two functions of φ: search each, then take the better.
-        edges = self._edges(wrist[0], wrist[1], limits)
-        found = [
-            lowest_on_circle(lambda phi, e=elbow: candidates(phi)[1][..., e], len(T), edges)
-            for elbow in (0, 1)
-        ]
-        elbow = np.argmin([value for _, value in found], axis=0)
-        phi = np.where(elbow == 0, found[0][0], found[1][0])[:, None]
-        q, cost = candidates(phi)
-        rows = np.arange(len(T))
-        return q[rows, 0, elbow], np.isfinite(cost[rows, 0, elbow])
+        edges = self._edges(W, psi, limits)
+        phi, _ = lowest_on_circle(lambda phi: candidates(phi)[1], len(W), edges)
+        q, cost = candidates(phi[:, None])
+        q, cost = q.reshape(2, -1, 5), cost.reshape(2, -1)
+        best, rows = np.argmin(cost, axis=0), np.arange(len(T))
+        return q[best, rows], np.isfinite(cost[best, rows])
 
     def _edges(self, W: Array, psi: Array, limits: Array) -> Array:
         """Every heading φ (N, M) at which a joint meets a limit, or links 1 and 2 their reach."""
@@ -209,13 +205,15 @@ class RedundantScara(ClosedForm):
         edges += [psi - turn for turn in ends[3]]
         return wrap(np.stack(edges, axis=1))
 
-    def _with_heading(self, W: Array, psi: Array, slide: Array, phi: Array) -> tuple[Array, Array]:
-        """q (N, K, 2, 5), LEFTY then RIGHTY, for headings φ (N, K); and reachable (N, K)."""
+    def _with_heading(
+        self, W: Array, psi: Array, slide: Array, phi: Array, elbow: Array
+    ) -> tuple[Array, Array]:
+        """q (N, K, 5) for headings φ (N, K), elbow 0 LEFTY or 1 RIGHTY; and reachable (N, K)."""
         E = W[:, None] - np.exp(1j * phi) * self.l3
-        alpha, beta = (turn[..., ::-1] for turn in two_links(self.l1, self.l2, E, phi))
-        gamma, last = phi[..., None] - alpha - beta, (psi[:, None] - phi)[..., None] + 0 * alpha
-        turns = [wrap(alpha), wrap(beta), wrap(gamma), wrap(last)]
-        q = self.joints.fill(5, turns, slide[:, None, None])
+        both = two_links(self.l1, self.l2, E, phi)
+        alpha, beta = (np.where(elbow == 1, turn[..., 0], turn[..., 1]) for turn in both)
+        turns = [alpha, beta, phi - alpha - beta, psi[:, None] - phi]
+        q = self.joints.fill(5, [wrap(turn) for turn in turns], slide[:, None])
         return q, within(np.abs(E), reach_of(self.l1, self.l2))
 
     def _wrist(self, T: Array) -> tuple[Array, Array, Array]:
