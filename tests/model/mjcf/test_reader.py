@@ -7,13 +7,16 @@ import math
 import mujoco
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from brazo.errors import BrazoError
+from brazo.model.etree import etree
 from brazo.model.mjcf.reader import read_mjcf
 from brazo.model.motion import body_poses
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from tests import oracles
 from tests.model.urdf.sample import SAMPLE
+from tests.model.urdf.test_fuzz import spoilt
 
 ARM = """
 <mujoco model="arm">
@@ -236,6 +239,41 @@ def test_a_urdf_in_an_xml_is_read_as_urdf(read):
 def test_bad_files_are_refused(read, text, said_of_it):
     with pytest.raises(BrazoError, match=said_of_it):
         read(text)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "1e300"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('pos="0.02 0.03 0"', 'pos="0.02 {} 0"'),
+        ('ref="30"', 'ref="{}"'),
+        ('pos="0 0 0.05"', 'pos="0 0 {}"'),
+    ],
+)
+def test_numbers_that_mujoco_lets_pass_are_refused(read, old, new, number):
+    with pytest.raises(BrazoError, match=r"not finite|MuJoCo cannot compile"):
+        read(ARM, (old, new.format(number)))
+
+
+def test_mujocos_warnings_become_findings_not_files(read, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    model = read(ARM, ('rgba="1 0 0 1"', 'rgba="1 0 nan 1"'))
+    assert any("MuJoCo warns: XML contains a 'NaN'" in text for text in said(model))
+    assert [path.name for path in tmp_path.iterdir()] == ["robot.xml"]
+    assert capfd.readouterr() == ("", "")
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=spoilt(etree.fromstring(ARM.encode())))
+def test_a_spoilt_file_is_read_or_refused(data, tmp_path):
+    path = tmp_path / "robot.xml"
+    path.write_bytes(data)
+    try:
+        model = read_mjcf(path)
+    except BrazoError as error:
+        assert str(path) in str(error)
+        return
+    assert np.isfinite(body_poses(model, np.full(model.n, 0.3))).all()
 
 
 def test_includes_meshes_and_defaults_are_mujocos_affair(tmp_path):

@@ -40,9 +40,9 @@ ODD = st.one_of(
 
 
 @st.composite
-def spoilt(draw) -> bytes:
-    """The sample with a few elements, attributes and bytes changed."""
-    root = copy.deepcopy(ROOT)
+def spoilt(draw, whole=ROOT) -> bytes:
+    """A document with a few elements, attributes and bytes changed."""
+    root = copy.deepcopy(whole)
     for _ in range(draw(st.integers(1, 5))):
         items = list(root.iter())
         one, other = (draw(st.sampled_from(items)) for _ in range(2))

@@ -8,12 +8,12 @@ and the derived constants are computed anew.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from brazo.errors import BrazoError
 from brazo.model.description import TreeModel
 from brazo.model.inertia import principal
+from brazo.model.mjcf.engine import caught_warnings, engine
 from brazo.model.mjcf.quaternion import quat_of
 from brazo.model.mjcf.writer import tree_document
 from brazo.model.mjcf.xml import Mjcf
@@ -26,7 +26,7 @@ def mujoco_model(model: TreeModel, *, kinematic: bool = False) -> Any:
     has an entry for every joint, those that mimic included.  `kinematic=True` accepts a robot
     whose inertia is unknown and leaves the placeholders in.
     """
-    mujoco: Any = import_module("mujoco")
+    mujoco = engine()
     if model.missing_inertia and not kinematic:
         raise BrazoError(
             f"robot '{model.name}' has no inertia for {', '.join(model.missing_inertia)}: "
@@ -48,15 +48,6 @@ def mujoco_model(model: TreeModel, *, kinematic: bool = False) -> Any:
         compiled.body_sameframe[b] = 0
         compiled.body_simple[b] = 0
     compiled.dof_simplenum[:] = 0
-    _set_constants(mujoco, compiled)
-    return compiled
-
-
-def _set_constants(mujoco: Any, compiled: Any) -> None:
-    """Derived constants; a singular mass matrix is no news here, nor worth MuJoCo's log file."""
-    previous = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda _: None)
-    try:
+    with caught_warnings():  # a singular mass matrix is no news here
         mujoco.mj_setConst(compiled, mujoco.MjData(compiled))
-    finally:
-        mujoco.set_mju_user_warning(previous)
+    return compiled

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,13 +29,21 @@ from brazo.model.description import Drive, Finding, Friction, Inertia, TreeModel
 from brazo.model.export import unique_name
 from brazo.model.inertia import broken_rules, doubts, rotated
 from brazo.model.mjcf import extras
+from brazo.model.mjcf.engine import caught_warnings, engine
 from brazo.model.mjcf.geoms import parts_of
 from brazo.model.mjcf.quaternion import pose_of, rotation_of
 from brazo.model.motion import motion
 from brazo.model.transforms import translate
+from brazo.model.urdf.elements import MAX_NUMBER
 from brazo.model.urdf.normalise import local_name, parse_xml, read_bytes
 from brazo.model.urdf.reader import read_urdf
 
+# What decides where things are and how they move, by MuJoCo's names.
+_PLACES = (
+    *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_inertia", "body_mass"),
+    *("jnt_pos", "jnt_axis", "qpos0", "dof_damping", "dof_frictionloss", "dof_armature"),
+    *("site_pos", "site_quat", "geom_pos", "geom_quat", "geom_size", "eq_data", "key_qpos"),
+)
 _MASSLESS = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
 
 
@@ -54,19 +61,31 @@ def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
             f"{path}: the file starts with <{local_name(root)}>; MJCF starts with <mujoco>, "
             "URDF with <robot>"
         )
-    mujoco: Any = import_module("mujoco")
-    try:
-        spec = mujoco.MjSpec.from_file(str(path))
-        compiled = spec.compile()
-    except (ValueError, mujoco.FatalError, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise BrazoError(f"{path}: MuJoCo cannot compile the file: {reason}") from error
-    return _Reader(spec, compiled, path).read(tip)
+    mujoco = engine()
+    with caught_warnings() as warnings:
+        try:
+            spec = mujoco.MjSpec.from_file(str(path))
+            compiled = spec.compile()
+        except (ValueError, mujoco.FatalError, OSError) as error:
+            reason = " ".join(str(error).split())
+            raise BrazoError(f"{path}: MuJoCo cannot compile the file: {reason}") from error
+    _require_finite(compiled, path)
+    reader = _Reader(spec, compiled, path)
+    reader.findings += [Finding(f"MuJoCo warns: {warning}", path) for warning in warnings]
+    return reader.read(tip)
+
+
+def _require_finite(compiled: Any, path: Path) -> None:
+    """MuJoCo itself takes `nan` and `1e300` for a position."""
+    for name in _PLACES:
+        values = getattr(compiled, name)
+        if values.size and not np.abs(values).max() <= MAX_NUMBER:
+            raise BrazoError(f"{path}: a number in {name} is not finite (or above {MAX_NUMBER:g})")
 
 
 class _Reader:
     def __init__(self, spec: Any, m: Any, path: Path) -> None:
-        self.mj: Any = import_module("mujoco")
+        self.mj = engine()
         self.spec = spec
         self.m = m
         self.path = path
