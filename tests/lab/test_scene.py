@@ -47,7 +47,9 @@ def test_every_part_of_every_robot_is_drawn_below_its_body(lab, name):
             message
             for node, messages in nodes.items()
             for message in messages
-            if node.startswith(f"{path}/") and type(message).__name__ == "MeshMessage"
+            if node.startswith(f"{path}/")
+            and node.count("/") == 3  # deeper are the rods of its frame
+            and type(message).__name__ == "MeshMessage"
         ]
         assert len(meshes) == len(parts)
         for mesh in meshes:
@@ -97,10 +99,13 @@ def test_link_frames_are_shown_on_demand_and_stay_for_the_next_robot(lab):
     lab.set_robot(brazo.load("scara1"))
     axes = lab._scene._axes
     assert len(axes) == len(lab.robot.body_names) and not any(a.visible for a in axes)
+    assert all(solid.opacity is None for solid in lab._scene._solids)
     lab._do(lambda: lab._show_axes(True))
     assert all(a.visible for a in axes)
+    assert all(solid.opacity < 0.5 for solid in lab._scene._solids)  # or they would hide them
     lab.set_robot(brazo.load("panda"))
     assert all(a.visible for a in lab._scene._axes)
+    assert all(solid.opacity < 0.5 for solid in lab._scene._solids)
     lab._do(lambda: lab._show_axes(False))
 
 

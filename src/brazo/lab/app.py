@@ -84,7 +84,11 @@ class Lab:
     def _furnish(self) -> None:
         gui = self._server.viser.gui
         gui.configure_theme(brand_color=BRAND, show_logo=False, show_share_button=False)
-        gui.main_panel.minimize()  # the page's own bars stand for it
+        # The page's own bars stand for viser's main panel.  On a narrow screen it is the sheet
+        # that holds the panels, and shows viser's settings unless it has something else to show.
+        gui.set_panel_label("brazo")
+        gui.add_html("")
+        gui.main_panel.minimize()
         self._scene = Scene(self._server.viser)
         self._panels = [make(self) for make in PANELS]
         dock = gui.add_panel()

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab import hooks
+from brazo.model.shapes import Cylinder
 from brazo.model.solids import mesh
+from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 
 if TYPE_CHECKING:
     import viser
@@ -26,6 +29,12 @@ FLOOR = "/floor"
 LIGHT = "/light"
 ROBOT = "/robot"
 TOOL = f"{ROBOT}/tool"
+AXES = (
+    ("x", (229, 72, 77), rot_y(math.pi / 2)),
+    ("y", (70, 167, 88), rot_x(-math.pi / 2)),
+    ("z", (62, 142, 247), rot_z(0.0)),
+)
+SEE_THROUGH = 0.35
 FIELD_OF_VIEW_DEG = 35.0  # a longer lens than viser's: less distortion near the edges
 
 
@@ -37,7 +46,8 @@ class Scene:
         self._names: tuple[str, ...] = ()
         self._corners: list[np.ndarray] = []  # per body (c, 3): corners of its parts, body frame
         self._axes: list[viser.FrameHandle] = []
-        self._shown: dict[str, np.ndarray] = {}
+        self._solids: list[viser.MeshHandle] = []
+        self._shown = np.empty((0, 4, 4))  # the poses last sent, in the order of the names
         self._axes_visible = False
         server.initial_camera.fov = math.radians(FIELD_OF_VIEW_DEG)
         # One soft sky and a key light over the robot's left shoulder, so that its front-right,
@@ -52,38 +62,31 @@ class Scene:
     def show(self, robot: Robot, frames: np.ndarray, tool: np.ndarray) -> None:
         """Replace whatever robot is drawn by this one, in this pose."""
         scene = self._server.scene
-        self._shown = {}
         with self._server.atomic():
             scene.remove_by_name(ROBOT)
             scene.add_frame(ROBOT, show_axes=False)
-            self._names = tuple(
-                f"{ROBOT}/{i}-{node_name(name)}" for i, name in enumerate(robot.body_names)
-            )
-            self._corners = []
-            for name, parts in zip(self._names, robot.parts, strict=True):
+            bodies = [f"{ROBOT}/{i}-{node_name(n)}" for i, n in enumerate(robot.body_names)]
+            self._names = (*bodies, TOOL)
+            self._shown = np.full((len(self._names), 4, 4), np.nan)
+            self._corners, self._solids = [], []
+            for name, parts in zip(bodies, robot.parts, strict=True):
                 scene.add_frame(name, show_axes=False)
                 self._corners.append(self._add_parts(name, parts))
             low, high = self._bounds(frames)
             size = float(np.linalg.norm(high - low)) or 1.0
-            self._axes = [
-                self._add_axes(f"{name}/axes", 0.06 * size, self._axes_visible)
-                for name in self._names
-            ]
+            self._axes = [self._add_axes(f"{name}/axes", 0.07 * size, False) for name in bodies]
             self._add_axes(TOOL, 0.08 * size, True)
             self._add_floor(frames, low, size)
+            self.axes_visible = self._axes_visible
         self.place(frames, tool)
 
     def place(self, frames: np.ndarray, tool: np.ndarray) -> None:
         """Move the bodies (n, 4, 4) and the tool frame (4, 4); what stays costs nothing."""
-        poses = {**dict(zip(self._names, frames, strict=True)), TOOL: tool}
-        changed = [
-            (name, T)
-            for name, T in poses.items()
-            if name not in self._shown or not np.array_equal(T, self._shown[name])
-        ]
-        if changed:
-            hooks.move(self._server, [_pose(name, T) for name, T in changed])
-            self._shown |= {name: T.copy() for name, T in changed}
+        poses = np.concatenate([frames, tool[None]])
+        changed = np.flatnonzero((poses != self._shown).any(axis=(1, 2)))
+        if len(changed):
+            hooks.move(self._server, _placed([self._names[i] for i in changed], poses[changed]))
+            self._shown = poses
 
     def _bounds(self, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Opposite corners (3,) of a box about the robot in the base frame."""
@@ -98,7 +101,7 @@ class Scene:
 
     @property
     def axes_visible(self) -> bool:
-        """Whether the frame of every body is drawn."""
+        """Whether the frame of every body is drawn, and the bodies see-through to show them."""
         return self._axes_visible
 
     @axes_visible.setter
@@ -106,13 +109,15 @@ class Scene:
         self._axes_visible = visible
         for handle in self._axes:
             handle.visible = visible
+        for solid in self._solids:
+            solid.opacity = SEE_THROUGH if visible else None
 
     def _add_parts(self, name: str, parts) -> np.ndarray:
         corners = [np.empty((0, 3))]
         for i, part in enumerate(parts):
             surface = mesh(part.shape)
-            _, position, wxyz = _pose("", part.pose)
-            self._server.scene.add_mesh_simple(
+            _, position, wxyz = _placed([""], part.pose[None])[0]
+            solid = self._server.scene.add_mesh_simple(
                 f"{name}/{i}-{node_name(part.name)}",
                 surface.vertices,
                 surface.faces,
@@ -120,20 +125,30 @@ class Scene:
                 position=position,
                 wxyz=wxyz,
             )
+            self._solids.append(solid)
             ends = np.stack([surface.vertices.min(axis=0), surface.vertices.max(axis=0)])
             box = np.stack(np.meshgrid(*ends.T, indexing="ij"), axis=-1).reshape(-1, 3)
             corners.append(box @ part.pose[:3, :3].T + part.pose[:3, 3])
         return np.concatenate(corners)
 
     def _add_axes(self, name: str, length: float, visible: bool) -> viser.FrameHandle:
-        return self._server.scene.add_frame(
-            name,
-            axes_length=length,
-            axes_radius=0.03 * length,
-            origin_radius=0.05 * length,
-            origin_color=(190, 195, 205),
-            visible=visible,
-        )
+        # viser's own axes have colours that drown in a dark view.
+        scene = self._server.scene
+        handle = scene.add_frame(name, show_axes=False, visible=visible)
+        rod = mesh(Cylinder(0.03 * length, length, 0.01 * length))
+        for axis, color, turn in AXES:
+            _, position, wxyz = _placed([""], (turn @ translate(z=length / 2))[None])[0]
+            scene.add_mesh_simple(
+                f"{name}/{axis}",
+                rod.vertices,
+                rod.faces,
+                color=color,
+                position=position,
+                wxyz=wxyz,
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+        return handle
 
     def _add_floor(self, frames: np.ndarray, low: np.ndarray, size: float) -> None:
         # The floor is what the base stands on; under a robot that hangs, some way below it.
@@ -168,7 +183,7 @@ def node_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name)
 
 
-def _pose(name: str, T: np.ndarray) -> hooks.Pose:
-    x, y, z = T[:3, 3].tolist()
-    a, b, c, d = np.asarray(wxyz_from_matrix(T[:3, :3])).tolist()
-    return name, (x, y, z), (a, b, c, d)
+def _placed(names: Sequence[str], T: np.ndarray) -> list[hooks.Pose]:
+    positions = T[:, :3, 3].tolist()
+    turns = wxyz_from_matrix(T[:, :3, :3]).tolist()
+    return [(n, tuple(p), tuple(w)) for n, p, w in zip(names, positions, turns, strict=True)]

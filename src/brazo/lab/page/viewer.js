@@ -61,6 +61,7 @@
         (i) => ((r1 - r2) / 2) * right[i] + ((u1 - u2) / 2) * up[i] + d * towards[i],
       );
       const eye = at(depth);
+      keepShadowsClean(depth);
       mutable.cameraControl.setLookAt(...eye, ...at(middle), animate);
       return eye;
     },
@@ -172,6 +173,13 @@
       });
     }
     return points.length >= 8 * parts ? points : null;
+  }
+
+  // Surfaces that a light grazes shadow themselves in stripes unless looked up a little outside.
+  function keepShadowsClean(distance) {
+    mutable.scene.traverse((object) => {
+      if (object.isDirectionalLight) object.shadow.normalBias = 0.002 * distance;
+    });
   }
 
   // viser compiles a sorter it needs for splats only, by a way our policy forbids: no loss.
