@@ -16,6 +16,7 @@ from brazo.kinematics.measures import Dexterity, Rows, dexterity
 from brazo.kinematics.result import IKResult
 from brazo.model.description import Finding, Model, Part
 from brazo.model.load import Source, load_source
+from brazo.model.payload import with_payload
 
 
 def load(name_or_path: str | Path, *, tip: str | None = None) -> Robot:
@@ -157,7 +158,8 @@ class Robot:
     def inverse_dynamics(self) -> Any:
         """`inverse_dynamics(q, qd, qdd, wrench=None, gravity=None) -> tau`, friction included.
 
-        `wrench` (6) is the force and moment the surroundings put on the tool, in base axes.
+        `wrench` (6) is the force and moment the surroundings put on the tool, in base axes.  For a
+        base that moves, `base` (9) is its angular velocity, angular and linear acceleration.
         """
         return self.dynamics.inverse_dynamics
 
@@ -208,5 +210,9 @@ class Robot:
         robot = Robot(Source(model, self._source.rebuild))
         robot._overrides = merged
         return robot
+
+    def with_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=(0.0, 0.0, 0.0)) -> Robot:
+        """The same robot holding a load: mass (kg), centre (m) and inertia in the tool frame."""
+        return Robot(with_payload(self._source, mass, com, inertia))
 
     _overrides: Mapping[str, float] = {}

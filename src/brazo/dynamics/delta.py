@@ -6,8 +6,8 @@ u_i = P − C_i the rods, the loops u_i·(Ṗ − Ċ_i) = 0 give Ṗ = J θ̇ an
     P̈ = J θ̈ + J̇ θ̇,     J̇ = U⁻¹ (Ḋ − U̇ J),     D_ii = u_i·E_i,  U = rows u_i.
 
 A thin uniform rod of mass m whose ends move with v_a, v_b has the kinetic energy
-m/6 (v_a² + v_a·v_b + v_b²), so all bodies together are ½ vᵀ W v with v = B θ̇ the speeds of elbows and
-platform, and
+m/6 (v_a² + v_a·v_b + v_b²), so all bodies together are ½ vᵀ W v with v = B θ̇ the speeds of elbows
+and platform, and
 
     M = A + Bᵀ W B        C = Bᵀ W Ḃ        (then Ṁ − 2C is skew)
 
@@ -26,7 +26,8 @@ import numpy as np
 
 from brazo.codegen import Graph, Kernel, compile_kernel
 from brazo.codegen.linear import ldl_solve
-from brazo.codegen.ring import sign, sincos, sqrt, where
+from brazo.codegen.ring import sincos, sqrt, where
+from brazo.dynamics.friction import joint_friction
 from brazo.dynamics.vectors import add, cross, dot
 from brazo.errors import BrazoError
 from brazo.model.description import DeltaModel
@@ -311,11 +312,7 @@ class DeltaDynamics:
         return ldl_solve(M, rest)[0]
 
     def _friction(self, qd: Vector) -> Vector:
-        f = self.model.friction
-        plus, minus = f.coulomb
-        if not (plus or minus):
-            return [f.viscous * w for w in qd]
-        return [f.viscous * w + where(w, plus, minus) * sign(w) for w in qd]
+        return [joint_friction(self.model.friction, w) for w in qd]
 
 
 def _columns(A: list[Vector], i: int, B: list[Vector], j: int) -> Scalar:

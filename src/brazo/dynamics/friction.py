@@ -2,7 +2,8 @@
 
     τ_f = B q̇ + T₊ (q̇ > 0)  |  B q̇ − T₋ (q̇ < 0)  |  0 (q̇ = 0)
 
-With a `smooth` speed v₀ > 0 the step at rest becomes q̇/√(q̇² + v₀²), which integrators can follow.
+Where the file gives a `smooth` speed v₀ > 0 the step at rest becomes q̇/√(q̇² + v₀²), which
+integrators can follow.
 """
 
 from __future__ import annotations
@@ -12,25 +13,30 @@ from typing import Any
 
 from brazo.codegen.ring import sign, sqrt, where
 from brazo.dynamics.links import Links
+from brazo.model.description import Friction
 
 Scalar = Any
 
 
-def friction(model: Links, qd: Sequence[Scalar], smooth: float = 0.0) -> list[Scalar]:
+def friction(model: Links, qd: Sequence[Scalar]) -> list[Scalar]:
     """Friction torques (n), to be added to the torques of the rigid motion."""
     tau: list[Scalar] = [0.0] * model.n
     for link in model.links:
-        f = link.friction
         i = link.coordinate
-        rate = link.multiplier * qd[i]
-        plus, minus = f.coulomb
-        value = f.viscous * rate
-        if plus or minus:
-            shape = rate / sqrt(rate * rate + smooth * smooth) if smooth else sign(rate)
-            size = plus if plus == minus else where(rate, plus, minus)
-            value = value + size * shape
+        value = joint_friction(link.friction, link.multiplier * qd[i])
         tau[i] = tau[i] + link.multiplier * value
     return tau
+
+
+def joint_friction(f: Friction, rate: Scalar) -> Scalar:
+    """Friction of one joint at one speed."""
+    plus, minus = f.coulomb
+    value = f.viscous * rate
+    if not (plus or minus):
+        return value
+    shape = rate / sqrt(rate * rate + f.smooth * f.smooth) if f.smooth else sign(rate)
+    size = plus if plus == minus else where(rate, plus, minus)
+    return value + size * shape
 
 
 def has_friction(model: Links) -> bool:

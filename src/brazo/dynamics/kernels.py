@@ -41,11 +41,12 @@ class TreeDynamicsKernels:
 
     @cached_property
     def inverse_dynamics_full(self) -> Kernel:
-        """(q, qd, qdd, wrench, gravity) -> tau."""
+        """(q, qd, qdd, wrench, gravity, base) -> tau; base: its ω, α and acceleration (9)."""
         g = Graph()
         q, qd, qdd = (g.inputs(name, self.n) for name in ("q", "qd", "qdd"))
-        wrench, gravity = g.inputs("wrench", 6), g.inputs("gravity", 3)
-        tau = self._rne(q, qd, qdd, [-x for x in gravity], wrench)
+        wrench, gravity, base = g.inputs("wrench", 6), g.inputs("gravity", 3), g.inputs("base", 9)
+        up = [a - x for a, x in zip(base[6:], gravity, strict=True)]
+        tau = self._rne(q, qd, qdd, up, wrench, (base[:3], base[3:6]))
         return compile_kernel("inverse_dynamics_full", g, {"tau": tau})
 
     @cached_property
@@ -141,9 +142,9 @@ class TreeDynamicsKernels:
         rest = [t - h - f for t, h, f in zip(tau, bias, resisting, strict=True)]
         return ldl_solve(M, rest)[0]
 
-    def _rne(self, q, qd, qdd, up, wrench=None) -> list[Scalar]:
+    def _rne(self, q, qd, qdd, up, wrench=None, spin=None) -> list[Scalar]:
         transforms = joint_transforms(self.links, q)
-        tau = newton_euler(self.links, transforms, qd, qdd, up, wrench)
+        tau = newton_euler(self.links, transforms, qd, qdd, up, wrench, spin)
         if has_friction(self.links):
             tau = [t + f for t, f in zip(tau, friction(self.links, qd), strict=True)]
         for link in self.links.links:

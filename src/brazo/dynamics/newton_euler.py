@@ -43,19 +43,23 @@ def newton_euler(
     qdd: Sequence[Scalar] | None,
     base_acceleration: Vector,
     wrench: Vector | None = None,
+    base_spin: tuple[Vector, Vector] | None = None,
 ) -> list[Scalar]:
     """Joint forces (n) of the rigid links; no friction, no motors.
 
     `base_acceleration` is minus gravity; `qd` or `qdd` None means at rest, and costs nothing.
     `wrench` is the force and moment the surroundings put on the tool's point, in base axes.
+    `base_spin` is the angular velocity and acceleration of a base that moves; its linear
+    acceleration adds to `base_acceleration`.
     """
     links = model.links
+    base_omega, base_alpha = base_spin or (ZERO, ZERO)
     omega: list[Vector] = []
     alpha: list[Vector] = []
     accel: list[Vector] = []
     for link, (R, p) in zip(links, transforms, strict=True):
         if link.parent < 0:
-            w0, al0, a0 = ZERO, ZERO, base_acceleration
+            w0, al0, a0 = base_omega, base_alpha, base_acceleration
         else:
             w0, al0, a0 = omega[link.parent], alpha[link.parent], accel[link.parent]
         rate = 0.0 if qd is None else link.multiplier * qd[link.coordinate]

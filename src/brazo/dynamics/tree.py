@@ -18,6 +18,7 @@ from brazo.dynamics.kernels import TreeDynamicsKernels
 from brazo.model.description import TreeModel
 
 _NO_WRENCH = np.zeros(6)
+_RESTING_BASE = np.zeros(9)
 
 
 class TreeDynamics:
@@ -56,11 +57,14 @@ class TreeDynamics:
     def rk4_step(self) -> Callable[..., Any]:
         return self.kernels.rk4_step.entry
 
-    def _inverse_dynamics(self, q, qd, qdd, wrench=None, gravity=None, out=None) -> np.ndarray:
-        if wrench is None and gravity is None:
+    def _inverse_dynamics(
+        self, q, qd, qdd, wrench=None, gravity=None, base=None, out=None
+    ) -> np.ndarray:
+        if wrench is None and gravity is None and base is None:
             return self.kernels.inverse_dynamics(q, qd, qdd, out=out)
+        base = _RESTING_BASE if base is None else base
         kernel = self.kernels.inverse_dynamics_full
-        return kernel(q, qd, qdd, self._wrench(wrench), self._field(gravity), out=out)
+        return kernel(q, qd, qdd, self._wrench(wrench), self._field(gravity), base, out=out)
 
     def _forward_dynamics(self, q, qd, tau, wrench=None, gravity=None, out=None) -> np.ndarray:
         if wrench is None and gravity is None:

@@ -58,10 +58,14 @@ class Inertia:
 
 @dataclass(frozen=True, slots=True)
 class Friction:
-    """Joint friction: viscous (N m s/rad or N s/m) and Coulomb (N m or N) for qd > 0 and qd < 0."""
+    """Joint friction: viscous (N m s/rad or N s/m) and Coulomb (N m or N) for qd > 0 and qd < 0.
+
+    A `smooth` speed (rad/s or m/s) above 0 rounds Coulomb's step at rest.
+    """
 
     viscous: float = 0.0
     coulomb: tuple[float, float] = (0.0, 0.0)
+    smooth: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def read_limits(field: Field, kind: JointKind, context: Context) -> tuple[float,
 def read_friction(field: Field | None, context: Context) -> Friction:
     if field is None or field.is_null:
         return Friction()
-    fields = field.mapping(("viscous", "coulomb"))
+    fields = field.mapping(("viscous", "coulomb", "smooth"))
     viscous = 0.0
     if "viscous" in fields:
         viscous = fields["viscous"].number(names=context.names, at_least=0.0)
@@ -88,7 +88,12 @@ def read_friction(field: Field | None, context: Context) -> Friction:
         else:
             both = entry.number(units.TORQUE, units.FORCE, names=context.names, at_least=0.0)
             coulomb = (both, both)
-    return Friction(viscous, coulomb)
+    smooth = 0.0
+    if "smooth" in fields:
+        smooth = fields["smooth"].number(
+            units.ANGULAR_SPEED, units.SPEED, names=context.names, at_least=0.0
+        )
+    return Friction(viscous, coulomb, smooth)
 
 
 def read_drive(field: Field | None, kind: JointKind, context: Context) -> Drive:

@@ -1,0 +1,44 @@
+"""A load in the robot's hand, as part of the body that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.model.description import DeltaModel, Inertia, Model, TreeModel, frozen
+from brazo.model.inertia import merge, transformed
+from brazo.model.load import Source
+
+
+def with_payload(source: Source, mass: float, com, inertia) -> Source:
+    """A source whose model carries a load given in the tool frame: (3,) or (3, 3) inertia."""
+    c, tensor = np.array(com, dtype=float), np.array(inertia, dtype=float)
+    tensor = np.diag(tensor) if tensor.shape == (3,) else tensor
+    values = np.concatenate([[float(mass)], c.ravel(), tensor.ravel()])
+    if c.shape != (3,) or tensor.shape != (3, 3) or not np.isfinite(values).all() or mass < 0.0:
+        raise BrazoError(
+            "payload: wanted a mass of at least 0, com (3,) and inertia (3,) or (3, 3), all finite"
+        )
+    load = Inertia(float(mass), frozen(c), frozen(tensor))
+
+    def loaded(model: Model) -> Model:
+        if isinstance(model, DeltaModel):
+            if model.platform_mass is None:
+                raise BrazoError(f"robot '{model.name}' is kinematic only: it cannot feel a load")
+            return replace(model, platform_mass=model.platform_mass + load.mass)
+        assert isinstance(model, TreeModel)
+        tip = model.bodies[model.tip]
+        if tip.inertia is None:
+            raise BrazoError(f"robot '{model.name}' is kinematic only: it cannot feel a load")
+        held = merge(tip.inertia, transformed(load, model.tool))
+        bodies = list(model.bodies)
+        bodies[model.tip] = replace(tip, inertia=held)
+        return replace(model, bodies=tuple(bodies))
+
+    def rebuild(overrides: Mapping[str, float]) -> Model:
+        return loaded(source.rebuild(overrides))
+
+    return Source(loaded(source.model), rebuild)

@@ -1,0 +1,43 @@
+"""Lagrange's equations from the two energies alone: an independent route to M, C q̇ and G.
+
+    M_ij = ∂²K/∂q̇_i∂q̇_j      C q̇ = Ṁ q̇ − ∂K/∂q      G = ∂P/∂q
+
+The energies run on the expression graph and are differentiated there; neither Newton–Euler nor
+composite bodies take part.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brazo.codegen import Graph
+from brazo.codegen.derivative import derivative
+from brazo.codegen.graph import evaluate
+from brazo.dynamics.energy import kinetic_energy, potential_energy
+from brazo.dynamics.links import links_of
+from brazo.dynamics.newton_euler import joint_transforms
+from brazo.model.description import TreeModel
+
+
+class Lagrange:
+    def __init__(self, model: TreeModel) -> None:
+        self.n = n = model.n
+        links = links_of(model, regroup=False)
+        g = Graph()
+        q, qd = g.inputs("q", n), g.inputs("qd", n)
+        transforms = joint_transforms(links, q)
+        K = kinetic_energy(links, transforms, qd)
+        P = potential_energy(links, transforms, [float(x) for x in model.gravity])
+        momentum = [derivative([K], x)[0] for x in qd]
+        M = [[derivative([p], x)[0] for x in qd] for p in momentum]
+        # Ṁ q̇: how the momentum changes with q alone, along q̇.
+        along = [sum((derivative([p], q[k])[0] * qd[k] for k in range(n)), 0.0) for p in momentum]
+        slope = [derivative([K], x)[0] for x in q]
+        G = [derivative([P], x)[0] for x in q]
+        self.outputs = [m for row in M for m in row]
+        self.outputs += [a - b for a, b in zip(along, slope, strict=True)] + G
+
+    def __call__(self, q, qd) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = self.n
+        values = np.array(evaluate(self.outputs, {"q": list(q), "qd": list(qd)}), dtype=float)
+        return values[: n * n].reshape(n, n), values[n * n : n * n + n], values[n * n + n :]
