@@ -7,7 +7,7 @@ t₁ (frame 1 to axis 2) and R₂, t₂ (frame 2 to axis 3),
 
 Two numbers do not change with q₁: |p|² and p_z.  With frames 1 and 2 put where the common normal
 of axes 1 and 2 meets them, t₁ is square to both axes; call its length μ and the angle of the
-axes α. Let x, g be the parts of Rz(q₂) v along t₁ and square to it (and to axis 2); then
+axes α.  Let x, g be the parts of Rz(q₂) v along t₁ and square to it (and to axis 2); then
 
     2 μ x = |p|² − |v|² − μ² =: E(q₃)
     sin α · g = p_z − cos α v_z =: F(q₃)
@@ -25,7 +25,7 @@ negative:
     Rz(−q₃) [R₂ᵀ Rz(−q₂) y(q₁) − R₂ᵀ t₂] = w,    y(q₁) = R₁ᵀ (Rz(−q₁) p − t₁)
 
 so axes 2 and 3 that are parallel (nearly every industrial arm) or meet also need square roots
-only. References: Pieper 1968; Craig, *Introduction to Robotics*, sec. 4.6.
+only.  References: Pieper 1968; Craig, *Introduction to Robotics*, sec. 4.6.
 """
 
 from __future__ import annotations
@@ -48,10 +48,7 @@ NEARLY = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """How two neighbouring axes lie to each other, seen from the frame that turns with `inner`.
-
-    `m` is the common normal, outer axis to inner one; `k` the outer axis; both in the inner frame.
-    """
+    """How two neighbouring axes, an outer and an inner one, lie to each other."""
 
     mu: float  # length of the common normal (m), 0 where the axes meet
     sin: float  # sine of the angle between the axes, 0 where they are parallel
@@ -60,6 +57,7 @@ class Normal:
 
     @staticmethod
     def of(m: Array, k: Array, size: float) -> Normal:
+        """From the common normal m (outer to inner axis) and the outer axis k, in the inner frame."""
         mu, across = float(np.hypot(m[0], m[1])), float(np.hypot(k[0], k[1]))
         mu = mu if mu > NEARLY * size else 0.0
         if mu:
@@ -170,7 +168,6 @@ class PositionArm:
         self.normal = behind if self.backward else ahead
         self.parallel_23 = behind.case == "parallel"
         self.parallel_12 = ahead.case == "parallel"
-        self.coincident = (ahead.mu == 0 == ahead.sin, behind.mu == 0 == behind.sin)
         # Heights of the frames along their axes: the feet of the normal that is used.
         h1, h2, h3 = (0.0, a2, b2) if self.backward else (a1, b1, 0.0)
         self.h1 = h1
