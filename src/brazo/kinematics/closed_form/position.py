@@ -57,7 +57,7 @@ class Normal:
 
     @staticmethod
     def of(m: Array, k: Array, size: float) -> Normal:
-        """From the common normal m (outer to inner axis) and the outer axis k, in the inner frame."""
+        """From the common normal m (outer to inner) and the outer axis k, in the inner frame."""
         mu, across = float(np.hypot(m[0], m[1])), float(np.hypot(k[0], k[1]))
         mu = mu if mu > NEARLY * size else 0.0
         if mu:

@@ -19,7 +19,7 @@ common normal of axes 1 and 2; s the part along f of the way from axis 1 to the 
 
 Other arms: where axes 1 and 2 are parallel LEFTY means that axis 2 is left of the line from axis
 1 to the wrist centre, seen from above, and ELBOW1, ELBOW2 are the two roots for q₃.  Otherwise
-ARM1.. ARM4 or ARM1, ARM2 × ELBOW1, ELBOW2 count the roots.
+ARM1 to ARM4, or ARM1, ARM2 × ELBOW1, ELBOW2 count the roots.
 
 At singular poses the target leaves a joint free, which then keeps its value of q0 (0 without
 q0): q₄ where axes 4 and 6 are in line, q₁ with the wrist centre on axis 1, q₂ with it on axis 2.
