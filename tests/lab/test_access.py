@@ -24,7 +24,16 @@ def test_the_loopback_answers_to_its_names_on_any_port(host):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example:8080", "192.168.1.7:8080", "", "[", "a b"]
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example:8080",
+        "192.168.1.7:8080",
+        "",
+        "[",
+        "a b",
+        "localhost:1; x",
+    ],
 )
 def test_the_loopback_does_not_answer_to_other_names(host):
     assert status(LOCAL, Host=host) == 421

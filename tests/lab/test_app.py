@@ -78,6 +78,37 @@ def test_a_page_may_choose_shipped_robots_but_not_name_files(lab, tmp_path):
     lab.set_robot(brazo.load("scara1"))
 
 
+def test_a_robot_the_program_gave_can_be_chosen_again(running):
+    robot = brazo.load("delta").with_parameters(L2=0.45)
+    with running("scara1") as lab:
+        lab.set_robot(robot)
+        lab._do(lambda: lab._load("panda"))
+        assert lab.robot.name == "panda"
+        lab._do(lambda: lab._load("delta"))
+        assert lab.robot is robot
+        assert lab.channel.get("robots").count("delta") == 1
+
+
+def test_a_panel_that_fails_is_logged_and_the_robot_still_moves(running, caplog, monkeypatch):
+    with running("scara1") as lab:
+        monkeypatch.setattr(lab._panels[0], "values", lambda: 1 / 0)
+        q = lab.robot.random_q(seed=2)
+        lab.set_q(q)
+        lab._do(lambda: None)
+        deadline = time.monotonic() + 5
+        while "ZeroDivisionError" not in caplog.text:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        lab.set_q(lab.home)
+        assert np.array_equal(lab.q, lab.home)
+
+
+def test_a_program_may_command_from_a_handler(lab):
+    q = lab.robot.random_q(seed=8)
+    lab._do(lambda: lab.set_q(q))
+    assert np.array_equal(lab.q, q)
+
+
 def test_a_stopped_lab_says_so_and_stops_once(running):
     with running() as lab:
         lab.stop()

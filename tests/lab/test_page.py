@@ -251,6 +251,26 @@ def test_pulling_a_slider_with_the_mouse_moves_the_robot_and_stops_at_the_limit(
         opened.at(name, T)
 
 
+def test_news_from_the_lab_does_not_pull_a_slider_out_of_the_hand(lab, opened):
+    slider = opened.page.get_by_role("slider", name="shoulder", exact=True)
+    slider.focus()
+    slider.press("PageUp")
+    row = opened.page.locator("brazo-slider").first
+    old, wanted = row.evaluate("(row) => [row.value - 10, row.value + 1]")
+    sent = opened.page.evaluate(
+        """async ([old, wanted]) => {
+            const row = document.querySelector("brazo-slider");
+            row.want(wanted);
+            row.told(old);
+            return [row.value, row.wanted];
+        }""",
+        [old, wanted],
+    )
+    assert sent == [wanted, wanted]
+    opened.settle(lab)
+    assert np.degrees(lab.q[0]) == pytest.approx(wanted, abs=1e-12)
+
+
 def test_a_prismatic_joint_is_in_millimetres(lab, opened):
     field = opened.page.get_by_label("quill value")
     assert field.input_value() == f"{lab.q[2] * 1000:.1f}"

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import secrets
 import socket
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
+
+_HOST = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?", re.ASCII)
 
 
 class Headers(Protocol):
@@ -76,7 +79,7 @@ class Access:
         if is_loopback(self.host):
             return is_loopback(name)
         own = socket.gethostname().lower()
-        return _is_address(name) or name in (own, f"{own}.local", socket.getfqdn().lower())
+        return _is_address(name) or name in (own, f"{own}.local")
 
     def _has_cookie(self, headers: Headers) -> bool:
         pairs = [p.strip().partition("=") for h in headers.get_all("Cookie") for p in h.split(";")]
@@ -94,10 +97,8 @@ def is_loopback(host: str) -> bool:
 
 
 def _hostname(host_header: str) -> str:
-    try:
-        return (urlsplit(f"//{host_header}").hostname or "").lower()
-    except ValueError:
-        return ""
+    found = _HOST.fullmatch(host_header)
+    return "" if found is None else (found["v6"] or found["name"]).lower()
 
 
 def _is_address(name: str) -> bool:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import queue
 import secrets
 import signal
+import sys
 import threading
 import time
 import webbrowser
@@ -51,16 +53,17 @@ def serve(
     A busy port makes way for the next free one.  Any host but the loopback asks for the token in
     `Lab.url`.
     """
-    lab = Lab(robot, host, port)
-    if open_browser:
-        threading.Thread(target=webbrowser.open, args=(lab.url,), daemon=True).start()
-    if block:
-        with _until_signal() as stopped:
+    if not block:
+        return _open(robot, host, port, open_browser)
+    with _until_signal() as stopped:
+        lab = _open(robot, host, port, open_browser)
+        try:
             _say(f"brazo lab: {lab.note}" if lab.note else "")
             _say(f"brazo lab: {lab.url}  (Ctrl+C stops)")
             while not stopped.wait(0.5):  # a wait without end could not be interrupted on Windows
                 pass
-        lab.stop()
+        finally:
+            lab.stop()
     return lab
 
 
@@ -69,6 +72,7 @@ class Lab:
 
     def __init__(self, robot: Robot, host: str = "127.0.0.1", port: int = 8080) -> None:
         self._take(robot)
+        self._given: dict[str, Robot] = {}
         self._wishes: queue.Queue[Callable[[], None] | None] = queue.Queue(maxsize=10_000)
         self._server = LabServer(host, port, self.post)
         self.channel = self._server.channel
@@ -99,8 +103,8 @@ class Lab:
         dock.set_width(PANEL_WIDTH)
         self.channel.on("robot", self._load, str)
         self.channel.on("axes", self._show_axes, bool)
-        self.channel.put({"robots": robot_names(), "notice": ""})
         self.channel.put({"view/axes": False, "view/fov": FIELD_OF_VIEW_DEG})
+        self._give(self.robot)
         self._show_robot()
         self._publish()
 
@@ -120,7 +124,12 @@ class Lab:
 
     def set_robot(self, robot: Robot) -> None:
         """Show another robot; returns once it is done."""
-        self._do(lambda: self._change_robot(robot))
+
+        def give() -> None:
+            self._change_robot(robot)
+            self._give(robot)
+
+        self._do(give)
 
     def stop(self) -> None:
         """End the lab and release its port; a second call does nothing."""
@@ -168,12 +177,20 @@ class Lab:
             }
         )
 
+    def _give(self, robot: Robot) -> None:
+        """Keep a robot of the program's own for the pages to choose."""
+        self._given[robot.name] = robot
+        self.channel.put({"robots": sorted({*robot_names(), *self._given})})
+
     def _change_robot(self, robot: Robot) -> None:
         self._take(robot)
         self._show_robot()
 
     def _load(self, name: str) -> None:
-        if name in robot_names():  # shipped robots only: a page must not name files
+        # What the program gave, or a shipped robot: a page must not name files.
+        if name in self._given:
+            self._change_robot(self._given[name])
+        elif name in robot_names():
             self._change_robot(brazo.load(name))
 
     def _show_axes(self, visible: bool) -> None:
@@ -186,18 +203,22 @@ class Lab:
             wait = max(0.0, due - time.monotonic()) if self._dirty else None
             try:
                 wish = self._wishes.get(timeout=wait)
-                if wish is None:
-                    return
-                wish()
             except queue.Empty:
-                pass
-            except BrazoError as error:
-                self.channel.put({"notice": str(error)})
-            except Exception:  # one broken panel must not stop the others
-                log.exception("the lab could not do what was asked")
+                wish = _nothing
+            if wish is None:
+                return
+            self._carefully(wish)
             if self._dirty and time.monotonic() >= due:
                 due = time.monotonic() + 1.0 / RATE
-                self._publish()
+                self._carefully(self._publish)
+
+    def _carefully(self, wish: Callable[[], None]) -> None:
+        try:
+            wish()
+        except BrazoError as error:
+            self.channel.put({"notice": str(error)})
+        except Exception:  # one broken panel must not stop the others
+            log.exception("the lab could not do what was asked")
 
     def _publish(self) -> None:
         self._dirty = False
@@ -221,8 +242,12 @@ class Lab:
 
         if self._stopped:
             raise BrazoError("this lab has been stopped")
+        if threading.current_thread() is self._thread:
+            return wish()
         self._wishes.put(run)
-        done.wait()
+        while not done.wait(0.2):
+            if not self._thread.is_alive():
+                raise BrazoError("this lab was stopped meanwhile")
         if errors:
             raise errors[0]
 
@@ -249,6 +274,20 @@ def where(robot: Robot, q: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return q, frames, tool
 
 
+def _open(robot: Robot, host: str, port: int, open_browser: bool) -> Lab:
+    lab = Lab(robot, host, port)
+    if open_browser and _has_screen():
+        threading.Thread(target=webbrowser.open, args=(lab.url,), daemon=True).start()
+    return lab
+
+
+def _has_screen() -> bool:
+    """False where only a text browser could be opened, which would take the terminal over."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
 @contextlib.contextmanager
 def _until_signal() -> Iterator[threading.Event]:
     """An event that Ctrl+C and SIGTERM set, in place of what they otherwise do."""
@@ -263,6 +302,10 @@ def _until_signal() -> Iterator[threading.Event]:
     finally:
         for s, handler in before.items():
             signal.signal(s, handler)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _say(line: str) -> None:

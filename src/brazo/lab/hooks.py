@@ -24,7 +24,7 @@ import viser
 import viser._messages as messages
 import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosedError
 from websockets.http11 import Request, Response
 
 SUBPROTOCOL = f"viser-v{viser.__version__}"  # a client of another release is turned away
@@ -75,7 +75,7 @@ def start(sock: socket.socket, answer: Answer, own_path: str, own: Conversation)
         websockets.asyncio.server.serve = serve  # pyright: ignore[reportAttributeAccessIssue]
         sys.modules["rich"] = silent
         try:
-            server = viser.ViserServer(verbose=False)
+            server = viser.ViserServer(*sock.getsockname()[:2], verbose=False)
         finally:
             sys.modules["rich"] = rich
             websockets.asyncio.server.serve = real_serve
@@ -112,7 +112,7 @@ class Guard:
                     passes = self.admits(connection, message)
                 except (msgspec.DecodeError, ValueError, TypeError, KeyError, AttributeError):
                     await connection.close(1008, "not a message of the lab's page")
-                    raise ConnectionClosed(None, None) from None
+                    raise ConnectionClosedError(None, None) from None
                 if passes:
                     return raw
 

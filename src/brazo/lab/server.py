@@ -36,15 +36,23 @@ class LabServer:
     @property
     def url(self) -> str:
         """What to open in a browser."""
-        host = {"": "localhost", "0.0.0.0": "localhost", "::": "localhost"}.get(
-            self.host, f"[{self.host}]" if ":" in self.host else self.host
-        )
+        host = own_address() if self.host in ("", "0.0.0.0", "::") else self.host
         token = f"/?token={self.access.token}" if self.access.token else ""
-        return f"http://{host}:{self.port}{token}"
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}{token}"
 
     def stop(self) -> None:
         """Close every page's connection and release the port."""
         self.viser.stop()
+
+
+def own_address() -> str:
+    """The address other machines reach this one by, as far as it is known."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # looks up the way there; nothing is sent
+        except OSError:
+            return "localhost"
+        return probe.getsockname()[0]
 
 
 def listen(host: str, port: int) -> tuple[socket.socket, int]:

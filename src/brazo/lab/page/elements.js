@@ -62,10 +62,6 @@ class Select extends HTMLElement {
   }
   show(value) {
     this.shown = value;
-    // A robot from a file of the user's is not among the shipped ones.
-    if (value && ![...this.select.options].some((o) => o.value === value)) {
-      this.select.prepend(new Option(value, value));
-    }
     this.select.value = value ?? "";
   }
 }
@@ -75,12 +71,13 @@ class Select extends HTMLElement {
 class Slider extends HTMLElement {
   connectedCallback() {
     if (!this.range) this.build();
-    this.unwatch = watch(this.getAttribute("name"), (value) => this.show(value));
+    this.unwatch = watch(this.getAttribute("name"), (value) => this.told(value));
   }
   disconnectedCallback() {
     this.unwatch();
     cancelAnimationFrame(this.sending);
-    this.sending = 0;
+    clearTimeout(this.later);
+    this.sending = this.later = this.busyUntil = 0;
   }
 
   build() {
@@ -154,11 +151,26 @@ class Slider extends HTMLElement {
 
   // Ask for a value: shown at once, sent once a frame.
   want(value) {
+    this.wanted = value;
+    this.busyUntil = performance.now() + 250;
     this.show(value);
     this.sending ||= requestAnimationFrame(() => {
       this.sending = 0;
-      send(this.getAttribute("event"), ...args(this), this.value);
+      send(this.getAttribute("event"), ...args(this), this.wanted);
     });
+  }
+
+  // What the lab says is behind what the user is doing, so it waits until the user has stopped.
+  told(value) {
+    this.latest = value;
+    const wait = (this.busyUntil ?? 0) - performance.now();
+    if (wait <= 0) this.show(value);
+    else {
+      this.later ||= setTimeout(() => {
+        this.later = 0;
+        this.told(this.latest);
+      }, wait);
+    }
   }
 
   show(value) {
