@@ -18,8 +18,8 @@ from brazo.model.body import Style, delta_parts, generate_parts, proportions
 from brazo.model.delta_body import delta_size, rod_offset
 from brazo.model.description import Gripper, Part
 from brazo.model.dh import DHRow, before_after
-from brazo.model.layout import skeleton
 from brazo.model.shapes import Pattern
+from brazo.model.skeleton import skeleton
 from brazo.model.solids import triangles, volume
 from brazo.model.transforms import align_z, invert, rot_x, rot_y, rot_z, translate
 

@@ -22,12 +22,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.model import castings, ends, fittings, layout
+from brazo.model import castings, ends, fittings
 from brazo.model.canvas import Canvas
 from brazo.model.delta_body import delta_parts
 from brazo.model.description import IDENTITY, Gripper, Part
 from brazo.model.dh import Convention, DHRow
-from brazo.model.layout import Sizes, Span, proportions
+from brazo.model.layout import Sizes, arrange, proportions
+from brazo.model.skeleton import Span, skeleton
 from brazo.model.style import Style
 
 __all__ = ["Sizes", "Style", "delta_parts", "generate_parts", "proportions"]
@@ -59,9 +60,9 @@ def generate_parts(
             f"sizes of an arm with {len(sizes.radii) - 1} joints were given for one with "
             f"{len(rows)}: take them from proportions(rows)"
         )
-    bones, axes = layout.skeleton(rows, convention, limits, base)
-    end = ends.tool_end(bones[-1], sizes.radii[-1], tool, gripper)
-    plan = layout.arrange(bones, axes, sizes, end)
+    bones, axes = skeleton(rows, convention, limits, base)
+    end = ends.tool_end(bones, sizes.radii[-1], tool, gripper)
+    plan = arrange(bones, axes, sizes, end)
     canvas = Canvas(style, tuple([] for _ in bones))
     ends.draw_base(canvas, plan)
     for i in range(1, plan.n + 1):

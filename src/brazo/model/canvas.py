@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from brazo.model.description import Part, frozen
-from brazo.model.layout import Span
 from brazo.model.shapes import Cylinder, Shape
+from brazo.model.skeleton import Span
 from brazo.model.style import Color, Style
 from brazo.model.transforms import translate
 

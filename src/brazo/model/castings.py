@@ -15,6 +15,7 @@ from brazo.model import layout
 from brazo.model.canvas import Canvas, ordinal
 from brazo.model.layout import Plan
 from brazo.model.shapes import Beam, Lever
+from brazo.model.skeleton import Bone
 from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 
 
@@ -30,7 +31,7 @@ def draw_tube(canvas: Canvas, plan: Plan, k: int, start: float) -> None:
     """The tube along axis k from body k - 1 to the hub that begins at `start`."""
     bone, r0, r1 = plan.bones[k - 1], plan.r[k - 1], plan.r[k]
     root = sum(plan.place(k).parent) / 2
-    wide = min(0.9 * r0, 1.5 * r1) if k > 1 else r1
+    wide = min(0.9 * r0, 1.5 * r1) if k > 1 and not bone.parallel else 0.96 * r1
     deep = wide
     if k > 1 and not bone.parallel:  # hidden in the housing it grows from
         lo, hi = plan.place(k - 1).child
@@ -159,6 +160,6 @@ def _toward_foot(plan: Plan, i: int) -> np.ndarray:
     return bone.foot[:3, 2] * (1.0 if hi > -lo else -1.0)
 
 
-def _along_normal(bone: layout.Bone) -> np.ndarray:
+def _along_normal(bone: Bone) -> np.ndarray:
     """Turns x of the foot frame toward the exit (a may be negative)."""
     return rot_z(0.0 if bone.a >= 0.0 else math.pi)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,8 +11,9 @@ from brazo.model import layout
 from brazo.model.canvas import Canvas, ordinal
 from brazo.model.castings import draw_fork
 from brazo.model.description import Gripper
-from brazo.model.layout import Plan
+from brazo.model.layout import End, Plan
 from brazo.model.shapes import Beam, Box, Cylinder, Pattern
+from brazo.model.skeleton import Bone, floor_level, upright
 from brazo.model.transforms import align_z, translate
 
 GRASP = 0.7  # the tool frame lies this far along the fingers
@@ -22,14 +24,14 @@ SHORT_PALM = 0.15  # the same where the tool frame is close to the flange
 def draw_base(canvas: Canvas, plan: Plan) -> None:
     """Floor plate with bolts, a column that stretches, and the top that carries the first joint."""
     bone, r, style = plan.bones[0], plan.r[1], canvas.style
-    standing = layout.upright(bone)
+    standing = upright(bone)
     if standing:
         up = math.copysign(1.0, bone.exit[2, 2])
         frame = bone.exit @ np.diag([1.0, up, up, 1.0])
         axis, place = plan.axes[0], plan.place(1)
         lowest = min(up * (foot + z) for foot in axis.foot for z in place.child)
         top = lowest - (0.1 * r if place.mode == "mast" else layout.hub_length(r))
-        floor = layout.floor_level(bone)
+        floor = floor_level(bone)
     else:
         frame = translate(*bone.exit[:3, 3])
         top, floor = 0.0, -float(bone.exit[2, 3])
@@ -54,21 +56,36 @@ def draw_base(canvas: Canvas, plan: Plan) -> None:
     canvas.add(0, "base bolts", bolts, frame @ translate(z=plate + 0.06 * r), style.steel, False)
 
 
-def tool_end(last: layout.Bone, radius: float, tool: np.ndarray, gripper: Gripper | None) -> float:
-    """Where the last body must end for flange and clamp to meet the tool frame, in its foot's z."""
-    end = float(tool[2, 3]) - clamp_length(gripper) - flange_thickness(radius)
-    return end * math.copysign(1.0, last.cosine)
+def outward(bones: Sequence[Bone], radius: float, tool: np.ndarray, clamp: bool) -> float:
+    """+1 when the tool leaves along z of the last exit, -1 when against it."""
+    if tool[2, 2] < -0.5 or tool[2, 3] < -0.2 * radius:
+        return -1.0
+    undecided = not clamp and abs(tool[2, 3]) < 0.2 * radius
+    hanging = upright(bones[0]) and all(bone.parallel for bone in bones[1:])
+    upward = math.prod(bone.cosine for bone in bones[1:]) * bones[0].exit[2, 2] > 0.0
+    return -1.0 if undecided and hanging and upward else 1.0  # such arms work downward
+
+
+def tool_end(
+    bones: Sequence[Bone], radius: float, tool: np.ndarray, gripper: Gripper | None
+) -> End:
+    """Where the last body must end for flange and clamp to meet the tool frame."""
+    way = outward(bones, radius, tool, gripper is not None)
+    z = float(tool[2, 3]) - way * (clamp_length(gripper) + flange_thickness(radius))
+    flip = math.copysign(1.0, bones[-1].cosine)
+    return End(flip * z, flip * way)
 
 
 def draw_tool(canvas: Canvas, plan: Plan, tool: np.ndarray, gripper: Gripper | None) -> None:
     """The flange on the last body, a neck from it to the tool, and the clamp."""
     n, style, r = plan.n, canvas.style, plan.r[-1]
-    bone = plan.bones[n]
-    face = _last_face(canvas, plan) + flange_thickness(r)
+    way = outward(plan.bones, r, tool, gripper is not None)
+    frame = plan.bones[n].exit @ np.diag([1.0, way, way, 1.0])  # z out of the flange
+    face = _last_face(canvas, plan, frame) + flange_thickness(r)
     span = (face - 1.2 * flange_thickness(r), face)
-    canvas.cylinder(n, "tool flange", bone.exit, span, r, style.steel, bevel=0.05)
+    canvas.cylinder(n, "tool flange", frame, span, r, style.steel, bevel=0.05)
     bolts = Pattern(Cylinder(0.1 * r, 0.12 * r, 0.02 * r), 6, 0.72 * r)
-    mount = bone.exit @ translate(z=face)
+    mount = frame @ translate(z=face)
     canvas.add(n, "tool flange bolts", bolts, mount, style.joint, False)
     palm = 0.0
     if gripper is not None:
@@ -99,15 +116,16 @@ def clamp_length(gripper: Gripper | None, palm: float | None = None) -> float:
     return GRASP * gripper.finger[2] + (PALM * gripper.finger[2] if palm is None else palm)
 
 
-def _last_face(canvas: Canvas, plan: Plan) -> float:
-    """Where on its exit axis the last body ends; a body whose axes cross gets a boss to there."""
+def _last_face(canvas: Canvas, plan: Plan, frame: np.ndarray) -> float:
+    """Where along the frame's z the last body ends; where its axes cross, a boss leads there."""
     n = plan.n
     bone, r0, r1 = plan.bones[n], plan.r[n], plan.r[n + 1]
     if bone.parallel:
-        return max(math.copysign(1.0, bone.cosine) * z for z in plan.place(n).child)
+        flip = math.copysign(1.0, float(bone.foot[:3, 2] @ frame[:3, 2]))
+        return max(flip * z for z in plan.place(n).child)
     face = max(layout.crossing(bone, r0, r1)[1], r0) if plan.mode(n) != "fork" else 1.05 * r0
     name = f"{ordinal(n)} segment"
-    canvas.cylinder(n, name, bone.exit, (0.0, face), 0.8 * r1, canvas.style.link)
+    canvas.cylinder(n, name, frame, (0.0, face), 0.8 * r1, canvas.style.link)
     return face
 
 

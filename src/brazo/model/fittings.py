@@ -10,6 +10,7 @@ from brazo.model import layout
 from brazo.model.canvas import Canvas, ordinal
 from brazo.model.castings import draw_tube
 from brazo.model.layout import Plan
+from brazo.model.skeleton import upright
 
 
 def draw_joint(canvas: Canvas, plan: Plan, k: int) -> None:
@@ -37,7 +38,7 @@ def _hub(canvas: Canvas, plan: Plan, k: int) -> None:
     parent, child = plan.gap(k)
     start = child - side * layout.hub_length(r)
     rest = side * (start - parent)
-    if k > 1 or not layout.upright(plan.bones[0]):  # that column is drawn with the base
+    if k > 1 or not upright(plan.bones[0]):  # that column is drawn with the base
         if plan.has_tube(k):
             draw_tube(canvas, plan, k, start)
         elif rest > 0.01 * r:

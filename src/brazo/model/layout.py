@@ -1,9 +1,7 @@
 """Where the solid parts of an arm sit along its joint axes: the plan that `brazo.model.body` draws.
 
-A D-H table fixes lines, not solids.  Between the axis that moves it and the axis it carries, body i
-runs `d` along the first (to the *foot* of the common normal) and `a` along the normal (to the
-*exit* on the second); the same holds in both conventions.  Where metal goes along an axis is free,
-and here it is decided:
+A D-H table fixes lines (`brazo.model.skeleton`), not solids.  Where metal goes along an axis is
+free, and here it is decided:
 
 * A body whose two axes are parallel is a plate across them.  It may slide along them, so plates
   are stacked side by side like those of a real arm, by the shortest way from the body before the
@@ -25,18 +23,15 @@ from typing import Literal
 
 import numpy as np
 
-from brazo.model.description import IDENTITY, JointKind
-from brazo.model.dh import Convention, DHRow
-from brazo.model.transforms import invert, rot_x, translate
+from brazo.model.description import IDENTITY
+from brazo.model.dh import DHRow
+from brazo.model.skeleton import DEFAULT_REACH, Axis, Bone, Span, floor_level, stroke_axes, upright
 
-Span = tuple[float, float]
 Mode = Literal["stack", "fork", "nest", "quill", "mast"]
 
 SLENDERNESS = 0.085  # radius of the first joint over the reach
 FORK_CHILD = 0.62  # half length of the housing between the tines, over the joint's radius
 SEAM = 0.14  # gap between two bodies of one joint, over its radius
-DEFAULT_REACH = 0.5  # m, for a table without lengths
-DEFAULT_STROKE = 0.4  # of the reach, for a prismatic joint without limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,40 +42,6 @@ class Sizes:
 
     def scaled(self, factor: float) -> Sizes:
         return Sizes(tuple(factor * r for r in self.radii))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bone:
-    """One body between its two axes; `foot` and `exit` are frames in the body frame.
-
-    Both have z along their axis; exit = foot · Tx(a) · (a turn).
-    """
-
-    foot: np.ndarray
-    exit: np.ndarray
-    a: float
-
-    @property
-    def cosine(self) -> float:
-        """Between the two axes."""
-        return float(self.foot[:3, 2] @ self.exit[:3, 2])
-
-    @property
-    def parallel(self) -> bool:
-        return abs(self.cosine) > 0.97
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """A joint axis; `foot` is how far above the parent's exit the child's foot may be."""
-
-    kind: JointKind
-    foot: Span  # lowest and highest; equal for a revolute joint
-
-    @property
-    def near(self) -> float:
-        """The foot's position closest to the parent's exit."""
-        return min(self.foot, key=abs)
 
 
 @dataclass(slots=True)
@@ -94,6 +55,14 @@ class Place:
     mode: Mode
     parent: Span
     child: Span
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The face the last body should end in: where, and which way it looks, in its foot's z."""
+
+    z: float
+    way: float = 1.0  # or -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,34 +109,12 @@ class Plan:
         return abs(child - parent) > 0.8 * self.r[k]
 
 
-def skeleton(
-    rows: Sequence[DHRow],
-    convention: Convention,
-    limits: Sequence[Span] | None = None,
-    base: np.ndarray = IDENTITY,
-) -> tuple[list[Bone], list[Axis]]:
-    """Bodies 0..n (0 the base) and axes 1..n of a table."""
-    bones = []
-    for i in range(len(rows) + 1):
-        if convention == "standard":
-            step = translate(x=rows[i - 1].a) @ rot_x(rows[i - 1].alpha) if i else np.eye(4)
-            a = float(rows[i - 1].a) if i else 0.0
-            exit_ = np.array(base) if i == 0 else np.eye(4)
-            bones.append(Bone(exit_ @ invert(step), exit_, a))
-        else:
-            last = i == len(rows)
-            step = np.eye(4) if last else translate(x=rows[i].a) @ rot_x(rows[i].alpha)
-            foot = np.array(base) if i == 0 else np.eye(4)
-            bones.append(Bone(foot, foot @ step, 0.0 if last else float(rows[i].a)))
-    return bones, _axes(rows, limits)
-
-
 def proportions(
     rows: Sequence[DHRow], limits: Sequence[Span] | None = None, tool: np.ndarray = IDENTITY
 ) -> Sizes:
     """Radii that suit an arm of these lengths: by the reach beyond each joint, never too thin."""
     beyond_tool = float(np.linalg.norm(tool[:3, 3]))
-    axes = _axes(rows, limits)
+    axes = stroke_axes(rows, limits)
     lengths = [abs(float(row.a)) for row in rows]
     offsets = [max(map(abs, axis.foot)) for axis in axes]
     first = offsets[0] if axes[0].kind == "prismatic" else 0.0  # a column is not part of the reach
@@ -184,8 +131,8 @@ def proportions(
     return Sizes((*radii, 0.85 * radii[-1]))
 
 
-def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: float) -> Plan:
-    """Place every joint; `end` is where the last body should end, in its foot's z."""
+def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: End) -> Plan:
+    """Place every joint."""
     r = (0.0, *sizes.radii)
     n = len(axes)
     places = [Place("stack", (0.0, 0.0), (0.0, 0.0)) for _ in range(n + 1)]
@@ -213,17 +160,6 @@ def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: floa
         elif k > 1 and not bones[k - 1].parallel and bones[k].parallel and bones[k].a:
             _reach_out(axes[k - 1], places[k], r[k])
     return Plan(tuple(bones), tuple(axes), tuple(places[1:]), r)
-
-
-def upright(base: Bone) -> bool:
-    """Whether the first axis stands on the floor (or hangs from it)."""
-    return abs(base.exit[2, 2]) > 0.7
-
-
-def floor_level(base: Bone) -> float:
-    """The floor (z = 0 of the base) on an upright first axis, measured upward from its exit."""
-    axis = base.exit[:3, 2] * math.copysign(1.0, base.exit[2, 2])
-    return -float(axis @ base.exit[:3, 3])
 
 
 def plate_half(radius: float, bone: Bone) -> float:
@@ -316,7 +252,7 @@ def _stack(
     places: list[Place],
     r: tuple[float, ...],
     run: tuple[int, int],
-    end: float,
+    end: End,
 ) -> None:
     """Choose the plane of bodies first..last; one coordinate s along their common direction."""
     first, last = run
@@ -333,7 +269,7 @@ def _stack(
         half = places[last + 1].child[1] + SEAM * r[last + 1]
         wall: Span | None = (goal - half, goal + half)
     else:
-        goal, wall = feet[last] + signs[last] * end, None
+        goal, wall = feet[last] + signs[last] * end.z, None
     if on_floor:
         floor = floor_level(bones[0])
         start: Span = (-math.inf, floor + base_stack(r[1]))
@@ -346,7 +282,7 @@ def _stack(
         seam = SEAM * r[k]
         wanted = feet[k]
         if k == n and wall is None:
-            wanted = goal - math.copysign(half, signs[k])
+            wanted = goal - signs[k] * end.way * half
         grown = []
         for cost, planes, taken in beam:
             lo, hi = taken[-1]
@@ -369,8 +305,10 @@ def _stack(
                     continue
                 extra = abs(s - came) + 0.2 * abs(s - wanted) - 1e-3 * half * (s > came)
                 for j, other in enumerate(taken[:-1]):
-                    if _overlap(here, other):  # may meet when the arm folds; the head seldom does
-                        extra += (0.5 if j == 0 and not on_floor else 6.0) * half
+                    if _overlap(here, other):
+                        # They may meet when the arm folds; a head or a mere housing seldom does.
+                        rare = (j == 0 and not on_floor) or not bones[k].a
+                        extra += (0.5 if rare else 20.0 if j == 0 else 6.0) * half
                 if k == last:
                     extra += abs(goal - s)
                 # Once the first body stands, the base reaches up to it.
@@ -419,20 +357,3 @@ def _slide(
     front = side * min(side * middle + half, max(side * nearest, side * middle + 0.2 * half))
     back = front - side * 2.0 * half
     place.parent = (min(front, back), max(front, back))
-
-
-def _axes(rows: Sequence[DHRow], limits: Sequence[Span] | None) -> list[Axis]:
-    limits = limits or [(-math.inf, math.inf)] * len(rows)
-    lengths = sum(abs(row.a) + abs(row.d) for row in rows) or DEFAULT_REACH
-    return [_axis(row, limit, lengths) for row, limit in zip(rows, limits, strict=True)]
-
-
-def _axis(row: DHRow, limit: Span, lengths: float) -> Axis:
-    if row.kind == "revolute":
-        return Axis("revolute", (float(row.d), float(row.d)))
-    low, high = map(float, limit)
-    if not math.isfinite(low):
-        low = min(0.0, high) - DEFAULT_STROKE * lengths if math.isfinite(high) else 0.0
-    if not math.isfinite(high):
-        high = low + DEFAULT_STROKE * lengths
-    return Axis("prismatic", (row.offset + low, row.offset + high))
