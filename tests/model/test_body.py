@@ -211,6 +211,29 @@ def test_no_part_floats(arms, name) -> None:
     assert [touch.loose(i) for i in range(len(parts))] == [[] for _ in parts]
 
 
+@pytest.mark.parametrize(
+    "name", ["puma560", "srm1", "pegasus", "rv2aj", "scara1", "scara2", "teleop-scara"]
+)
+def test_bodies_that_are_no_neighbours_keep_clear_at_rest(arms, name) -> None:
+    """What collides in a simulation must not do so before anything has moved."""
+    solid = [[part for part in body if part.collides] for body in arms[name].parts()]
+    touch = Touch(solid)
+    touch.move(arms[name].frames([0.0] * len(arms[name].rows)))
+    for i, j in itertools.combinations(range(len(solid)), 2):
+        assert j - i < 2 or touch.between(i, j) > 0.0, (i, j)
+
+
+def test_tool_without_offset_looks_out_of_the_wrist(arms) -> None:
+    parts = {part.name: part for part in arms["puma560"].parts()[6]}
+    assert parts["tool flange"].pose[2, 3] > 0.0
+
+
+def test_tool_of_a_flat_arm_hangs_down(arms) -> None:
+    arm = arms["teleop-scara"]
+    parts = {part.name: part for part in arm.parts()[5]}
+    assert parts["tool flange"].pose[2, 3] < parts["fifth segment"].pose[2, 3]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_part_is_a_closed_solid_of_modest_size(arms, name) -> None:
     for part in itertools.chain(*arms[name].parts()):

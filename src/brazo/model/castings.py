@@ -63,9 +63,10 @@ def draw_fork(canvas: Canvas, plan: Plan, k: int, toward: np.ndarray) -> None:
     bridge = Beam(0.62 * r, section, section, 0.6, 0.12 * r)
     pose = frame @ translate(x=reach) @ rot_y(math.pi / 2)
     canvas.add(i, f"{name} bridge", bridge, pose, color)
-    lever = Lever(reach, (0.95 * r, 0.9 * r), tine, 0.3 * tine)
+    # The tines end with the bridge, so that nothing of the fork reaches past the joint behind it.
+    lever = Lever(1.2 * r, (0.95 * r, 0.62 * r), tine, 0.3 * tine)
     for sign, label in ((1.0, "left"), (-1.0, "right")):
-        pose = frame @ translate(x=reach / 2, z=sign * (inside + tine / 2))
+        pose = frame @ translate(x=lever.length / 2, z=sign * (inside + tine / 2))
         canvas.add(i, f"{name} fork {label}", lever, pose, color)
 
 

@@ -78,4 +78,6 @@ def _mast(canvas: Canvas, plan: Plan, k: int) -> None:
         low, high = min(low, root), max(high, root)
     span = (low - 0.3 * r, high + 0.3 * r)
     name, exit_ = f"{ordinal(k)} joint", plan.bones[k - 1].exit
-    canvas.cylinder(k - 1, name, exit_, span, 0.5 * r, style.steel, bevel=0.1)
+    # Bodies that ride on top of the carriage surround the mast too: to them it must be no obstacle.
+    alone = k == plan.n or not (plan.bones[k].parallel and plan.bones[k].a == 0.0)
+    canvas.cylinder(k - 1, name, exit_, span, 0.5 * r, style.steel, 0.1, collides=alone)

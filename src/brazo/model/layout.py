@@ -311,6 +311,8 @@ def _stack(
                         extra += (0.5 if rare else 20.0 if j == 0 else 6.0) * half
                 if k == last:
                     extra += abs(goal - s)
+                if k == n and wall is None and signs[k] * end.way * (s - came) < 0.0:
+                    extra += 8.0 * half  # the tool would look back into the arm
                 # Once the first body stands, the base reaches up to it.
                 before = [(-math.inf, here[0])] if on_floor and not planes else taken
                 grown.append((cost + extra, [*planes, s], [*before, here]))

@@ -250,18 +250,9 @@ def _from_mesh(shape: Mesh) -> Surface:
 def _load(shape: Mesh) -> tuple[np.ndarray, np.ndarray]:
     if shape.path is None:
         raise BrazoError("a mesh needs a path, or vertices and faces")
-    import trimesh
+    from brazo.model.meshes import load_triangles
 
-    try:
-        loaded = trimesh.load_mesh(shape.path)
-    except FileNotFoundError:
-        raise BrazoError(f"{shape.path}: no such mesh file") from None
-    except Exception as error:  # the readers of a dozen formats raise what they like
-        raise BrazoError(f"{shape.path}: not a mesh that can be read: {error}") from error
-    faces = np.asarray(getattr(loaded, "faces", ()))
-    if faces.size == 0:
-        raise BrazoError(f"{shape.path}: the file holds no triangles")
-    return np.asarray(loaded.vertices, dtype=float), faces
+    return load_triangles(shape.path)
 
 
 def _creased(vertices: np.ndarray, faces: np.ndarray) -> Surface:
@@ -274,17 +265,20 @@ def _creased(vertices: np.ndarray, faces: np.ndarray) -> Surface:
     keep = area > 0.0
     faces, across, area = faces[keep], across[keep], area[keep]
     flat = across / area[:, None]
-    around: list[list[int]] = [[] for _ in range(len(vertices))]
-    for f, corners in enumerate(same[faces]):
-        for v in corners:
-            around[v].append(f)
-    normals = np.empty((len(faces), 3, 3))
-    for f, corners in enumerate(same[faces]):
-        for k, v in enumerate(corners):
-            near = np.array(around[v])
-            near = near[flat[near] @ flat[f] > math.cos(CREASE)]
-            total = across[near].sum(axis=0)
-            normals[f, k] = total / np.linalg.norm(total)
+    # Every corner meets every corner at the same place: pairs, expanded place by place.
+    places = same[faces].reshape(-1)
+    order = np.argsort(places, kind="stable")
+    start = np.searchsorted(places[order], np.arange(len(vertices) + 1))
+    count = np.diff(start)[places]
+    first = np.repeat(np.arange(len(places)), count)
+    within = np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)
+    second = order[start[places[first]] + within]
+    one, other = first // 3, second // 3
+    near = np.einsum("ij,ij->i", flat[one], flat[other]) > math.cos(CREASE)
+    normals = np.zeros((len(places), 3))
+    np.add.at(normals, first[near], across[other[near]])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = normals.reshape(len(faces), 3, 3)
     corner_data = np.column_stack([same[faces].reshape(-1), np.round(normals.reshape(-1, 3), 6)])
     _, first, inverse = np.unique(corner_data, axis=0, return_index=True, return_inverse=True)
     return Surface(
