@@ -1,0 +1,11 @@
+"""Equations of motion for people: Lagrange–Euler with letters, and its exports.
+
+eqs = derive(model)              # M, C, G, K as SymPy matrices, kinematics, energies
+print(eqs.text())                # or .latex(), .c(), .python(), .octave(), .compile()
+"""
+
+from brazo.dynamics.symbolic.derivation import Cancelled, derive
+from brazo.dynamics.symbolic.equations import Equations
+from brazo.dynamics.symbolic.symbols import Named
+
+__all__ = ["Cancelled", "Equations", "Named", "derive"]

@@ -1,0 +1,159 @@
+"""Parallel axes turned into sums of angles, before any algebra is done.
+
+Joints whose axes stay parallel (joints 1, 2, 3 of a SCARA, 2 and 3 of a Puma) form a *group*.  All
+vectors of a group's links are written in one frame that does not turn with them; a link's own
+direction is then a single rotation about z by the running sum of the joint angles,
+
+    φ_i = φ_parent + δ + σ (multiplier·q + offset),         σ = −1 where the axis points back,
+
+so cos(q1 + q2) appears as such and is never multiplied out.  The rotation of link i is
+
+    R_i = B(group) · Rz(φ_i) · A_i          B(new group) = B(parent's) · Rz(φ_parent) · X
+
+with A_i and X constant.  Quarter turns in φ are not kept in it but swap its sine and cosine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from brazo.dynamics.symbolic.mechanism import Mechanism, SymbolicLink, Vector, identity
+from brazo.dynamics.symbolic.polynomial import Angle
+from brazo.kinematics.forward import compose, rotate
+from brazo.model.transforms import align_z
+
+Expr = Any
+_NEAR = 1e-12  # how close numbers come to a quarter turn to be taken for one
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A rotation about z by an angle and some quarter turns; `angle` None is zero."""
+
+    angle: Angle | None = None
+    quarters: int = 0
+
+
+@dataclass(frozen=True)
+class LinkAxes:
+    """Where one link and its joint stand in their group."""
+
+    group: int
+    opens: bool  # the joint is the first of a new group
+    X: Vector  # 9: the new group's frame in the parent's turned frame (when it opens)
+    turn: Turn  # of the link: φ_i
+    sign: int  # of the joint's axis along the group's z (revolute)
+    slide: Vector  # 3: a sliding joint's axis in the parent's turned frame
+    joint: Vector  # 9: the joint frame, after its motion, in the link's turned frame
+    A: Vector  # 9: the body in the link's turned frame
+
+
+def plan(mechanism: Mechanism) -> list[LinkAxes]:
+    """The groups of a robot's axes."""
+    done: list[LinkAxes] = []
+    groups = 1
+    for link in mechanism.links:
+        parent = done[link.parent] if link.parent >= 0 else None
+        group, turn = (parent.group, parent.turn) if parent else (0, Turn())
+        A = parent.A if parent else identity()[0]
+        R = product(A, link.before[0])
+        if link.kind == "prismatic":
+            slide = [_tidy(x) for x in rotate(R, link.axis)]
+            body = product(R, link.after[0])
+            done.append(LinkAxes(group, False, [], turn, 0, slide, R, body))
+            continue
+        align = _aligned(link.axis)
+        X = product(R, align)
+        parallel = _about_z(X)
+        moved = link.multiplier * mechanism.q[link.coordinate]
+        if parallel is None:
+            group, groups, opens, sign = groups, groups + 1, True, 1
+            base: tuple[Expr, int, dict[int, Any]] = (0, 0, {})
+            flip = identity()[0]
+        else:
+            delta, quarters, sign = parallel
+            opens = False
+            before = turn.angle
+            expression = delta + (before.expression if before else 0)
+            base = (expression, turn.quarters + quarters, dict(before.rates) if before else {})
+            flip = [1, 0, 0, 0, sign, 0, 0, 0, sign]
+        expression, quarters, rates = base
+        extra, more = _quarters(link.offset)
+        k = link.coordinate
+        rates[k] = rates.get(k, 0) + _whole(sign * link.multiplier)
+        angle = Angle(expression + sign * (moved + extra), group, rates)
+        joint = product(flip, _transposed(align))
+        done.append(
+            LinkAxes(
+                group, opens, X, Turn(angle, (quarters + sign * more) % 4), sign, [], joint,
+                product(joint, link.after[0]),
+            )
+        )  # fmt: skip
+    return done
+
+
+def product(A: Vector, B: Vector) -> Vector:
+    """A product of two constant rotations, exact zeros and ones kept."""
+    return [_tidy(x) for x in compose((A, [0, 0, 0]), (B, [0, 0, 0]))[0]]
+
+
+def _about_z(X: Vector) -> tuple[Expr, int, int] | None:
+    """(δ, quarter turns, σ) with X = Rz(δ + quarters·90°) diag(1, σ, σ), or None."""
+    if not any(X[8] == sign for sign in (1, -1)):
+        return None
+    sign = int(X[8])
+    c, s = X[0], X[3]
+    if all(isinstance(x, int) or getattr(x, "is_Integer", False) for x in (c, s)):
+        return 0, {(1, 0): 0, (0, 1): 1, (-1, 0): 2, (0, -1): 3}[int(c), int(s)], sign
+    if isinstance(c, (int, float)) and isinstance(s, (int, float)):
+        return float(np.arctan2(s, c)), 0, sign
+    if isinstance(c, sp.cos) and s in (sp.sin(c.args[0]), -sp.sin(c.args[0])):
+        return (c.args[0] if s == sp.sin(c.args[0]) else -c.args[0]), 0, sign
+    return None
+
+
+def _quarters(offset: Expr) -> tuple[Expr, int]:
+    """An angle without its quarter turns, and their number, where it is nothing but them."""
+    value = offset / (sp.pi / 2)
+    if isinstance(offset, (int, float)):
+        count = round(float(offset) / (np.pi / 2))
+        return (0, count) if abs(offset - count * np.pi / 2) < _NEAR else (offset, 0)
+    return (0, int(value)) if value.is_Integer else (offset, 0)
+
+
+def _aligned(axis: Vector) -> Vector:
+    """A rotation that takes z to the axis."""
+    if list(axis) == [0, 0, 1]:
+        return identity()[0]
+    return [_tidy(float(x)) for x in align_z(np.array(axis, dtype=float))[:3, :3].ravel()]
+
+
+def _transposed(R: Vector) -> Vector:
+    return [R[3 * j + i] for i in range(3) for j in range(3)]
+
+
+def _tidy(x: Expr) -> Expr:
+    """Floats next to 0 and ±1 made exact; expressions of constant angles simplified."""
+    if isinstance(x, int):
+        return x
+    if isinstance(x, float) or getattr(x, "is_Float", False):
+        for whole in (0, 1, -1):
+            if abs(float(x) - whole) < _NEAR:
+                return whole
+        return float(x)
+    if x.is_Integer:
+        return int(x)
+    return sp.trigsimp(x) if x.is_Add and x.has(sp.cos, sp.sin) else x
+
+
+def _whole(x: float) -> int | float:
+    return int(x) if float(x).is_integer() else float(x)
+
+
+def links_and_axes(mechanism: Mechanism) -> list[tuple[SymbolicLink, LinkAxes]]:
+    """Every link with its place among the axes."""
+    return list(zip(mechanism.links, plan(mechanism), strict=True))

@@ -1,0 +1,193 @@
+"""`Equations`: what `derive` found out about a robot, and the doors to every export."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import sympy as sp
+
+from brazo.codegen.graph import Graph, evaluate
+from brazo.dynamics.symbolic.lowering import Lowering
+from brazo.dynamics.symbolic.mechanism import DHEntry, Mechanism
+from brazo.dynamics.symbolic.symbols import Named
+
+if TYPE_CHECKING:
+    from brazo.dynamics.symbolic.compiled import CompiledEquations
+
+Expr = Any
+Matrix = Any  # sympy.ImmutableMatrix
+Form = Literal["expanded", "recursive"]
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """M(q) q̈ + C(q, q̇) q̇ + G(q) + K q̇ + Coulomb friction = τ + Jᵀ F, as SymPy matrices.
+
+    `form` says how they are written: `"expanded"`, or `"recursive"` with the shared terms of
+    `steps`, (symbol, expression) in order.
+    """
+
+    mechanism: Mechanism
+    form: Form
+    M: Matrix  # (n, n)
+    C: Matrix  # (n, n), of Christoffel symbols
+    G: Matrix  # (n, 1)
+    K: Matrix  # (n, n), viscous friction
+    coulomb: tuple[tuple[Expr, Expr], ...]  # magnitudes for q̇ > 0 and q̇ < 0
+    potential: Expr  # zero where everything were at the base's origin
+    fk: Matrix  # (4, 4), the tool in the base
+    frames: tuple[Matrix, ...]  # (4, 4) of every link
+    jacobian: Matrix  # (6, n), tool point, base axes, linear rows first
+    steps: tuple[tuple[Expr, Expr], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<brazo.Equations of {self.name}: {self.n} joints, {self.form} form>"
+
+    # -- what the letters are -------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self.mechanism.name
+
+    @property
+    def n(self) -> int:
+        return self.mechanism.n
+
+    @property
+    def q(self) -> tuple[Expr, ...]:
+        """Joint variables: angles of revolute joints, lengths of prismatic ones."""
+        return self.mechanism.q
+
+    @property
+    def qd(self) -> tuple[Expr, ...]:
+        return self.mechanism.qd
+
+    @property
+    def qdd(self) -> tuple[Expr, ...]:
+        return self.mechanism.qdd
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        return self.mechanism.joint_names
+
+    @property
+    def convention(self) -> str:
+        return self.mechanism.convention
+
+    @property
+    def dh(self) -> tuple[DHEntry, ...]:
+        """The D-H table; empty for a robot that is not one."""
+        return self.mechanism.dh
+
+    @cached_property
+    def symbols(self) -> dict[str, Named]:
+        """The parameters that occur, by name, in the order of the file."""
+        found: set[Expr] = set()
+        todo: list[Expr] = [
+            *self.M, *self.C, *self.G, *self.K, *self.fk, *self.jacobian, self.potential,
+            *(x for pair in self.coulomb for x in pair), *(x for frame in self.frames for x in frame),
+            *(value for _, value in self.steps),
+        ]  # fmt: skip
+        entries = {e.symbol: e for e in self.mechanism.symbols if e.symbol in self.mechanism.values}
+        while todo:
+            for symbol in sp.sympify(todo.pop()).free_symbols - found:
+                found.add(symbol)
+                if symbol in entries and entries[symbol].formula is not None:
+                    todo.append(entries[symbol].formula)
+        return {e.symbol.name: e for e in entries.values() if e.symbol in found}
+
+    @property
+    def values(self) -> dict[Expr, float]:
+        """The numbers the file gives for the symbols."""
+        return {entry.symbol: entry.value for entry in self.symbols.values()}
+
+    # -- more than the matrices -----------------------------------------------------------------
+
+    @cached_property
+    def kinetic(self) -> Expr:
+        """Kinetic energy, ½ q̇ᵀ M q̇."""
+        qd, n = self.qd, self.n
+        terms = [self.M[i, i] * qd[i] ** 2 / 2 for i in range(n)]
+        terms += [self.M[i, j] * qd[i] * qd[j] for i in range(n) for j in range(i)]
+        return sp.Add(*terms)
+
+    @cached_property
+    def friction(self) -> Matrix:
+        """K q̇ and Coulomb friction (n, 1)."""
+        rows = []
+        for speed, viscous, (plus, minus) in zip(
+            self.qd, self.K.diagonal(), self.coulomb, strict=True
+        ):
+            if plus == minus:
+                dry = plus * sp.sign(speed)
+            else:
+                dry = sp.Piecewise((plus, speed > 0), (-minus, speed < 0), (0, True))
+            rows.append(viscous * speed + dry)
+        return sp.ImmutableMatrix(rows)
+
+    @property
+    def singular(self) -> bool:
+        """True when M cannot be inverted in any configuration; `notes` says why."""
+        return any("singular" in note for note in self.notes)
+
+    @cached_property
+    def terms(self) -> dict[str, int]:
+        """How many terms M, C and G have when brackets are multiplied out (expanded form)."""
+        return {
+            name: sum(len(sp.Add.make_args(sp.expand(x))) for x in matrix if x != 0)
+            for name, matrix in (("M", self.M), ("C", self.C), ("G", self.G))
+        }
+
+    def evaluate(self, value: Any, q: Any, qd: Any = None) -> np.ndarray:
+        """The number of an expression or matrix at a state, with the file's parameters."""
+        graph = Graph()
+        names = dict(zip(self.q, map(float, q), strict=True)) | self.mechanism.values
+        names |= dict(zip(self.qd, map(float, np.zeros(self.n) if qd is None else qd), strict=True))
+        lowering = Lowering(graph, names)
+        for symbol, step in self.steps:
+            lowering.define(symbol, step)
+        entries = list(value) if hasattr(value, "shape") else [value]
+        numbers = evaluate([graph.expression(lowering.lower(x)) for x in entries], {})
+        return np.array(numbers).reshape(getattr(value, "shape", ()))
+
+    # -- exports --------------------------------------------------------------------------------
+
+    def text(self, width: int = 100) -> str:
+        """M, C, G and the rest for a terminal, in Unicode, c12 for cos(q1 + q2)."""
+        from brazo.dynamics.symbolic.export_text import text
+
+        return text(self, width)
+
+    def latex(self) -> str:
+        """A complete document for pdflatex."""
+        from brazo.dynamics.symbolic.export_latex import latex
+
+        return latex(self)
+
+    def c(self) -> dict[str, str]:
+        """Self-contained C99: file name to text, a header and its source."""
+        from brazo.dynamics.symbolic.export_c import c_files
+
+        return c_files(self)
+
+    def python(self) -> str:
+        """A module that needs NumPy only."""
+        from brazo.dynamics.symbolic.export_python import python_module
+
+        return python_module(self)
+
+    def octave(self) -> dict[str, str]:
+        """Functions for GNU Octave and MATLAB: file name to text."""
+        from brazo.dynamics.symbolic.export_octave import octave_files
+
+        return octave_files(self)
+
+    def compile(self) -> CompiledEquations:
+        """Machine code of M(q), C(q, qd), G(q) and the rest with the file's numbers."""
+        from brazo.dynamics.symbolic.compiled import CompiledEquations
+
+        return CompiledEquations(self)

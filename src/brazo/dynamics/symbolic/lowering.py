@@ -1,0 +1,103 @@
+"""SymPy expressions as nodes of the expression graph, where equal terms are one node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy as sp
+
+from brazo.codegen.graph import Expr as Node
+from brazo.codegen.graph import Graph
+from brazo.errors import BrazoError
+
+Expr = Any
+
+
+class Lowering:
+    """Lowers into one graph; `names` gives each symbol's node or number."""
+
+    def __init__(self, graph: Graph, names: Mapping[Expr, Any]) -> None:
+        self.graph = graph
+        self._known: dict[Expr, Any] = dict(names)
+
+    def define(self, symbol: Expr, value: Expr) -> None:
+        """Let a symbol stand for an expression from here on."""
+        self._known[symbol] = self.lower(value)
+
+    def lower(self, value: Expr) -> Any:
+        """The node (or plain number) of an expression."""
+        if isinstance(value, (int, float)):
+            return value
+        value = sp.sympify(value)
+        found = self._known.get(value)
+        if found is None:
+            found = self._known[value] = self._lower(value)
+        return found
+
+    def _lower(self, value: Expr) -> Any:
+        if value.is_number:
+            return float(value)
+        if value.is_Add:
+            return self._sum(value)
+        if value.is_Mul:
+            return self._product(value)
+        if value.is_Pow:
+            return self._power(value)
+        if isinstance(value, (sp.sin, sp.cos, sp.Abs, sp.tan)):
+            x = self.graph.expression(self.lower(value.args[0]))
+            if isinstance(value, sp.Abs):
+                return abs(x)
+            if isinstance(value, sp.tan):
+                return x.sin() / x.cos()
+            return x.sin() if isinstance(value, sp.sin) else x.cos()
+        raise BrazoError(f"'{value}' cannot be turned into code")
+
+    def _sum(self, value: Expr) -> Any:
+        # Plain numbers meet first, so that they fold.
+        parts = sorted((self.lower(x) for x in value.args), key=_is_node)
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return total
+
+    def _product(self, value: Expr) -> Any:
+        numerator, denominator = [], []
+        for x in value.args:
+            if x.is_Pow and x.exp.is_number and x.exp.is_negative:
+                denominator.append(self.lower(1 / x))
+            else:
+                numerator.append(self.lower(x))
+        numerator.sort(key=_is_node)
+        product: Any = 1.0
+        for factor in numerator:
+            product = product * factor
+        for factor in denominator:
+            product = product / factor
+        return product
+
+    def _power(self, value: Expr) -> Any:
+        base = self.graph.expression(self.lower(value.base))
+        exponent = value.exp
+        if exponent == sp.Rational(1, 2):
+            return base.sqrt()
+        if exponent.is_Integer and exponent < 0:
+            return 1.0 / self._whole_power(base, -int(exponent))
+        if exponent.is_Integer:
+            return self._whole_power(base, int(exponent))
+        raise BrazoError(f"'{value}' cannot be turned into code: powers are whole or 1/2")
+
+    def _whole_power(self, base: Node, exponent: int) -> Any:
+        result: Any = 1.0
+        square: Any = base
+        while exponent:
+            if exponent & 1:
+                result = result * square
+            exponent >>= 1
+            if exponent:
+                square = square * square
+        return result
+
+
+def _is_node(x: Any) -> bool:
+    return isinstance(x, Node) and x.op != "const"

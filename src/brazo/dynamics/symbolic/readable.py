@@ -1,0 +1,212 @@
+"""From the ring's normal form to what a textbook prints.
+
+The normal form has no squares of sines and no sums of angles across a product.  Here terms that
+belong together become one, wherever that makes the expression shorter:
+
+    C_i C_j + S_i S_j → cos(φ_j − φ_i)       C_i C_j − S_i S_j → cos(φ_i + φ_j)
+    C_i S_j − S_i C_j → sin(φ_j − φ_i)       C_i S_j + S_i C_j → sin(φ_i + φ_j)
+    1 − C² → S²                              2 C² − 1 → cos 2φ
+
+for the angles of one group of parallel axes.  Then the terms are collected: by mass and inertia,
+m₂ (L₁² + L₂² + …), or by geometry, (m₂ + m₃) L₁² + …, whichever is shorter to write.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import sympy as sp
+
+from brazo.dynamics.symbolic.polynomial import Angle, TrigRing, terms_of
+
+Expr = Any
+Number = Any
+Terms = dict[int, Number]
+
+
+class Readable:
+    """Turns elements of one ring into SymPy expressions; `heavy` are masses and inertias."""
+
+    def __init__(self, ring: TrigRing, heavy: Iterable[Expr]) -> None:
+        self.ring = ring
+        self.heavy_mask = 0
+        for symbol in heavy:
+            self.heavy_mask |= 0xFF << 8 * ring.index(symbol)
+        self._joined: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._powers: dict[tuple[int, int], Expr] = {}
+        self._angles = dict(ring.angles)  # those of the derivation, not the sums made here
+        self._trig_mask = ring.trig_mask
+
+    def expression(self, value: Any) -> Expr:
+        """A shorter equal of an element, collected, as a SymPy expression."""
+        return self.collected(self.folded(terms_of(value)))
+
+    def count(self, value: Any) -> int:
+        """How many terms an element has when its angles are summed up."""
+        return len(self.folded(terms_of(value)))
+
+    # -- sums of angles, squares ------------------------------------------------------------
+
+    def folded(self, terms: Terms) -> Terms:
+        """Fewer terms by the identities above; exact."""
+        mask = self._trig_mask
+        by_rest: dict[int, Terms] = {}
+        for key, x in terms.items():
+            by_rest.setdefault(key & ~mask, {})[key & mask] = x
+        total: Terms = {}
+        for rest, trig in by_rest.items():
+            for key, x in self._fold(trig).items():
+                total[key + rest] = x
+        return total
+
+    def _fold(self, trig: Terms) -> Terms:
+        used = 0
+        for key in trig:
+            used |= key
+        present = [c for c in self._angles if (used >> 8 * c) & 0xFFFF]
+        for i, j in combinations(present, 2):
+            group = self._angles[i].group
+            if group >= 0 and group == self._angles[j].group:
+                trig = self._fold_pair(trig, i, j)
+        for i in present:
+            trig = self._fold_square(trig, i)
+        return trig
+
+    def _fold_pair(self, trig: Terms, i: int, j: int) -> Terms:
+        Ci, Si, Cj, Sj = (1 << 8 * k for k in (i, i + 1, j, j + 1))
+        both = 0xFFFF << 8 * i | 0xFFFF << 8 * j
+        result = dict(trig)
+        for first, second, cosine in ((Ci + Cj, Si + Sj, True), (Ci + Sj, Si + Cj, False)):
+            for key in trig:
+                if key & both != first:
+                    continue
+                other = key - first + second
+                x, y = trig[key], trig.get(other, 0)
+                if y == 0 or not (_equal(x, y) or _equal(x, -y)):
+                    continue
+                del result[key], result[other]
+                # CC + SS and CS − SC belong to the difference, the others to the sum.
+                difference = _equal(x, y) == cosine
+                c, s = self._join(i, j, -1 if difference else 1)
+                joined = key - first + (1 << 8 * (c if cosine else s))
+                result[joined] = result.get(joined, 0) + x
+        return result
+
+    def _fold_square(self, trig: Terms, i: int) -> Terms:
+        C, S = 1 << 8 * i, 1 << 8 * (i + 1)
+        mask = 0xFFFF << 8 * i
+        result = dict(trig)
+        for key, x in trig.items():
+            if key & mask != 2 * C:
+                continue
+            rest = key - 2 * C
+            y = trig.get(rest, 0)
+            if y == 0:
+                continue
+            if _equal(y, -x):
+                del result[key], result[rest]
+                result[rest + 2 * S] = -x
+            elif _equal(2 * y, -x):
+                del result[key], result[rest]
+                twice, _ = self._join(i, i, 1)
+                result[rest + (1 << 8 * twice)] = -y
+        return result
+
+    def _join(self, i: int, j: int, sign: int) -> tuple[int, int]:
+        """Variables of cos and sin of φ_j ± φ_i."""
+        found = self._joined.get((i, j, sign))
+        if found is None:
+            a, b = self._angles[i], self._angles[j]
+            expression = b.expression + sign * a.expression
+            self.ring.cos_sin(Angle(expression, -1, {}))
+            found = (self.ring.index(sp.cos(expression)), self.ring.index(sp.sin(expression)))
+            self._joined[i, j, sign] = found
+        return found
+
+    # -- collecting -------------------------------------------------------------------------
+
+    def collected(self, terms: Terms) -> Expr:
+        """The sum, with common factors before brackets."""
+        if not terms:
+            return sp.Integer(0)
+        heavy: dict[int, Terms] = {}
+        light: dict[int, Terms] = {}
+        for key, x in terms.items():
+            weight, rest = key & self.heavy_mask, key & ~self.heavy_mask
+            heavy.setdefault(weight, {})[rest] = x
+            light.setdefault(rest, {})[weight] = x
+        by_mass, by_geometry = self._merged(heavy), self._merged(light)
+        best = min((by_mass, by_geometry), key=self._length)
+        return sp.Add(*(sp.Mul(*self._factors(a), *self._factors(b)) for a, b in best))
+
+    def _merged(self, groups: dict[int, Terms]) -> list[tuple[Terms, Terms]]:
+        """Factors with the same bracket (but for a number) become one sum before it."""
+        merged: dict[tuple, tuple[Terms, Terms]] = {}
+        for factor, bracket in groups.items():
+            lead = bracket[min(bracket)]
+            identity = tuple(sorted((key, _ratio(x, lead)) for key, x in bracket.items()))
+            if identity not in merged:
+                size = _usual(bracket.values())
+                merged[identity] = ({}, {key: _ratio(x, size) for key, x in bracket.items()})
+            outer, inner = merged[identity]
+            outer[factor] = _ratio(lead, inner[min(inner)])
+        return list(merged.values())
+
+    def _length(self, products: list[tuple[Terms, Terms]]) -> int:
+        """Letters to write."""
+        return sum(
+            max(1, sum(self.ring.powers(key))) for pair in products for part in pair for key in part
+        )
+
+    def _factors(self, terms: Terms) -> list[Expr]:
+        """A sum of monomials as factors: number, what all of them share, the bracket."""
+        shared = [min(column) for column in zip(*map(self.ring.powers, terms), strict=True)]
+        common = sum(power << 8 * i for i, power in enumerate(shared))
+        size = _usual(terms.values())
+        inside = (self._monomial(key - common, _ratio(x, size)) for key, x in terms.items())
+        return [self._monomial(common, size), sp.Add(*inside)]
+
+    def _monomial(self, key: int, x: Number) -> Expr:
+        factors = [_number(x)]
+        for i, power in enumerate(self.ring.powers(key)):
+            if power:
+                factors.append(self._power(i, power))
+        return sp.Mul(*factors)
+
+    def _power(self, i: int, power: int) -> Expr:
+        found = self._powers.get((i, power))
+        if found is None:
+            found = self._powers[i, power] = self.ring.variables[i] ** power
+        return found
+
+
+def _equal(a: Number, b: Number) -> bool:
+    if isinstance(a, float) or isinstance(b, float):
+        return abs(a - b) <= 1e-12 * abs(a)
+    return a == b
+
+
+def _ratio(a: Number, b: Number) -> Number:
+    if isinstance(a, float) or isinstance(b, float):
+        return a / b
+    ratio = Fraction(a) / Fraction(b)
+    return int(ratio) if ratio.denominator == 1 else ratio
+
+
+def _usual(values: Iterable[Number]) -> Number:
+    """The number to take out of a bracket: the most frequent size, and a sign all share."""
+    values = list(values)
+    if len(values) > 1 and any(isinstance(x, float) for x in values):
+        size: Number = 1
+    else:
+        sizes = Counter(abs(x) for x in values)
+        size = max(sizes, key=lambda x: (sizes[x], x))
+    return -size if all(x < 0 for x in values) else size
+
+
+def _number(x: Number) -> Expr:
+    return sp.Float(x) if isinstance(x, float) else sp.Rational(x)
