@@ -1,8 +1,8 @@
 """# Every way to reach a pose
 
-Inverse kinematics gives one answer and shows all of them: each branch has a name (shoulder, elbow,
-wrist), tells whether it respects the joint limits, and may be asked for.  A target out of reach comes
-back with the reason and the nearest configuration.
+Inverse kinematics gives one answer and shows all of them: each branch has a name (shoulder,
+elbow, wrist), tells whether it respects the joint limits, and may be asked for.  A target out of
+reach comes back with the reason and the nearest configuration.
 """
 
 import numpy as np

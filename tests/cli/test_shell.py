@@ -39,7 +39,7 @@ def test_help_is_quick_and_lists_the_verbs():
         result = run("--help")
         best = min(best, time.perf_counter() - start)
     assert result.returncode == 0
-    for verb in ("robots", "show", "check", "export", "fk", "ik", "lab"):
+    for verb in ("robots", "show", "check", "export", "fk", "ik", "id", "fd", "simulate", "lab"):
         assert verb in result.stdout
     assert best < 0.5
 
@@ -50,7 +50,7 @@ def test_robots_are_listed():
     for name in ("puma560", "scara2", "delta", "panda"):
         assert name in result.stdout
     listed = json.loads(run("robots", "--json").stdout)
-    assert {"name": "delta", "joints": 3} == {k: listed[0][k] for k in ("name", "joints")}
+    assert {k: listed[0][k] for k in ("name", "joints")} == {"name": "delta", "joints": 3}
 
 
 def test_show_has_the_tables():
@@ -79,7 +79,7 @@ def test_check_prints_file_line_field_and_exits_2(tmp_path):
     path.write_text(BAD.replace("-1", "1"), encoding="utf-8")
     result = run("check", str(path))
     assert result.returncode == 0
-    assert "point mass" in result.stdout
+    assert "has mass but no inertia" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,8 @@ def test_fk_and_ik_are_inverse():
     assert np.abs(np.array(pose["T"]) - brazo.load("puma560").fk(np.radians(values))).max() == 0.0
     w, x, y, z = pose["wxyz"]
     result = run(
-        "ik", "puma560", "--xyz", *map(repr, pose["xyz"]), "--quat", *map(repr, (w, x, y, z)), "--json"
+        "ik", "puma560", "--xyz", *map(repr, pose["xyz"]),
+        "--quat", *map(repr, (w, x, y, z)), "--json",
     )  # fmt: skip
     assert result.returncode == 0
     solutions = json.loads(result.stdout)
@@ -134,3 +135,57 @@ def test_export_writes_what_loads_again(tmp_path):
     assert run("export", "puma560", cwd=tmp_path).returncode == 2
     refused = run("export", "delta", "--urdf", cwd=tmp_path)
     assert refused.returncode == 2 and "--mjcf" in refused.stderr
+
+
+def test_inverse_and_forward_dynamics_are_inverse():
+    torque = json.loads(
+        run("id", "puma560", "--q", "nominal", "--qdd", "9 8 7 6 5 4", "--json").stdout
+    )
+    parts = np.array(torque["inertia"]) + torque["coriolis"] + torque["gravity"]
+    assert np.abs(parts - torque["tau"]).max() < 1e-12
+    words = " ".join(map(repr, torque["tau"]))
+    back = json.loads(run("fd", "puma560", "--q", "nominal", "--tau", words, "--json").stdout)
+    assert np.degrees(back["qdd"]) == pytest.approx([9, 8, 7, 6, 5, 4], abs=1e-9)
+    table = run("id", "scara1", "--q", "home")
+    assert "gravity" in table.stdout and "[N m, N]" in table.stdout
+    refused = run("id", "rv2aj", "--q", "home")
+    assert refused.returncode == 2 and "kinematic only" in refused.stderr
+
+
+def test_simulate_writes_a_table_with_units(tmp_path):
+    from brazo.recording.tables import read_table
+
+    forces = tmp_path / "forces.py"
+    forces.write_text("def torque(t, q, qd):\n    return -0.5 * qd\n", encoding="utf-8")
+    for name in ("run.parquet", "run.csv"):
+        result = run(
+            "simulate", "srm1", "--torque", str(forces), "--q0", "zero", "--t-end", "0.5",
+            "-o", str(tmp_path / name),
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        columns = read_table(tmp_path / name)
+        assert columns["t"][1] == "s" and columns["tau.elbow"][1] == "N m"
+        assert len(columns["t"][0]) == 501
+        assert columns["energy.kinetic"][0][0] == 0.0
+    path = tmp_path / "path.py"
+    path.write_text("def trajectory(t):\n    return [t] * 5, [1] * 5, [0] * 5\n", encoding="utf-8")
+    follow = run("simulate", "rv2aj", "--trajectory", str(path), "--t-end", "0.1", "--json")
+    assert json.loads(follow.stdout)["q"] == pytest.approx([0.1] * 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def torque(t, q, qd)\n    pass\n", "forces.py:1: not valid Python"),
+        ("x = 1\n", "has no function torque(t, q, qd)"),
+        ("import nowhere\n", "forces.py:1: raised ModuleNotFoundError"),
+        ("def torque(t, q, qd):\n    return q[:2]\n", "has shape (2,); wanted (6,)"),
+        ("def torque(t, q, qd):\n    return 1 / 0\n", "raised ZeroDivisionError at t = 0 s"),
+    ],
+)
+def test_user_files_get_clear_errors(tmp_path, text, said):
+    forces = tmp_path / "forces.py"
+    forces.write_text(text, encoding="utf-8")
+    result = run("simulate", "puma560", "--torque", str(forces))
+    assert result.returncode == 2
+    assert said in result.stderr and "Traceback" not in result.stderr

@@ -8,7 +8,7 @@ from brazo.kinematics.closed_form.delta import loop_frames
 
 
 def _points(model):
-    """(body index in frames, point in that body, mass): Gauss points of rods, a box arm, platform."""
+    """(body index in frames, point in it, mass): Gauss points of rods, a box arm, platform."""
     x, w = np.polynomial.legendre.leggauss(3)  # exact for the quadratic speeds along a rod
     nodes, weights = (x + 1) / 2, w / 2
     sizes = (model.L1, 0.03, 0.03)

@@ -171,7 +171,7 @@ def test_skew_symmetry_and_inverse_of_each_other(name):
 
 @pytest.mark.parametrize("name", MASSIVE)
 def test_power_balance_with_friction(name):
-    """dE/dt = (torque − friction) · speed at any state, the energy differentiated along the motion."""
+    """dE/dt = (torque − friction) · speed at any state, E differentiated along the motion."""
     arm = brazo.load(name)
     h = 1e-5
     for q, qd, tau in states(arm.n, 20, 8):

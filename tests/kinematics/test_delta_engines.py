@@ -68,7 +68,9 @@ class PinocchioDelta:
         self.m = pin.Model()
         self.ends, self.corners, driven, free = [], [], [], []
         for i, phi in enumerate(model.azimuths):
-            place = pin.SE3(pin.utils.rotate("z", phi), model.R * np.array([math.cos(phi), math.sin(phi), 0]))
+            place = pin.SE3(
+                pin.utils.rotate("z", phi), model.R * np.array([math.cos(phi), math.sin(phi), 0])
+            )
             arm = self.m.addJoint(0, pin.JointModelRevoluteUnaligned(0, -1, 0), place, f"arm{i}")
             elbow = pin.SE3(np.eye(3), np.array([model.L1, 0, 0]))
             u = self.m.addJoint(arm, pin.JointModelRY(), elbow, f"rodu{i}")
@@ -76,7 +78,9 @@ class PinocchioDelta:
             driven.append(arm)
             free += [u, v]
             end = pin.SE3(np.eye(3), np.array([model.L2, 0, 0]))
-            self.ends.append(self.m.addFrame(pin.Frame(f"end{i}", v, 0, end, pin.FrameType.OP_FRAME)))
+            self.ends.append(
+                self.m.addFrame(pin.Frame(f"end{i}", v, 0, end, pin.FrameType.OP_FRAME))
+            )
         last = 0
         for joint in (pin.JointModelPX(), pin.JointModelPY(), pin.JointModelPZ()):
             last = self.m.addJoint(last, joint, pin.SE3.Identity(), f"slide{last}")
@@ -125,7 +129,7 @@ def test_delta_equals_an_engine_with_closed_loops(kind):
     q = arm.random_q(1000, seed=21)
     T, J, frames = arm.fk(q), arm.jacobian(q), arm.frames(q)
     for i in range(len(q)):
-        # Start from rods pointing roughly where they should; the closed form is not the answer here.
+        # Start from rods pointing roughly where they should.
         guess = []
         for k in range(3):
             rod = frames[i, 4 + 2 * k, :3, 2]

@@ -63,7 +63,9 @@ def test_golden_pegasus(golden):
         assert among(entry["q_elbow_up"], result) <= 1e-12
 
 
-@pytest.mark.parametrize(("name", "key"), [("rv2aj", "rv2aj_paper"), ("rv2aj-maker", "rv2aj_maker")])
+@pytest.mark.parametrize(
+    ("name", "key"), [("rv2aj", "rv2aj_paper"), ("rv2aj-maker", "rv2aj_maker")]
+)
 def test_golden_rv2aj_both_elbows(golden, name, key):
     arm = brazo.load(name)
     target = arm._kinematics.closed_form.target

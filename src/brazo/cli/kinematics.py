@@ -1,4 +1,4 @@
-"""`brazo fk | ik`: joint values in, pose out, and back.  Degrees on the shell, `--rad` to change."""
+"""`brazo fk | ik`: joint values in, pose out, and back.  Degrees on the shell, or `--rad`."""
 
 from __future__ import annotations
 

@@ -19,12 +19,16 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], lef
     """Print a table whose first `left` columns are text and the others numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+    from rich.text import Text
 
-    grid = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    # Text objects: names and units in brackets must not be read as markup.
+    heading = Text(title) if title else None
+    grid = Table(title=heading, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
-        grid.add_column(column, justify="left" if i < left else "right")
+        numeric = i >= left
+        grid.add_column(Text(column), justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
-        grid.add_row(*row)
+        grid.add_row(*(Text(cell) for cell in row))
     console().print(grid)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from brazo.cli.output import number, print_json, say, table
 from brazo.errors import BrazoError
+from brazo.model.description import DeltaModel
 
 
 def register(app: typer.Typer) -> None:
@@ -56,8 +57,8 @@ def show(
     if arm.about:
         say(arm.about)
     _show_joints(arm)
-    if arm.model.kind == "delta":
-        model = arm.model
+    model = arm.model
+    if isinstance(model, DeltaModel):
         sizes = [(key, number(getattr(model, key))) for key in ("R", "r", "L1", "L2")]
         azimuths = ", ".join(number(math.degrees(a), 1) for a in model.azimuths)
         table("Sizes [m]", ("", "value"), [*sizes, ("azimuths [deg]", azimuths)])

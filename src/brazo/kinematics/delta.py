@@ -16,9 +16,9 @@ from brazo.kinematics import ik as tree_ik
 from brazo.kinematics.closed_form import delta
 from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
 from brazo.kinematics.sampling import sampling_box
-from brazo.model.description import DeltaModel, Part
+from brazo.model.description import DeltaModel, JointKind, Part
 
-_KINDS = ("revolute", "revolute", "revolute")
+_KINDS: tuple[JointKind, ...] = ("revolute", "revolute", "revolute")
 _RODS = tuple(f"rod {i}{rod}" for i in (1, 2, 3) for rod in "ab")
 
 
@@ -31,7 +31,7 @@ class DeltaKinematics:
 
     def __init__(self, model: DeltaModel) -> None:
         self.model = model
-        self.joint_names = model.joint_names
+        self.joint_names: tuple[str, ...] = model.joint_names
         self.limits = np.array(model.limits)
         self.body_names = ("base", "arm 1", "arm 2", "arm 3", *_RODS, "platform")
         self.link_names = self.body_names
@@ -170,7 +170,8 @@ class DeltaKinematics:
         from scipy.optimize import least_squares
 
         box = self.sampling_box
-        starts = [start, box.mean(axis=1), *np.random.default_rng(0).uniform(*box.T, (8, 3))]
+        low, high = box.T
+        starts = [start, box.mean(axis=1), *np.random.default_rng(0).uniform(low, high, (8, 3))]
         best, least = start, math.inf
         for q in starts:
             if not delta.fk(self.model, q)[1]:
@@ -178,7 +179,7 @@ class DeltaKinematics:
             found = least_squares(
                 lambda x: np.nan_to_num(delta.fk(self.model, x)[0][0] - P, nan=10.0),
                 np.clip(q, box[:, 0] + 1e-9, box[:, 1] - 1e-9),
-                jac=lambda x: np.nan_to_num(delta.jacobian(self.model, x)),
+                jac=lambda x: np.nan_to_num(delta.jacobian(self.model, x)),  # type: ignore[arg-type]
                 bounds=tuple(box.T),
                 xtol=1e-14,
                 ftol=1e-14,

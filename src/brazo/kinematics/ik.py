@@ -14,7 +14,7 @@ The rule of the answer:
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from brazo.kinematics.closed_form.base import ClosedForm
 from brazo.kinematics.closed_form.redundant_scara import RedundantScara
 from brazo.kinematics.orientation import angle_between
 from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
+from brazo.model.description import JointKind
 
 if TYPE_CHECKING:
     from brazo.kinematics.tree import TreeKinematics
@@ -33,6 +34,21 @@ Redundancy = Literal["auto", "rule", "nearest"]
 
 _POSITION_ONLY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
 _POSITION_FIRST = np.array([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])
+
+
+class Joints(Protocol):
+    """What is asked of a robot here, whatever its kind."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def limits(self) -> np.ndarray: ...
+    @property
+    def joint_names(self) -> tuple[str, ...]: ...
+    @property
+    def joint_kinds(self) -> tuple[JointKind, ...]: ...
+    @property
+    def reference(self) -> np.ndarray: ...
 
 
 def solve(
@@ -75,16 +91,18 @@ def solve(
     if branch is not None and closed is None:
         raise BrazoError(f"'{arm.model.name}' has no named branches here: the method is numeric")
     if closed is not None:
-        spare = isinstance(closed, RedundantScara) and branch is None and redundancy != "rule"
-        if spare and (q0 is not None or redundancy == "nearest"):
-            near = _null_space(arm, closed, target, start, orientation, tolerance)
+        spare = None
+        if isinstance(closed, RedundantScara) and branch is None and redundancy != "rule":
+            spare = closed
+        if spare is not None and (q0 is not None or redundancy == "nearest"):
+            near = _null_space(arm, spare, target, start, orientation, tolerance)
             if near is not None:
                 return near
         found = _closed(arm, closed, target, start, q0 is not None, branch, orientation, tolerance)
         if found.success:
             return found
-        if spare and q0 is None:
-            near = _null_space(arm, closed, target, start, orientation, tolerance)
+        if spare is not None and q0 is None:
+            near = _null_space(arm, spare, target, start, orientation, tolerance)
             if near is not None:
                 return near
         return _nearest(arm, target, found, orientation, tolerance, seed, attempts)
@@ -322,7 +340,7 @@ def slots_of(names: tuple[str, ...], wanted: str | None) -> set[int]:
     return slots
 
 
-def beyond_limits(arm: TreeKinematics, best: Branch, count: int) -> str:
+def beyond_limits(arm: Joints, best: Branch, count: int) -> str:
     i = best.limit_violations[0]
     value, (low, high) = best.q[i], arm.limits[i]
     scale, unit = (180.0 / math.pi, "°") if arm.joint_kinds[i] == "revolute" else (1000.0, " mm")
@@ -337,7 +355,7 @@ def distance(q: np.ndarray, start: np.ndarray) -> float:
     return float(np.abs(q - start).max())
 
 
-def read_start(arm: TreeKinematics, q0) -> np.ndarray:
+def read_start(arm: Joints, q0) -> np.ndarray:
     if q0 is None:
         return arm.reference.copy()
     try:

@@ -72,7 +72,8 @@ class TreeKinematics:
     def mobility(self) -> int:
         """Degrees of freedom of the tool: the Jacobian's rank almost everywhere."""
         rng = np.random.default_rng(0)
-        q = rng.uniform(*self.sampling_box.T, (20, self.n))
+        low, high = self.sampling_box.T
+        q = rng.uniform(low, high, (20, self.n))
         J = self.jacobian(q)
         scale = max(float(np.abs(J[:, :3]).max()), 1e-12)
         J[:, :3] /= scale
@@ -100,7 +101,8 @@ class TreeKinematics:
     @property
     def no_closed_form(self) -> str:
         """Why there is no closed form."""
-        return "; ".join(str(mismatch) for mismatch in self._recognised)
+        found = self._recognised
+        return "" if isinstance(found, ClosedForm) else "; ".join(str(why) for why in found)
 
     @cached_property
     def numeric(self) -> NumericIK:

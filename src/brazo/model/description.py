@@ -188,11 +188,12 @@ class TreeModel(Model):
     @property
     def coordinates(self) -> tuple[Joint, ...]:
         """The independent joints, in the order of q."""
-        first = {}
+        chosen: dict[int, Joint] = {}
         for joint in self.joints:
-            if joint.coordinate not in first or (joint.multiplier == 1.0 and joint.offset == 0.0):
-                first.setdefault(joint.coordinate, joint)
-        return tuple(first[i] for i in range(len(first)))
+            # The joint whose value q is, rather than one that mimics it.
+            if joint.coordinate not in chosen or (joint.multiplier, joint.offset) == (1.0, 0.0):
+                chosen[joint.coordinate] = joint
+        return tuple(chosen[i] for i in range(len(chosen)))
 
     @property
     def n(self) -> int:

@@ -23,7 +23,7 @@ Convention = Literal["standard", "modified"]
 
 @dataclass(frozen=True, slots=True)
 class DHRow:
-    """One row: for a revolute joint `d` is constant and `theta` is the offset; prismatic: vice versa.
+    """One row: a revolute joint has a constant `d`, a prismatic one a constant `theta`.
 
     `offset` is what is added to the joint variable (rad or m).
     """

@@ -75,7 +75,6 @@ def _compose(text: str, path: Path | None) -> Node:
     root: Node | None = None
     stack: list[tuple[Node, list[tuple[str, int]]]] = []  # open node, its pending key
     anchors: dict[str, Node] = {}
-    count = 0
 
     def fail(line: int, message: str) -> NoReturn:
         raise BrazoError(f"{at(path, line)}{message}")
@@ -101,9 +100,8 @@ def _compose(text: str, path: Path | None) -> Node:
             parent.value[key] = (line, node)
 
     documents = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for count, event in enumerate(yaml.parse(text, Loader=_Loader)):
         line = event.start_mark.line + 1 if event.start_mark else 1
-        count += 1
         if count > MAX_NODES:
             fail(line, f"more than {MAX_NODES} values; not a robot file")
         if isinstance(event, yaml.DocumentStartEvent):

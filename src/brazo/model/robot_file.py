@@ -31,7 +31,7 @@ from brazo.model.description import (
     TreeModel,
     frozen,
 )
-from brazo.model.dh import DHRow, before_after
+from brazo.model.dh import Convention, DHRow, before_after
 from brazo.model.document import Field, parse_document, read_document
 from brazo.model.inertia import merge
 from brazo.model.joint_fields import (
@@ -198,9 +198,9 @@ class _Reader:
     # -- serial arms ------------------------------------------------------------------------
 
     def serial(self, sizes: Sizes | None) -> TreeModel:
-        convention = "standard"
+        convention: Convention = "standard"
         if "convention" in self.fields:
-            convention = self.fields["convention"].choice("standard", "modified")
+            convention = self.fields["convention"].choice("standard", "modified")  # type: ignore[assignment]
         base, base_parts = self._base()
         joints_field = self._required("joints")
         blocks = list(joints_field.items(MAX_JOINTS))
@@ -350,8 +350,12 @@ class _Reader:
         size = size or delta_size(sizes["R"], sizes["L1"], sizes["L2"])
         return DeltaModel(
             **self._common(),
-            **sizes,
-            **masses,
+            R=sizes["R"],
+            r=sizes["r"],
+            L1=sizes["L1"],
+            L2=sizes["L2"],
+            rod_mass=masses.get("rod_mass"),
+            platform_mass=masses.get("platform_mass"),
             azimuths=azimuths,
             limits=limits,
             poses=self._poses(["revolute"] * 3, limits),

@@ -22,7 +22,6 @@ import math
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.model.delta_body import delta_size, rod_offset
 from brazo.model.description import DeltaModel, Inertia, frozen
 from brazo.model.etree import Element, etree
 from brazo.model.export import text_of
@@ -86,7 +85,7 @@ def _leg(model: DeltaModel, document: Mjcf, base: Element, platform: Element, k:
     # The rod leans from the elbow inward and down: the angle about y that brings z there.
     inward = model.r - model.R - model.L1 * math.cos(theta0)
     lean = math.atan2(inward, z0 - model.L1 * math.sin(theta0))
-    half = rod_offset(model.r, delta_size(model.R, model.L1, model.L2))
+    half = 0.5 * model.rod_spacing
     angles: dict[str, list[str]] = {}
     for which, y in (("a", half), ("b", -half)):
         label = f"rod {k + 1}{which}"

@@ -113,10 +113,22 @@ def _evaluate(expression: str, names: Any, more: Any = None) -> Any:
             or (isinstance(node, ast.Attribute) and name.startswith("_"))
             or name in _FORBIDDEN_ATTRIBUTES
             or isinstance(node, ast.Lambda | ast.Await | ast.NamedExpr)
+            or _tower(node)
         ):
             raise BrazoError(f"'{expression[:60]}' is not allowed: only plain expressions are")
     names.update(__builtins__={})
     return eval(compile(tree, "<xacro>", "eval"), names, more)
+
+
+def _tower(node: ast.AST) -> bool:
+    """A power of whole numbers so large that working it out would never end: 9**9**9."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.LShift)):
+        return False
+    exponent = node.right
+    if isinstance(exponent, ast.UnaryOp):
+        exponent = exponent.operand
+    small = isinstance(exponent, ast.Constant) and isinstance(exponent.value, int | float)
+    return not small or abs(exponent.value) > 64  # type: ignore[union-attr, operator]
 
 
 def _substitution_names(context: dict[str, Any], find: Any) -> dict[str, Any]:

@@ -1,0 +1,201 @@
+"""`brazo id | fd | simulate`: torques from motion, motion from torques, and whole runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from brazo import units
+from brazo.cli.kinematics import joint_values
+from brazo.cli.output import number, print_json, say, table
+from brazo.cli.user_code import load_function
+from brazo.errors import BrazoError
+
+
+def register(app: typer.Typer) -> None:
+    app.command("id")(inverse_dynamics)
+    app.command("fd")(forward_dynamics)
+    app.command("simulate")(simulate)
+
+
+def inverse_dynamics(
+    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    q: str = typer.Option(..., "--q", help="Joint values 'v1 v2 …' (deg, m), or a pose's name."),
+    qd: str = typer.Option(None, "--qd", help="Joint speeds (deg/s, m/s); default at rest."),
+    qdd: str = typer.Option(None, "--qdd", help="Joint accelerations (deg/s², m/s²)."),
+    wrench: str = typer.Option(None, help="Force and moment on the tool 'fx fy fz mx my mz'."),
+    rad: bool = typer.Option(False, "--rad", help="Bare angles are radians."),
+    json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
+) -> None:
+    """Inverse dynamics: the joint torques a motion needs, with their parts."""
+    import brazo
+
+    arm = brazo.load(robot)
+    position = joint_values(arm, _words(q), rad)
+    speed, gain = _rates(arm, qd, rad, "qd"), _rates(arm, qdd, rad, "qdd")
+    tau = arm.inverse_dynamics(position, speed, gain, wrench=_wrench(wrench))
+    parts = {
+        "tau": tau,
+        "inertia": arm.mass_matrix(position) @ gain,
+        "coriolis": arm.coriolis(position, speed) @ speed,
+        "gravity": arm.gravity(position),
+    }
+    if json:
+        print_json({"q": position, "qd": speed, "qdd": gain, **parts})
+        return
+    _print(arm, "Joint torques [N m, N]", parts)
+
+
+def forward_dynamics(
+    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    q: str = typer.Option(..., "--q", help="Joint values 'v1 v2 …' (deg, m), or a pose's name."),
+    qd: str = typer.Option(None, "--qd", help="Joint speeds (deg/s, m/s); default at rest."),
+    tau: str = typer.Option(None, help="Joint torques (N m, N); default none."),
+    wrench: str = typer.Option(None, help="Force and moment on the tool 'fx fy fz mx my mz'."),
+    rad: bool = typer.Option(False, "--rad", help="Bare angles are radians, in and out."),
+    json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
+) -> None:
+    """Forward dynamics: the joint accelerations torques cause."""
+    import brazo
+
+    arm = brazo.load(robot)
+    position = joint_values(arm, _words(q), rad)
+    speed, torque = _rates(arm, qd, rad, "qd"), _plain(arm.n, tau, "tau")
+    gain = arm.forward_dynamics(position, speed, torque, wrench=_wrench(wrench))
+    if json:
+        print_json({"q": position, "qd": speed, "tau": torque, "qdd": gain})
+        return
+    scale = np.array(
+        [1.0 if rad or kind == "prismatic" else 180.0 / math.pi for kind in arm.joint_kinds]
+    )
+    unit = "rad/s², m/s²" if rad else "deg/s², m/s²"
+    _print(arm, f"Joint accelerations [{unit}]", {"qdd": scale * gain})
+
+
+def simulate(
+    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    torque: Path = typer.Option(None, help="A file with torque(t, q, qd); default no torque."),
+    trajectory: Path = typer.Option(
+        None, help="A file with trajectory(t) -> q, qd, qdd, or an .npy array n x samples x 3."
+    ),
+    q0: str = typer.Option(None, help="Start (deg, m) or a pose's name."),
+    qd0: str = typer.Option(None, help="Speeds at the start (deg/s, m/s)."),
+    t_end: float = typer.Option(2.0, help="End of the run in seconds."),
+    dt: float = typer.Option(1e-3, help="Step of rk4, spacing of the output of dopri5."),
+    method: str = typer.Option("rk4", help="rk4 or dopri5."),
+    rtol: float = typer.Option(1e-9, help="Relative tolerance of dopri5."),
+    stops: bool = typer.Option(False, "--stops", help="Joints halt at their limits."),
+    output: Path = typer.Option(None, "-o", "--output", help="Write the run: .parquet or .csv."),
+    rad: bool = typer.Option(False, "--rad", help="Bare angles are radians."),
+    json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
+) -> None:
+    """Let a robot fall or be driven (--torque), or carry it along a motion (--trajectory)."""
+    import brazo
+    from brazo.recording.tables import SUFFIXES, write_table
+
+    if output is not None and output.suffix.lower() not in SUFFIXES:
+        raise BrazoError(f"{output}: unknown kind of table; use {' or '.join(SUFFIXES)}")
+    arm = brazo.load(robot)
+    if trajectory is not None:
+        if torque is not None:
+            raise BrazoError("give --torque or --trajectory, not both")
+        run = arm.follow(_trajectory(trajectory), t_end, dt)
+    else:
+        run = arm.simulate(
+            None if torque is None else load_function(torque, "torque", "torque(t, q, qd)"),
+            None if q0 is None else joint_values(arm, _words(q0), rad),
+            _rates(arm, qd0, rad, "qd0"),
+            t_end,
+            method=method,
+            dt=dt,
+            rtol=rtol,
+            stops=stops,
+        )
+    if output is not None:
+        about = {"robot": run.robot, "method": run.method}
+        write_table(run.columns(), output, about)
+    report = {
+        "robot": run.robot,
+        "method": run.method,
+        "samples": len(run.t),
+        "t_end": run.t[-1],
+        "q": run.q[-1],
+        "qd": run.qd[-1],
+        "tool": run.tool[-1, :3, 3],
+        "energy": None if run.energy is None else run.energy[-1],
+        "energy_change": None if run.energy is None else np.ptp(run.energy.sum(axis=1)),
+        "output": None if output is None else str(output),
+    }
+    if json:
+        print_json(report)
+        return
+    _print_run(arm, run, report, rad)
+
+
+def _print_run(arm, run, report: dict, rad: bool) -> None:
+    def position(i: int, value: float) -> str:
+        if arm.joint_kinds[i] == "prismatic":
+            return number(1000 * value, 3)
+        return number(value if rad else math.degrees(value), 4 if rad else 3)
+
+    unit = "rad" if rad else "deg"
+    rows = []
+    for i, name in enumerate(arm.joint_names):
+        tau = "" if run.tau is None else number(float(np.abs(run.tau[:, i]).max()), 4)
+        rows.append((name, *(position(i, run.q[k, i]) for k in (0, -1)), tau))
+    say(f"{run.robot}: {run.method}, {len(run.t)} samples to {run.t[-1]:g} s")
+    columns = ("joint", "start", "end", "greatest |torque|")
+    table(f"Joint positions [{unit}, mm], torques [N m, N]", columns, rows)
+    if run.energy is not None:
+        kinetic, potential = run.energy[-1]
+        say(
+            f"energy at the end: kinetic {kinetic:.6g} J, potential {potential:.6g} J; "
+            f"total changed by {report['energy_change']:.3g} J over the run"
+        )
+    if report["output"]:
+        say(f"wrote {report['output']}")
+
+
+def _trajectory(path: Path):
+    if path.suffix.lower() != ".npy":
+        return load_function(path, "trajectory", "trajectory(t) -> q, qd, qdd")
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise BrazoError(f"{path}: not a NumPy array file: {error}") from None
+
+
+def _print(arm, title: str, rows: dict) -> None:
+    table(
+        title,
+        ("", *arm.joint_names),
+        [(name, *(number(float(x), 5) for x in values)) for name, values in rows.items()],
+    )
+
+
+def _words(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+def _rates(arm, text: str | None, rad: bool, what: str) -> np.ndarray:
+    values = _plain(arm.n, text, what)
+    if rad:
+        return values
+    revolute = np.array([kind == "revolute" for kind in arm.joint_kinds])
+    return np.where(revolute, np.radians(values), values)
+
+
+def _plain(count: int, text: str | None, what: str) -> np.ndarray:
+    if text is None:
+        return np.zeros(count)
+    words = _words(text)
+    if len(words) != count:
+        raise BrazoError(f"{what}: {len(words)} values given, wanted {count}")
+    return np.array([units.quantity(word) for word in words])
+
+
+def _wrench(text: str | None) -> np.ndarray | None:
+    return None if text is None else _plain(6, text, "wrench")
