@@ -6,6 +6,7 @@ import http.client
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,10 +14,13 @@ import time
 
 import numpy as np
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 import brazo
 import brazo.lab
 from brazo.errors import BrazoError
+from brazo.lab import hooks
 from brazo.lab.app import RATE, Lab, serve
 
 
@@ -146,22 +150,45 @@ print("after", flush=True)
 """
 
 
+def pester(port: int) -> None:
+    """Knock at a lab in every wrong way."""
+    for bytes_sent in (b"", b"\0\xff\n\n", b"POST / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as sock:
+            sock.sendall(bytes_sent)
+    own = {"origin": f"http://127.0.0.1:{port}"}
+    viser = own | {"subprotocols": [hooks.SUBPROTOCOL]}
+    for garbage in (b"\xc1", "text", b"\x81\xa4type\xa4evil", b"\x81\xa4type\x01"):
+        with connect(f"ws://127.0.0.1:{port}", **viser) as ws:
+            ws.send(garbage)
+        with connect(f"ws://127.0.0.1:{port}/channel", **own) as ws:
+            ws.send(garbage)
+    old = own | {"subprotocols": ["viser-v0.0.1"]}
+    with pytest.raises(InvalidStatus), connect(f"ws://127.0.0.1:{port}", **old):
+        pass
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to send")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_lab_without_a_word(sent):
-    process = subprocess.Popen(
+def test_a_lab_ends_by_a_signal_and_prints_its_link_only_whoever_knocks(sent):
+    with subprocess.Popen(
         [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    found = re.fullmatch(r"brazo lab: http://127\.0\.0\.1:(\d+)  \(Ctrl\+C stops\)\n", line)
-    assert found, line
-    port = int(found[1])
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    connection.request("GET", "/")
-    assert connection.getresponse().status == 200
-    process.send_signal(sent)
-    out, err = process.communicate(timeout=20)
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            link = r"brazo lab: http://127\.0\.0\.1:(\d+)  \(Ctrl\+C stops\)\n"
+            found = re.fullmatch(link, line)
+            assert found, line
+            port = int(found[1])
+            pester(port)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request("GET", "/")
+            assert connection.getresponse().status == 200
+            connection.close()
+            process.send_signal(sent)
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert (process.returncode, out, err) == (0, "after\n", "")
     with pytest.raises(ConnectionRefusedError):
         http.client.HTTPConnection("127.0.0.1", port, timeout=5).connect()
