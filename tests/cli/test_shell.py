@@ -156,7 +156,7 @@ def test_simulate_writes_a_table_with_units(tmp_path):
     from brazo.recording.tables import read_table
 
     forces = tmp_path / "forces.py"
-    forces.write_text("def torque(t, q, qd):\n    return -0.5 * qd\n", encoding="utf-8")
+    forces.write_text("def torque(t, q, qd):\n    return -1e-3 * qd\n", encoding="utf-8")
     for name in ("run.parquet", "run.csv"):
         result = run(
             "simulate", "srm1", "--torque", str(forces), "--q0", "zero", "--t-end", "0.5",

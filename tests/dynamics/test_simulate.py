@@ -137,6 +137,7 @@ def test_joint_stops_hold_and_take_energy(method):
         ({"dt": 0.3}, "whole number of steps"),
         ({"method": "dopri5", "rtol": 1e-20}, "at least 3e-14"),
         ({"torque": [0, 1e9, 0, 0, 0, 0], "dt": 0.5}, "no longer finite|smaller dt"),
+        ({"torque": lambda t, q, qd: -5 * qd, "qd0": [1] * 6}, "no longer finite"),
     ],
 )
 def test_mistakes_are_named(options, said):

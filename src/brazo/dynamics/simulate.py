@@ -110,7 +110,7 @@ def simulate(
     limits = arm.limits if stops else None
     if limits is not None and not ((q >= limits[:, 0]) & (q <= limits[:, 1])).all():
         raise BrazoError("q0 is outside the joint limits; stops need a start inside them")
-    rate = _rate(dynamics, drive, arm.n)
+    rate = _rate(arm, drive, method)
     advance = (
         _rk4(dynamics, drive, rate, dt)
         if method == "rk4"
@@ -227,11 +227,13 @@ class _Torque:
         return _vector(value, self.n, what)
 
 
-def _rate(dynamics: Any, drive: _Torque, n: int) -> Callable[[float, np.ndarray], np.ndarray]:
-    forward = dynamics.forward_dynamics
+def _rate(arm: Any, drive: _Torque, method: str) -> Callable[[float, np.ndarray], np.ndarray]:
+    forward, n = arm.dynamics.forward_dynamics, arm.n
 
     def rate(t: float, x: np.ndarray) -> np.ndarray:
         q, qd = x[:n], x[n:]
+        if not math.isfinite(x.sum()):
+            _blown_up(arm, q, qd, t, method)
         result = np.empty(2 * n)
         result[:n] = qd
         forward(q, qd, drive(t, q, qd), out=result[n:])

@@ -7,7 +7,6 @@ rows are zero and inverse kinematics looks at the target's position, and refuses
 from __future__ import annotations
 
 import math
-from functools import cached_property
 
 import numpy as np
 
@@ -78,7 +77,7 @@ class DeltaKinematics:
         J[..., 3:, :] = 0.0
         return J
 
-    @cached_property
+    @property
     def reference(self) -> np.ndarray:
         """Where to look for a solution when nobody says: the file's first pose, else zero."""
         return np.clip(next(iter(self.model.poses.values()), np.zeros(3)), *self.limits.T)

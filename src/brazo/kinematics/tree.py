@@ -18,7 +18,7 @@ from brazo.kinematics.kernels import JacobianFrame, TreeKernels
 from brazo.kinematics.numeric import NumericIK
 from brazo.kinematics.result import IKResult
 from brazo.kinematics.sampling import sampling_box
-from brazo.model.description import IDENTITY, Part, TreeModel
+from brazo.model.description import IDENTITY, JointKind, Part, TreeModel
 
 
 class TreeKinematics:
@@ -30,7 +30,7 @@ class TreeKinematics:
         joints = model.coordinates
         self.n = model.n
         self.joint_names = tuple(joint.name for joint in joints)
-        self.joint_kinds = tuple(joint.kind for joint in joints)
+        self.joint_kinds: tuple[JointKind, ...] = tuple(joint.kind for joint in joints)
         self.limits = np.array([joint.limits for joint in joints], dtype=float).reshape(-1, 2)
         self.body_names = tuple(body.name for body in model.bodies)
         self.link_names = tuple(dict.fromkeys([*self.body_names, *model.named_frames]))
@@ -79,7 +79,7 @@ class TreeKinematics:
         J[:, :3] /= scale
         return int(np.max(np.linalg.matrix_rank(J, tol=1e-8)))
 
-    @cached_property
+    @property
     def reference(self) -> np.ndarray:
         """Where to look for a solution when nobody says: the file's first pose, else zero."""
         first = next(iter(self.model.poses.values()), np.zeros(self.n))
