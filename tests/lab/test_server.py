@@ -209,6 +209,26 @@ def test_messages_only_a_server_sends_are_dropped(lab, widgets, caplog):
     assert "Error" not in caplog.text
 
 
+def test_messages_of_a_wrong_shape_are_dropped(lab, widgets, caplog):
+    button = widgets["button"]._impl.uuid
+    exchange(
+        lab,
+        widgets,
+        {"type": "GuiButtonHoldMessage", "uuid": button, "frequency": [20.0]},
+        {"type": "GuiButtonHoldMessage", "uuid": {}, "frequency": 20.0},
+        {"type": "GuiUpdateMessage", "uuid": [button], "updates": {"value": True}},
+        {"type": "GuiUpdateMessage", "uuid": button, "updates": "value"},
+        {"type": "CommandTriggerMessage", "uuid": ["x"]},
+        {"type": "ViewerCameraMessage", "wxyz": "abcd"},
+        {"type": "SceneNodeClickMessage", "name": 5},
+    )
+    assert caplog.text == ""
+
+
+def test_every_kind_of_message_the_guard_knows_exists():
+    assert hooks._MESSAGES.keys() >= hooks._FROM_PAGES
+
+
 def test_the_share_tunnel_has_no_handler(lab):
     handlers = lab._server.viser._websock_server._incoming_handlers
     assert not [kind for kind in handlers if kind.__name__.startswith("ShareUrl")]

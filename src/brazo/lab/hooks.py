@@ -119,11 +119,13 @@ class Guard:
         connection.recv = recv
 
     def admits(self, connection: ServerConnection, message: dict[str, Any]) -> bool:
-        kind = message["type"]
-        if self.server is None:
+        kind = message.pop("type")
+        if self.server is None or kind not in _FROM_PAGES:
             return False
-        if kind in _FREELY:
-            return True
+        try:
+            msgspec.convert(message, _MESSAGES[kind])
+        except msgspec.ValidationError:
+            return False
         if kind == "GuiUpdateMessage":
             handle = self._widget(connection, message["uuid"])
             return list(message["updates"]) == ["value"] and _fits(
@@ -144,7 +146,7 @@ class Guard:
             return uploads is not None and (
                 uploads["transferred_bytes"] + len(message["content"]) <= uploads["total_bytes"]
             )
-        return False
+        return True  # about the page itself, or a gesture: viser looks up what it aims at
 
     def _widget(self, connection: ServerConnection, uuid: str) -> Any:
         assert self.server is not None
@@ -158,10 +160,13 @@ class Guard:
         return None
 
 
-# What a page reports of itself and of gestures; viser looks up what they aim at.
-_FREELY = {
+# All that viser's page ever sends, but for the wish to be shared with the whole web.
+_FROM_PAGES = {
     "ViewerCameraMessage",
+    "GuiUpdateMessage",
     "GuiButtonHoldMessage",
+    "GuiFormSubmitMessage",
+    "GuiFormDirtyMessage",
     "CommandTriggerMessage",
     "ScenePointerMessage",
     "SceneNodeClickMessage",
@@ -169,9 +174,12 @@ _FREELY = {
     "TransformControlsUpdateMessage",
     "TransformControlsDragStartMessage",
     "TransformControlsDragEndMessage",
+    "FileTransferStartUpload",
+    "FileTransferPart",
     "GetRenderResponseMessage",
     "LocalStorageGetItemResponseMessage",
 }
+_MESSAGES = messages.Message._subclass_from_type_string()
 
 
 def _fits(handle: Any, value: Any) -> bool:
