@@ -1,7 +1,8 @@
 """The mass matrix by composite rigid bodies (Walker and Orin's third method), over any scalar.
 
-Tip to base, each body takes its children in: (m, h, I) of all that moves with joint i, in frame i.
-Accelerating joint j alone by 1 then needs, at its own frame,
+Tip to base, each body takes its children in: mass m, first moment h and inertia tensor I about the
+frame's origin of all that moves with joint i, in frame i.  Accelerating joint j alone by 1 then
+needs, at its own frame,
 
     revolute    f = z×h,  n = I z          prismatic   f = m z,  n = h×z
 
@@ -10,36 +11,39 @@ and carrying f and n down to the base reads off row j of M on the way.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from brazo.dynamics.frames import JointTransform
 from brazo.dynamics.links import Links
-from brazo.dynamics.vectors import add, cross, dot, rotate
+from brazo.dynamics.vectors import add, cross
 
 Scalar = Any
 Vector = list[Scalar]
 
 
 def mass_matrix(
-    model: Links, transforms: list[tuple[Vector, Vector]], armature: bool = True
+    model: Links, transforms: Sequence[JointTransform], armature: bool = True
 ) -> list[list[Scalar]]:
     """M (n x n), with motor inertia on the diagonal unless told otherwise."""
     links = model.links
     masses: list[Scalar] = [link.inertia.mass for link in links]
-    moments: list[Vector] = [list(link.inertia.moment) for link in links]
+    firsts: list[Vector] = [list(link.inertia.first) for link in links]
     tensors: list[Vector] = [list(link.inertia.tensor) for link in links]
     M: list[list[Scalar]] = [[0.0] * model.n for _ in range(model.n)]
     for i in reversed(range(len(links))):
-        link, (R, p) = links[i], transforms[i]
+        link = links[i]
         if link.parent >= 0:
-            m, h, I = carried(masses[i], moments[i], tensors[i], R, p)
+            m, h, I = carried(masses[i], firsts[i], tensors[i], transforms[i])
             k = link.parent
             masses[k] = masses[k] + m
-            moments[k] = add(moments[k], h)
+            firsts[k] = add(firsts[k], h)
             tensors[k] = add(tensors[k], I)
-        h = moments[i]
+        h = firsts[i]
         if link.kind == "revolute":
+            _, _, xz, _, yz, zz = tensors[i]
             f = [-h[1], h[0], 0.0]
-            n = [tensors[i][2], tensors[i][4], tensors[i][5]]
+            n = [xz, yz, zz]
         else:
             f = [0.0, 0.0, masses[i]]
             n = [h[1], -h[0], 0.0]
@@ -55,9 +59,9 @@ def mass_matrix(
                 M[b][a] = M[b][a] + value
             if other.parent < 0:
                 break
-            R, p = transforms[j]
-            f0 = rotate(R, f)
-            n = add(rotate(R, n), cross(p, f0))
+            T = transforms[j]
+            f0 = T.to_parent(f)
+            n = add(T.to_parent(n), cross(T.p, f0))
             f, j = f0, other.parent
         if armature:
             a = link.coordinate
@@ -65,26 +69,18 @@ def mass_matrix(
     return M
 
 
-def carried(m: Scalar, h: Vector, I: Vector, R: Vector, p: Vector) -> tuple[Scalar, Vector, Vector]:
-    """Inertial parameters in the parent's frame."""
-    g = rotate(R, h)
-    xx, xy, xz, yy, yz, zz = I
-    rows = ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])
-    # R I Rᵀ, symmetric: six entries.
-    RI = [[dot(R[3 * i : 3 * i + 3], [row[j] for row in rows]) for j in range(3)] for i in range(3)]
-
-    def entry(i: int, j: int) -> Scalar:
-        return dot(RI[i], R[3 * j : 3 * j + 3])
-
-    # Steiner, linear in m and h: 2(g·p)1 − gpᵀ − pgᵀ + m(p² 1 − ppᵀ), with u = g + m p / 2.
-    u = [x + 0.5 * (m * y) for x, y in zip(g, p, strict=True)]
-    up = [x * y for x, y in zip(u, p, strict=True)]
-    tensor = [
-        entry(0, 0) + 2.0 * (up[1] + up[2]),
-        entry(0, 1) - (u[0] * p[1] + u[1] * p[0]),
-        entry(0, 2) - (u[0] * p[2] + u[2] * p[0]),
-        entry(1, 1) + 2.0 * (up[0] + up[2]),
-        entry(1, 2) - (u[1] * p[2] + u[2] * p[1]),
-        entry(2, 2) + 2.0 * (up[0] + up[1]),
+def carried(m: Scalar, h: Vector, I: Vector, T: JointTransform) -> tuple[Scalar, Vector, Vector]:
+    """Mass, first moment and tensor in the parent's frame."""
+    p, g = T.p, T.to_parent(h)
+    # Steiner, linear in m and h: tr(A) 1 − A, where A = u pᵀ + p uᵀ with u = g + m p / 2.
+    u = [x + (0.5 * m) * y for x, y in zip(g, p, strict=True)]
+    xx, yy, zz = (x * (2.0 * y) for x, y in zip(u, p, strict=True))
+    shift = [
+        yy + zz,
+        -(u[0] * p[1] + u[1] * p[0]),
+        -(u[0] * p[2] + u[2] * p[0]),
+        xx + zz,
+        -(u[1] * p[2] + u[2] * p[1]),
+        xx + yy,
     ]
-    return m, [x + m * y for x, y in zip(g, p, strict=True)], tensor
+    return m, [x + m * y for x, y in zip(g, p, strict=True)], add(T.matrix_to_parent(I), shift)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from brazo.dynamics.frames import JointTransform
 from brazo.dynamics.links import Links
-from brazo.dynamics.vectors import add, cross, dot, rotate, rotate_back, tensor_times
+from brazo.dynamics.vectors import add, cross, dot, rotate, tensor_times
 from brazo.kinematics.forward import compose
 
 Scalar = Any
@@ -20,18 +21,18 @@ Vector = list[Scalar]
 
 
 def kinetic_energy(
-    model: Links, transforms: list[tuple[Vector, Vector]], qd: Sequence[Scalar]
+    model: Links, transforms: Sequence[JointTransform], qd: Sequence[Scalar]
 ) -> Scalar:
     """Kinetic energy (J), motors included."""
     omega: list[Vector] = []
     speed: list[Vector] = []
     total: Scalar = 0.0
-    for link, (R, p) in zip(model.links, transforms, strict=True):
+    for link, T in zip(model.links, transforms, strict=True):
         w0, v0 = [0.0] * 3, [0.0] * 3
         if link.parent >= 0:
             w0, v0 = omega[link.parent], speed[link.parent]
         rate = link.multiplier * qd[link.coordinate]
-        w, v = rotate_back(R, w0), rotate_back(R, add(v0, cross(w0, p)))
+        w, v = T.to_link(w0), T.to_link(add(v0, cross(w0, T.p)))
         if link.kind == "revolute":
             w = [w[0], w[1], w[2] + rate]
         else:
@@ -41,22 +42,20 @@ def kinetic_energy(
         inertia = link.inertia
         total = total + 0.5 * (
             inertia.mass * dot(v, v)
-            + 2.0 * dot(list(inertia.moment), cross(v, w))
+            + 2.0 * dot(list(inertia.first), cross(v, w))
             + dot(w, tensor_times(inertia.tensor, w))
             + link.armature * (rate * rate)
         )
     return total
 
 
-def potential_energy(
-    model: Links, transforms: list[tuple[Vector, Vector]], gravity: Vector
-) -> Scalar:
+def potential_energy(model: Links, transforms: Sequence[JointTransform], gravity: Vector) -> Scalar:
     """Potential energy (J) in a uniform field."""
     poses: list[tuple[Vector, Vector]] = []
     total: Scalar = 0.0
     for link, T in zip(model.links, transforms, strict=True):
-        R, p = T if link.parent < 0 else compose(poses[link.parent], T)
+        R, p = T.pose() if link.parent < 0 else compose(poses[link.parent], T.pose())
         poses.append((R, p))
-        moment = add(rotate(R, list(link.inertia.moment)), [link.inertia.mass * x for x in p])
+        moment = add(rotate(R, list(link.inertia.first)), [link.inertia.mass * x for x in p])
         total = total - dot(gravity, moment)
     return total

@@ -5,12 +5,14 @@ with it.  Between frame i and its parent's lies one constant transform K and one
 an algorithm meets a single sine and cosine a joint and sparse constants, whichever convention the
 file used.
 
-Inertia is kept linear in its ten parameters: mass m, first moment h = m c and the tensor about
-the frame's *origin*.  In that form parameters that never show up by themselves can be moved to
-the parent exactly (Gautier and Khalil's regrouping): the part of a body that looks the same after
-any turn about z, mass m, moment h_z and tensor diag(I_yy, I_yy, 0), may as well be bolted to
-the parent.  For a sliding joint that is the whole tensor.  Fewer parameters, fewer operations,
-the same motion.
+A body is known by the moments of its mass about the frame's origin,
+
+    m = ∫ dm        h = ∫ r dm        S = ∫ r rᵀ dm        (I = tr(S) 1 − S)
+
+and forces are linear in these ten numbers.  So parameters that never act by themselves can be moved
+to the parent exactly (Gautier and Khalil's regrouping): mass spread along the axis of a turning
+joint, m, h_z and S_zz, looks the same after any turn and may as well be bolted to the parent.  Over
+a sliding joint that holds for S.  Fewer parameters, fewer operations, the same motion.
 """
 
 from __future__ import annotations
@@ -27,54 +29,45 @@ from brazo.model.transforms import align_z, invert
 
 @dataclass(frozen=True, slots=True)
 class LinkInertia:
-    """Ten inertial parameters in a frame: mass, first moment, tensor about the origin."""
+    """The moments of a body's mass about a frame's origin: ten numbers."""
 
     mass: float
-    moment: tuple[float, float, float]
-    tensor: tuple[float, float, float, float, float, float]  # xx, xy, xz, yy, yz, zz
+    first: tuple[float, float, float]
+    second: tuple[float, float, float, float, float, float]  # xx, xy, xz, yy, yz, zz
 
     @classmethod
     def of(cls, inertia: Inertia) -> LinkInertia:
-        m, c = inertia.mass, inertia.com
-        I = inertia.tensor + m * (c @ c * np.eye(3) - np.outer(c, c))
-        return cls.pack(m, m * c, I)
+        m, c, I = inertia.mass, inertia.com, inertia.tensor
+        return cls.pack(m, m * c, 0.5 * np.trace(I) * np.eye(3) - I + m * np.outer(c, c))
 
     @classmethod
-    def pack(cls, m: float, h: np.ndarray, I: np.ndarray) -> LinkInertia:
-        hx, hy, hz = (float(x) for x in h)
-        xx, xy, xz = (float(x) for x in I[0])
-        return cls(float(m), (hx, hy, hz), (xx, xy, xz, float(I[1, 1]), float(I[1, 2]),
-                                            float(I[2, 2])))  # fmt: skip
+    def pack(cls, m: float, h: np.ndarray, S: np.ndarray) -> LinkInertia:
+        hx, hy, hz = h.tolist()
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = S.tolist()
+        return cls(float(m), (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
 
     def unpack(self) -> tuple[float, np.ndarray, np.ndarray]:
-        xx, xy, xz, yy, yz, zz = self.tensor
-        return (
-            self.mass,
-            np.array(self.moment),
-            np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
-        )
+        xx, xy, xz, yy, yz, zz = self.second
+        S = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return self.mass, np.array(self.first), S
+
+    @property
+    def tensor(self) -> tuple[float, float, float, float, float, float]:
+        """The inertia tensor about the frame's origin: xx, xy, xz, yy, yz, zz."""
+        xx, xy, xz, yy, yz, zz = self.second
+        return yy + zz, -xy, -xz, xx + zz, -yz, xx + yy
 
     def plus(self, other: LinkInertia) -> LinkInertia:
-        return LinkInertia(
-            self.mass + other.mass,
-            tuple(a + b for a, b in zip(self.moment, other.moment, strict=True)),  # type: ignore[arg-type]
-            tuple(a + b for a, b in zip(self.tensor, other.tensor, strict=True)),  # type: ignore[arg-type]
-        )
+        (m, h, S), (m2, h2, S2) = self.unpack(), other.unpack()
+        return LinkInertia.pack(m + m2, h + h2, S + S2)
 
     def seen_from(self, T: np.ndarray) -> LinkInertia:
         """The same body in another frame, T being the pose of its own frame there."""
-        m, h, I = self.unpack()
+        m, h, S = self.unpack()
         R, p = T[:3, :3], T[:3, 3]
         h = R @ h
-        moved = h + m * p
-        # Steiner from origin to origin, linear in (m, h, I): valid for any parameters.
-        shift = (
-            2.0 * (h @ p) * np.eye(3)
-            - np.outer(h, p)
-            - np.outer(p, h)
-            + m * (p @ p * np.eye(3) - np.outer(p, p))
-        )
-        return LinkInertia.pack(m, moved, R @ I @ R.T + shift)
+        shift = np.outer(h, p) + np.outer(p, h) + m * np.outer(p, p)
+        return LinkInertia.pack(m, h + m * p, R @ S @ R.T + shift)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,18 +135,17 @@ def _regrouped(links: list[Link]) -> list[Link]:
     links = list(links)
     for i in reversed(range(len(links))):
         link = links[i]
-        m, h, I = link.inertia.unpack()
+        m, h, S = link.inertia.unpack()
         if link.kind == "revolute":
-            turned = np.diag([I[1, 1], I[1, 1], 0.0])
-            movable = LinkInertia.pack(m, np.array([0.0, 0.0, h[2]]), turned)
-            rest = LinkInertia.pack(0.0, np.array([h[0], h[1], 0.0]), I - turned)
+            along = np.diag([0.0, 0.0, 1.0])
+            movable = LinkInertia.pack(m, along @ h, along * S)
+            rest = LinkInertia.pack(0.0, h - along @ h, S - along * S)
         else:
-            movable = LinkInertia.pack(0.0, np.zeros(3), I)
+            # A shift changes what mass and first moment do, but not the second alone.
+            movable = LinkInertia.pack(0.0, np.zeros(3), S)
             rest = LinkInertia.pack(m, h, np.zeros((3, 3)))
         links[i] = replace(link, inertia=rest)
         if link.parent >= 0:
-            # A turn about (shift along) z changes nothing in the movable part... but a shift would:
-            # only tensors travel over a sliding joint, and those do not feel it.
             parent = links[link.parent]
             links[link.parent] = replace(
                 parent, inertia=parent.inertia.plus(movable.seen_from(link.K))

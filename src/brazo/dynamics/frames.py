@@ -1,0 +1,121 @@
+"""From a link's frame to its parent's and back, over any scalar, one planar turn at a time.
+
+Every constant rotation is Rz(φ) Rx(α) Rz(ψ), and ψ only adds to the angle of a joint about z:
+
+    R = Rz(φ) · Rx(α) · Rz(θ),      θ = ψ + joint angle      (sliding joints: θ = ψ)
+
+A vector then takes at most three planar turns of four products each, where a full 3x3 product takes
+nine.  φ is zero for D-H frames and α often a quarter turn, which costs nothing on a graph.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen.ring import sincos
+from brazo.dynamics.vectors import add
+
+__all__ = ["JointTransform", "Turn", "euler_turns", "joint_transform"]
+
+Scalar = Any
+Vector = list[Scalar]
+Turn = tuple[Scalar, Scalar]  # cosine, sine
+
+_PARALLEL = 1e-12  # the sine of an angle too small to tell a direction by
+
+
+@dataclass(frozen=True, slots=True)
+class JointTransform:
+    """Pose of a link's frame in its parent's: the turns φ, α, θ and the origin p."""
+
+    phi: Turn
+    alpha: Turn
+    theta: Turn
+    p: Vector
+
+    def to_parent(self, v: Vector) -> Vector:
+        """A vector given in the link's axes, in the parent's."""
+        x, y, z = v
+        x, y = _turn(self.theta, x, y)
+        y, z = _turn(self.alpha, y, z)
+        x, y = _turn(self.phi, x, y)
+        return [x, y, z]
+
+    def to_link(self, v: Vector) -> Vector:
+        """A vector given in the parent's axes, in the link's."""
+        x, y, z = v
+        x, y = _turn_back(self.phi, x, y)
+        y, z = _turn_back(self.alpha, y, z)
+        x, y = _turn_back(self.theta, x, y)
+        return [x, y, z]
+
+    def matrix_to_parent(self, S: Vector) -> Vector:
+        """R S Rᵀ for a symmetric S, as xx, xy, xz, yy, yz, zz."""
+        xx, xy, xz, yy, yz, zz = S
+        xx, xy, yy = _turn_matrix(self.theta, xx, xy, yy)
+        xz, yz = _turn(self.theta, xz, yz)
+        yy, yz, zz = _turn_matrix(self.alpha, yy, yz, zz)
+        xy, xz = _turn(self.alpha, xy, xz)
+        xx, xy, yy = _turn_matrix(self.phi, xx, xy, yy)
+        xz, yz = _turn(self.phi, xz, yz)
+        return [xx, xy, xz, yy, yz, zz]
+
+    def pose(self) -> tuple[Vector, Vector]:
+        """Rotation (nine scalars, row by row) and origin."""
+        columns = [self.to_parent(axis) for axis in np.eye(3).tolist()]
+        return [columns[j][i] for i in range(3) for j in range(3)], self.p
+
+
+def joint_transform(K: np.ndarray, kind: str, value: Scalar) -> JointTransform:
+    """The constant transform K, then a turn about z or a shift along it by `value`."""
+    phi, alpha, psi = euler_turns(K[:3, :3])
+    p: Vector = K[:3, 3].tolist()
+    if kind == "prismatic":
+        axis = K[:3, 2].tolist()
+        return JointTransform(phi, alpha, psi, add(p, [x * value for x in axis]))
+    if 0.0 in psi:  # a quarter turn swaps sine and cosine, without rounding
+        s, c = sincos(value)
+        theta = psi[0] * c - psi[1] * s, psi[1] * c + psi[0] * s
+    else:
+        s, c = sincos(value + math.atan2(psi[1], psi[0]))
+        theta = c, s
+    return JointTransform(phi, alpha, theta, p)
+
+
+def euler_turns(R: np.ndarray) -> tuple[Turn, Turn, Turn]:
+    """The turns φ, α, ψ of R = Rz(φ) Rx(α) Rz(ψ), −90° < φ <= 90°; exact for quarter turns."""
+    # Column z of R is (sφ sα, −cφ sα, cα), row z is (sα sψ, sα cψ, cα).
+    x, y, z = R[:, 2].tolist()
+    sine = math.hypot(x, y)
+    if sine < _PARALLEL:
+        flip = math.copysign(1.0, z)
+        return (1.0, 0.0), (flip, 0.0), (float(R[0, 0]), -float(R[0, 1]))
+    if y > 0.0 or (y == 0.0 and x < 0.0):
+        sine = -sine
+    return (-y / sine, x / sine), (z, sine), (float(R[2, 1]) / sine, float(R[2, 0]) / sine)
+
+
+def _turn(by: Turn, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    c, s = by
+    return c * x - s * y, s * x + c * y
+
+
+def _turn_back(by: Turn, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    c, s = by
+    return c * x + s * y, c * y - s * x
+
+
+def _turn_matrix(by: Turn, xx: Scalar, xy: Scalar, yy: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """A symmetric 2x2 matrix turned, with 10 operations instead of the 21 of two products."""
+    c, s = by
+    if type(s) is float and s == 0.0:
+        return xx, xy, yy
+    if type(c) is float and c == 0.0:
+        return yy, -xy, xx
+    w = s * (xx - yy) + c * (2.0 * xy)
+    moved = s * w
+    return xx - moved, c * w - xy, yy + moved
