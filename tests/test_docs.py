@@ -68,9 +68,22 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     assert not found
 
 
-@pytest.mark.parametrize("page", sorted(p.name for p in DOCS.glob("*.md")))
-def test_python_on_the_page_runs(page: str) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text("utf-8"), re.M | re.S)
+PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_robot_files_on_the_page_load(page: Path, tmp_path: Path) -> None:
+    for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
+        file = tmp_path / "robot.yaml"
+        file.write_text(block, encoding="utf-8")
+        arm = brazo.load(file)
+        assert not arm.findings
+        arm.fk(arm.random_q(seed=1))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_on_the_page_runs(page: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
     done = subprocess.run([sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

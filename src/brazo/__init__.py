@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from brazo.errors import BrazoError
 
 if TYPE_CHECKING:
-    from brazo.kinematics.result import IKResult
+    from brazo import lab
+    from brazo.dynamics.simulate import Run
+    from brazo.kinematics.result import Branch, IKResult
     from brazo.robot import Robot, load
 
-__all__ = ["BrazoError", "IKResult", "Robot", "load"]
+__all__ = ["Branch", "BrazoError", "IKResult", "Robot", "Run", "lab", "load"]
 
 # Imported on first use: `import brazo` stays light.
 _LAZY = {
+    "Branch": "brazo.kinematics.result",
     "IKResult": "brazo.kinematics.result",
     "Robot": "brazo.robot",
+    "Run": "brazo.dynamics.simulate",
     "load": "brazo.robot",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "lab":
+        return import_module("brazo.lab")
     if name in _LAZY:
-        from importlib import import_module
-
         value = getattr(import_module(_LAZY[name]), name)
         globals()[name] = value
         return value
@@ -31,4 +36,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *__all__})
