@@ -12,7 +12,6 @@ import numpy as np
 from brazo.dynamics import dynamics_of
 from brazo.dynamics.simulate import Run, follow, simulate
 from brazo.kinematics import kinematics_of
-from brazo.kinematics.kernels import JacobianFrame
 from brazo.kinematics.measures import Dexterity, Rows, dexterity
 from brazo.kinematics.result import IKResult
 from brazo.model.description import Finding, Model, Part
@@ -131,14 +130,14 @@ class Robot:
         """Pose (..., 4, 4) of a named link in the base frame."""
         return self._kinematics.frame(q, link)
 
-    def jacobian(
-        self, q, frame: JacobianFrame = "base", link: str | None = None, out=None
-    ) -> np.ndarray:
-        """Geometric Jacobian (..., 6, n), linear rows first, of the tool or of a named link.
+    @cached_property
+    def jacobian(self) -> Any:
+        """`jacobian(q, frame="base", link=None) -> (..., 6, n)`: geometric, linear rows first.
 
-        `frame="base"` gives it in base axes, `"tool"` in the axes of the tool (or link) itself.
+        Of the tool, or of a named link; `frame="base"` gives it in base axes, `"tool"` in the axes
+        of the tool (or link) itself.
         """
-        return self._kinematics.jacobian(q, frame, link, out)
+        return self._kinematics.jacobian
 
     def dexterity(self, q, rows: Rows = "all") -> Dexterity:
         """Manipulability, condition and smallest singular value of the Jacobian at q."""

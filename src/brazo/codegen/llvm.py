@@ -255,11 +255,12 @@ def _lower_many(
 
 
 def _finite_probe(e: Emitter, inputs: list[str], start: str) -> str:
-    """Sum of ``0 * x``: 0 when every input is finite, NaN otherwise."""
-    zero = e.number(0.0)
-    for x in inputs:
-        start = e.fadd(start, e.fmul(x, zero))
-    return start
+    """``start + 0 * sum of the inputs``: NaN when an input is not finite. It is NaN too when finite
+    inputs near 1e308 overflow the sum; whoever asks looks again before complaining."""
+    while len(inputs) > 1:  # in pairs: a short chain
+        pairs = zip(inputs[::2], inputs[1::2], strict=False)
+        inputs = [e.fadd(a, b) for a, b in pairs] + inputs[len(inputs) & ~1 :]
+    return e.fma(inputs[0], e.number(0.0), start) if inputs else start
 
 
 def _load_rows(e: Emitter, i: int, size: int) -> list[str]:

@@ -4,12 +4,12 @@ Reduction (Cody and Waite): ``k = rint(x * 2/pi)`` and ``x - k*pi/2 = r + lo``, 
 of three doubles P1 + P2 + P3 (161 bits):
 
 * ``r1 = fma(-k, P1, x)`` is exact: both terms are multiples of 2^-53 and the result is below 1;
-* ``k*P2 = t + tl`` exactly, by one more fma, and ``r = r1 - t`` with what its rounding lost,
-  ``(r1 - r) - t``: exact because r1 is a multiple of the last place of t (Fast2Sum);
-* what is small joins the low word: ``lo = ((r1 - r) - t) - tl - k*P3``.
+* ``r = r1 - t`` with ``t`` the rounded ``k*P2``; ``r1 - r`` is exact, because r1 is a multiple of
+  the last place of t, so one fma gives all that both roundings lost: ``(r1 - r) - k*P2``;
+* what is small joins the low word: ``lo = (r1 - r) - k*P2 - k*P3``.
 
-The two polynomials are fdlibm's minimax kernels on |r| <= pi/4 with the low word carried through,
-and the quadrant ``k mod 4`` swaps and negates them. The error stays below 1 ulp for |x| <= 1e8,
+The two polynomials are fdlibm's minimax kernels on |r| <= pi/4, evaluated by Horner's rule with
+fused multiply-adds and with the low word carried through, and the quadrant ``k mod 4`` swaps and negates them. The error stays below 1 ulp for |x| <= 1e8,
 where k has at most 26 bits; beyond that, and for infinities and NaN, both results are NaN, never a
 wrong number. Every step is one IEEE operation, so the bits do not depend on the number of lanes or
 the CPU.
@@ -17,6 +17,7 @@ the CPU.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 __all__ = ["MAX_ANGLE", "emit_sincos"]
@@ -29,7 +30,7 @@ _P2 = float.fromhex("0x1.1a62633145c07p-54")
 _P3 = float.fromhex("-0x1.f1976b7ed8fbcp-110")
 _ROUND = 1.5 * 2.0**52  # adding it leaves rint(v) in the low mantissa bits
 
-_S1, _S2, _S3, _S4, _S5, _S6 = (
+_S = (
     -1.66666666666666324348e-01,
     8.33333333332248946124e-03,
     -1.98412698298579493134e-04,
@@ -37,7 +38,7 @@ _S1, _S2, _S3, _S4, _S5, _S6 = (
     -2.50507602534068634195e-08,
     1.58969099521155010221e-10,
 )
-_C1, _C2, _C3, _C4, _C5, _C6 = (
+_C = (
     4.16666666666666019037e-02,
     -1.38888888888741095749e-03,
     2.48015872894767294178e-05,
@@ -67,35 +68,32 @@ def emit_sincos(e: Assembler, x: str, want_sin: bool, want_cos: bool) -> tuple[s
     """Emit sin(x) and cos(x); a result that is not wanted comes back as an empty string."""
     num, add, sub, mul, fma = e.number, e.fadd, e.fsub, e.fmul, e.fma
     x = e.nan_beyond(x, MAX_ANGLE)
-    shifted = add(mul(x, num(_TWO_OVER_PI)), num(_ROUND))
+    shifted = fma(x, num(_TWO_OVER_PI), num(_ROUND))
     k = sub(shifted, num(_ROUND))
     quadrant = e.bits(shifted)
     r1 = fma(k, num(-_P1), x)
-    t = mul(k, num(_P2))
-    negative_tl = fma(k, num(-_P2), t)
-    r = sub(r1, t)
-    lo = fma(k, num(-_P3), add(sub(sub(r1, r), t), negative_tl))
+    r = sub(r1, mul(k, num(_P2)))
+    minus_lo = fma(k, num(_P3), fma(k, num(_P2), sub(r, r1)))
 
     z = mul(r, r)
-    w = mul(z, z)
-    # sin(r + lo) = r - ((z*(lo/2 - v*p) - lo) - v*S1), v = z*r
-    p = add(
-        add(num(_S2), mul(z, add(num(_S3), mul(z, num(_S4))))),
-        mul(mul(z, w), add(num(_S5), mul(z, num(_S6)))),
-    )
-    v = mul(z, r)
-    inner = sub(mul(z, sub(mul(num(0.5), lo), mul(v, p))), lo)
-    s = sub(r, sub(inner, mul(v, num(_S1))))
-    # cos(r + lo) = h + (((1 - h) - z/2) + (z*p - r*lo)), h = 1 - z/2
-    p = add(
-        mul(z, add(num(_C1), mul(z, add(num(_C2), mul(z, num(_C3)))))),
-        mul(mul(w, w), add(num(_C4), mul(z, add(num(_C5), mul(z, num(_C6)))))),
-    )
-    half = mul(num(0.5), z)
-    h = sub(num(1.0), half)
-    c = add(h, add(sub(sub(num(1.0), h), half), sub(mul(z, p), mul(r, lo))))
+    half = num(-0.5)
+    h = fma(z, half, num(1.0))  # 1 - z/2
+    # sin(r + lo) = r - (r z p - lo h); written with differences, a zero keeps its sign
+    p = _horner(e, z, [-c for c in _S])
+    s = sub(r, fma(mul(z, r), p, mul(minus_lo, h)))
+    # cos(r + lo) = h + (what rounding took from h - r lo + z z p)
+    lost = fma(z, half, sub(num(1.0), h))
+    p = _horner(e, z, _C)
+    c = add(h, fma(mul(z, z), p, fma(r, minus_lo, lost)))
 
     swap = e.odd(quadrant)
     sin = e.negate_by_bit1(e.choose(swap, c, s), quadrant) if want_sin else ""
     cos = e.negate_by_bit1(e.choose(swap, s, c), e.add_int(quadrant, 1)) if want_cos else ""
     return sin, cos
+
+
+def _horner(e: Assembler, z: str, coefficients: Sequence[float]) -> str:
+    value = e.number(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        value = e.fma(value, z, e.number(c))
+    return value

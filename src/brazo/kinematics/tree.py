@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -51,7 +52,13 @@ class TreeKinematics:
         body, T = self.locate(link)
         return self.kernels.named_frame(body, T, link)(q)
 
-    def jacobian(
+    @cached_property
+    def jacobian(self) -> Callable[..., np.ndarray]:
+        """`jacobian(q, frame="base", link=None, out=None)`: the compiled entry for the tool."""
+        kernel = self.kernels.jacobian("base", self.model.tip, self.model.tool, None)
+        return kernel.entry_or(self._jacobian)
+
+    def _jacobian(
         self, q, frame: JacobianFrame = "base", link: str | None = None, out=None
     ) -> np.ndarray:
         """Geometric Jacobian (..., 6, n) of the tool, or of a named link's frame."""
