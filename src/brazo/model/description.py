@@ -191,7 +191,9 @@ class TreeModel(Model):
         chosen: dict[int, Joint] = {}
         for joint in self.joints:
             # The joint whose value q is, rather than one that mimics it.
-            if joint.coordinate not in chosen or (joint.multiplier, joint.offset) == (1.0, 0.0):
+            known = chosen.get(joint.coordinate)
+            own = (joint.multiplier, joint.offset) == (1.0, 0.0)
+            if known is None or (own and (known.multiplier, known.offset) != (1.0, 0.0)):
                 chosen[joint.coordinate] = joint
         return tuple(chosen[i] for i in range(len(chosen)))
 

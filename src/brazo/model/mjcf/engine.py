@@ -5,6 +5,7 @@ Left alone MuJoCo prints its warnings and writes them to a log file in the worki
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -24,6 +25,10 @@ def caught_warnings() -> Iterator[list[str]]:
     previous = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda text: messages.append(" ".join(text.split())))
     try:
-        yield messages
+        # The compiler hands its warnings to Python instead.
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield messages
     finally:
         mujoco.set_mju_user_warning(previous)
+        messages.extend(" ".join(str(warning.message).split()) for warning in caught)
