@@ -53,7 +53,8 @@ def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
     `tip` names the body or site that carries the tool, by default the end of the longest chain.
     """
     path = Path(path)
-    root, _ = parse_xml(read_bytes(path), path)
+    data = read_bytes(path)
+    root, _ = parse_xml(data, path)
     if local_name(root) == "robot":
         return read_urdf(path, tip=tip)
     if local_name(root) != "mujoco":
@@ -61,6 +62,11 @@ def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
             f"{path}: the file starts with <{local_name(root)}>; MJCF starts with <mujoco>, "
             "URDF with <robot>"
         )
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BrazoError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from error
     mujoco = engine()
     with caught_warnings() as warnings:
         try:
