@@ -89,8 +89,8 @@ class Equations:
         found: set[Expr] = set()
         todo: list[Expr] = [
             *self.M, *self.C, *self.G, *self.K, *self.fk, *self.jacobian, self.potential,
-            *(x for pair in self.coulomb for x in pair), *(x for frame in self.frames for x in frame),
-            *(value for _, value in self.steps),
+            *(x for pair in self.coulomb for x in pair), *(value for _, value in self.steps),
+            *(x for frame in self.frames for x in frame),
         ]  # fmt: skip
         entries = {e.symbol: e for e in self.mechanism.symbols if e.symbol in self.mechanism.values}
         while todo:
@@ -117,16 +117,16 @@ class Equations:
 
     @cached_property
     def friction(self) -> Matrix:
-        """K q̇ and Coulomb friction (n, 1)."""
+        """K q̇ and Coulomb friction (n, 1).
+
+        Different magnitudes T₊ and T₋ are ½ (T₊ + T₋) sgn q̇ + ½ (T₊ − T₋) sgn² q̇.
+        """
         rows = []
         for speed, viscous, (plus, minus) in zip(
             self.qd, self.K.diagonal(), self.coulomb, strict=True
         ):
-            if plus == minus:
-                dry = plus * sp.sign(speed)
-            else:
-                dry = sp.Piecewise((plus, speed > 0), (-minus, speed < 0), (0, True))
-            rows.append(viscous * speed + dry)
+            sign = sp.sign(speed)
+            rows.append(viscous * speed + (plus + minus) / 2 * sign + (plus - minus) / 2 * sign**2)
         return sp.ImmutableMatrix(rows)
 
     @property

@@ -43,7 +43,7 @@ class _Reader:
 
     def __init__(self, text: str, names: Mapping[str, Expr]) -> None:
         self.text, self.names = text, names
-        self.tokens = [match for match in _TOKEN.finditer(text.rstrip())]
+        self.tokens = list(_TOKEN.finditer(text.rstrip()))
         self.at = 0
 
     def read(self) -> Expr:

@@ -9,6 +9,7 @@ import sympy as sp
 
 from brazo.codegen.graph import Expr as Node
 from brazo.codegen.graph import Graph
+from brazo.codegen.ring import sign
 from brazo.errors import BrazoError
 
 Expr = Any
@@ -44,10 +45,12 @@ class Lowering:
             return self._product(value)
         if value.is_Pow:
             return self._power(value)
-        if isinstance(value, (sp.sin, sp.cos, sp.Abs, sp.tan)):
+        if isinstance(value, (sp.sin, sp.cos, sp.Abs, sp.tan, sp.sign)):
             x = self.graph.expression(self.lower(value.args[0]))
             if isinstance(value, sp.Abs):
                 return abs(x)
+            if isinstance(value, sp.sign):
+                return sign(x)
             if isinstance(value, sp.tan):
                 return x.sin() / x.cos()
             return x.sin() if isinstance(value, sp.sin) else x.cos()
@@ -79,13 +82,13 @@ class Lowering:
     def _power(self, value: Expr) -> Any:
         base = self.graph.expression(self.lower(value.base))
         exponent = value.exp
-        if exponent == sp.Rational(1, 2):
-            return base.sqrt()
-        if exponent.is_Integer and exponent < 0:
-            return 1.0 / self._whole_power(base, -int(exponent))
+        if not (2 * exponent).is_Integer:
+            raise BrazoError(f"'{value}' cannot be turned into code: powers are halves")
         if exponent.is_Integer:
-            return self._whole_power(base, int(exponent))
-        raise BrazoError(f"'{value}' cannot be turned into code: powers are whole or 1/2")
+            power = self._whole_power(base, abs(int(exponent)))
+        else:
+            power = self._whole_power(base.sqrt(), abs(int(2 * exponent)))
+        return power if exponent > 0 else 1.0 / power
 
     def _whole_power(self, base: Node, exponent: int) -> Any:
         result: Any = 1.0

@@ -23,6 +23,8 @@ Pose = tuple[Vector, Vector]
 
 Parameters = Literal["symbolic", "numeric"]
 
+TENSOR = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # the entries of a symmetric matrix
+
 
 def identity() -> Pose:
     """The pose of a frame in itself."""
@@ -67,7 +69,8 @@ class Mechanism:
 
     name: str
     links: tuple[SymbolicLink, ...]
-    n: int
+    joint_names: tuple[str, ...]  # of the independent joints, in the order of q
+    joint_kinds: tuple[JointKind, ...]
     tip: int  # index of the link that carries the tool; -1 for the base
     tool: Pose
     gravity: Vector  # base frame
@@ -80,20 +83,9 @@ class Mechanism:
     values: dict[Expr, float] = field(default_factory=dict)  # of the parameters
 
     @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Names of the independent joints, in the order of q."""
-        first: dict[int, str] = {}
-        for link in self.links:
-            first.setdefault(link.coordinate, link.joint)
-        return tuple(first[k] for k in range(self.n))
-
-    @property
-    def joint_kinds(self) -> tuple[JointKind, ...]:
-        """Revolute or prismatic, in the order of q."""
-        first: dict[int, JointKind] = {}
-        for link in self.links:
-            first.setdefault(link.coordinate, link.kind)
-        return tuple(first[k] for k in range(self.n))
+    def n(self) -> int:
+        """Number of joint coordinates."""
+        return len(self.q)
 
     def with_numbers(self) -> Mechanism:
         """The same robot with numbers in place of its parameters; quarter turns stay exact."""

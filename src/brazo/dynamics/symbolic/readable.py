@@ -209,4 +209,6 @@ def _usual(values: Iterable[Number]) -> Number:
 
 
 def _number(x: Number) -> Expr:
-    return sp.Float(x) if isinstance(x, float) else sp.Rational(x)
+    if isinstance(x, float):
+        return sp.Integer(int(x)) if x in (1.0, -1.0) else sp.Float(x)
+    return sp.Rational(x)

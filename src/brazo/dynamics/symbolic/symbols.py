@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
+
+from brazo.model.description import Joint
 
 Expr = Any
 
@@ -52,6 +55,17 @@ class SymbolTable:
         self._used[name] = Named(symbol, float(value), kind, unit, meaning, formula)
         return symbol
 
+    def explain(self, name: str, formula: Expr) -> None:
+        """Note how a symbol follows from others."""
+        self._used[name] = replace(self._used[name], formula=formula)
+
+    def measure(self, expression: Expr, unit: str) -> None:
+        """Note the unit of parameters an expression of that unit is linear in."""
+        for symbol in expression.free_symbols:
+            entry = self._used.get(symbol.name)
+            if entry is not None and not entry.unit and sp.diff(expression, symbol).is_number:
+                self._used[symbol.name] = replace(entry, unit=unit)
+
     @property
     def entries(self) -> tuple[Named, ...]:
         return tuple(self._used.values())
@@ -59,3 +73,24 @@ class SymbolTable:
     @property
     def values(self) -> dict[Expr, float]:
         return {entry.symbol: entry.value for entry in self.entries}
+
+
+def joint_symbols(table: SymbolTable, joints: Sequence[Joint]) -> tuple[tuple[Expr, ...], ...]:
+    """q1 …, qd1 …, qdd1 … : the joint variables, their speeds and accelerations."""
+    return tuple(
+        tuple(
+            table.add(
+                f"{letter}{i + 1}",
+                math.nan,
+                kind,
+                ("rad" if joint.kind == "revolute" else "m") + per,
+                what + joint.name,
+            )
+            for i, joint in enumerate(joints)
+        )
+        for letter, kind, per, what in (
+            ("q", "position", "", "position of "),
+            ("qd", "speed", "/s", "speed of "),
+            ("qdd", "acceleration", "/s²", "acceleration of "),
+        )
+    )

@@ -1,0 +1,83 @@
+"""`brazo derive`: equations of motion on the terminal, or as LaTeX, C, Python, Octave files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from brazo.cli.output import console, say
+from brazo.errors import BrazoError
+
+_TARGETS = ("text", "latex", "c", "python", "octave")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("derive")(derive)
+
+
+def derive(
+    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    to: str = typer.Option("text", "--to", help="text, latex, c, python or octave."),
+    output: Path = typer.Option(None, "-o", "--output", help="Folder to write into."),
+    numeric: bool = typer.Option(False, "--numeric", help="Numbers in place of the letters."),
+    form: str = typer.Option(
+        "auto", help="expanded, recursive, or auto: expanded unless too long."
+    ),
+    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+) -> None:
+    """Derive M(q), C(q, qd), G(q) and friction by Lagrange-Euler; print or export them."""
+    import brazo
+
+    if to not in _TARGETS:
+        raise BrazoError(f"--to {to}: choose one of {', '.join(_TARGETS)}")
+    if form not in ("auto", "expanded", "recursive"):
+        raise BrazoError(f"--form {form}: choose one of auto, expanded, recursive")
+    arm = brazo.load(robot, tip=tip)
+    equations = _derived(arm.model, "numeric" if numeric else "symbolic", form)
+    if to == "text" and output is None:
+        width = max(60, min(console().width, 120))
+        print(equations.text(width), end="")
+        return
+    _write(equations, to, output or Path())
+
+
+def _derived(model: Any, parameters: str, form: str) -> Any:
+    """Derive behind a progress bar on the error stream."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from brazo.dynamics.symbolic import derive as derive_equations
+
+    columns = BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    errors = Console(stderr=True)
+    hidden = not errors.is_terminal
+    with Progress(*columns, console=errors, transient=True, disable=hidden) as bar:
+        task = bar.add_task("", total=1.0)
+
+        def show(fraction: float, text: str) -> None:
+            bar.update(task, completed=fraction, description=text)
+
+        return derive_equations(model, parameters, form, progress=show)  # type: ignore[arg-type]
+
+
+def _write(equations: Any, to: str, folder: Path) -> None:
+    from brazo.dynamics.symbolic.straight_line import identifier
+    from brazo.model.export import make_folder, write_file
+
+    name = identifier(equations.name.lower())
+    if to == "text":
+        files = {f"{name}.txt": equations.text()}
+    elif to == "latex":
+        files = {f"{name}.tex": equations.latex()}
+    elif to == "python":
+        files = {f"{name}.py": equations.python()}
+    else:
+        files = equations.c() if to == "c" else equations.octave()
+    make_folder(folder)
+    for file, text in files.items():
+        write_file(folder / file, text.encode("utf-8"))
+        say(f"wrote {folder / file}")
+    for note in equations.notes:
+        say(f"note: {note}", style="yellow")

@@ -1,0 +1,64 @@
+"""Machine code from the equations, by the same compiler as every other kernel of brazo."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from brazo.codegen import Graph, Kernel, compile_kernel
+from brazo.codegen.graph import transplant
+from brazo.dynamics.symbolic.equations import Equations
+from brazo.dynamics.symbolic.program import OUTPUTS, program_of
+
+
+class CompiledEquations:
+    """Functions of arrays with the file's parameters; leading dimensions are batches.
+
+    `M(q)`, `C(q, qd)`, `G(q)`, `F(qd)`, `fk(q)`, `jacobian(q)`, `energy(q, qd)`, each compiled when
+    first asked for.
+    """
+
+    def __init__(self, equations: Equations) -> None:
+        self.equations = equations
+        self._program = program_of(equations, letters=False)
+
+    def _kernel(self, name: str) -> Kernel:
+        graph = Graph()
+        for key in OUTPUTS[name].inputs:
+            graph.inputs(key, self.equations.n)
+        nodes = transplant(self._program.outputs[name], graph)
+        return compile_kernel(name, graph, {name: nodes}, {name: self._program.shapes[name]})
+
+    @cached_property
+    def M(self) -> Kernel:
+        """q -> mass matrix (n, n)."""
+        return self._kernel("mass_matrix")
+
+    @cached_property
+    def C(self) -> Kernel:
+        """(q, qd) -> Coriolis matrix (n, n)."""
+        return self._kernel("coriolis")
+
+    @cached_property
+    def G(self) -> Kernel:
+        """q -> gravity (n)."""
+        return self._kernel("gravity")
+
+    @cached_property
+    def F(self) -> Kernel:
+        """qd -> friction (n)."""
+        return self._kernel("friction")
+
+    @cached_property
+    def fk(self) -> Kernel:
+        """q -> tool pose (4, 4)."""
+        return self._kernel("fk")
+
+    @cached_property
+    def jacobian(self) -> Kernel:
+        """q -> Jacobian (6, n)."""
+        return self._kernel("jacobian")
+
+    @cached_property
+    def energy(self) -> Kernel:
+        """(q, qd) -> kinetic and potential energy (2)."""
+        return self._kernel("energy")

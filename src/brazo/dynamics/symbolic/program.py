@@ -1,0 +1,96 @@
+"""The equations as programs on the expression graph: what exports print and the compiler takes.
+
+Each function is a list of nodes over q, qd and the parameters p.  Equal terms are one node, so
+common subexpressions are computed once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from brazo.codegen.graph import Expr as Node
+from brazo.codegen.graph import Graph, op_counts
+from brazo.dynamics.symbolic.equations import Equations
+from brazo.dynamics.symbolic.lowering import Lowering
+
+
+@dataclass(frozen=True)
+class Output:
+    """One function of the exports: what it takes besides parameters, and gives."""
+
+    letter: str
+    inputs: tuple[str, ...]
+    meaning: str
+
+
+OUTPUTS = {
+    "fk": Output("T", ("q",), "Pose of the tool in the base frame, 4 x 4"),
+    "jacobian": Output(
+        "J", ("q",), "Jacobian of the tool's point in base axes, linear rows first, 6 x n"
+    ),
+    "mass_matrix": Output("M", ("q",), "Mass matrix, motors included, n x n"),
+    "coriolis": Output("C", ("q", "qd"), "Coriolis matrix of Christoffel symbols, n x n"),
+    "gravity": Output("G", ("q",), "Torques that hold the robot still"),
+    "friction": Output("F", ("qd",), "Torques of viscous and Coulomb friction"),
+    "energy": Output("E", ("q", "qd"), "Kinetic and potential energy"),
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """Nodes of every function; inputs are q, qd and, with letters, p."""
+
+    graph: Graph
+    outputs: dict[str, list[Node]]
+    shapes: dict[str, tuple[int, ...]]
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """Additions, products and the like of each function."""
+        return {name: op_counts(nodes).total() for name, nodes in self.outputs.items()}
+
+
+def program_of(equations: Equations, letters: bool = True) -> Program:
+    """The program of the equations as they are; `letters=False` puts the parameters' values in."""
+    graph = Graph()
+    n = equations.n
+    names: dict[Any, Any] = dict(zip(equations.q, graph.inputs("q", n), strict=True))
+    names |= dict(zip(equations.qd, graph.inputs("qd", n), strict=True))
+    values = equations.values
+    if letters and values:
+        names |= dict(zip(values, graph.inputs("p", len(values)), strict=True))
+    else:
+        names |= values
+    lowering = Lowering(graph, names)
+    for symbol, value in equations.steps:
+        lowering.define(symbol, value)
+    functions: dict[str, tuple[Any, tuple[int, ...]]] = {  # as in OUTPUTS
+        "fk": (equations.fk, (4, 4)),
+        "jacobian": (equations.jacobian, (6, n)),
+        "mass_matrix": (equations.M, (n, n)),
+        "coriolis": (equations.C, (n, n)),
+        "gravity": (equations.G, (n,)),
+        "friction": (equations.friction, (n,)),
+        "energy": ([equations.kinetic, equations.potential], (2,)),
+    }
+    outputs = {
+        name: [graph.expression(lowering.lower(x)) for x in values]
+        for name, (values, _) in functions.items()
+    }
+    return Program(graph, outputs, {name: shape for name, (_, shape) in functions.items()})
+
+
+def formulas(equations: Equations) -> list[tuple[str, Node]]:
+    """Parameters that follow from others, each after those it needs, over the input p."""
+    waiting = {key: e for key, e in equations.symbols.items() if e.formula is not None}
+    done: list[tuple[str, Node]] = []
+    while waiting:
+        open_ = {e.symbol for e in waiting.values()}
+        # The file has no circles, so there is always one that is ready.
+        key = next(k for k, e in waiting.items() if not e.formula.free_symbols & open_)
+        graph = Graph()
+        p = graph.inputs("p", len(equations.values))
+        lowering = Lowering(graph, dict(zip(equations.values, p, strict=True)))
+        done.append((key, graph.expression(lowering.lower(waiting.pop(key).formula))))
+    return done
