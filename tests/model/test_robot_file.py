@@ -180,9 +180,9 @@ def mutated(draw) -> str:
 @settings(max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutated())
 def test_a_mutated_file_loads_or_is_refused_with_file_and_line(text):
-    start = time.perf_counter()
+    start = time.process_time()  # what it costs, not how busy the machine is
     try:
         RobotFile.parse(text.encode("utf-8", "surrogatepass"), FILE).build()
     except BrazoError as error:
         assert str(error).startswith("arm.yaml:"), str(error)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
