@@ -8,8 +8,18 @@ import types
 import numpy as np
 import pytest
 
-from brazo.codegen import Graph, compile_kernel, entry, sincos
+from brazo.codegen import Graph, compile_kernel, entry, sincos, threads
+from brazo.codegen.route import ROUTES, route
 from brazo.errors import BrazoError
+
+
+@pytest.fixture(autouse=True, params=ROUTES)
+def on_every_route(request, monkeypatch):
+    """Each test runs on the builtin, through ctypes and interpreted."""
+    monkeypatch.setenv("BRAZO_ROUTE", request.param)
+    route.cache_clear()
+    yield request.param
+    route.cache_clear()
 
 
 def _polar():
@@ -164,9 +174,9 @@ def test_reference_evaluates_the_graph_in_other_rings():
 
 def test_nothing_is_compiled_before_the_first_call():
     f = _sum()
-    assert f._native is None
+    assert f._code is None
     f(np.zeros(3), np.zeros(3))
-    assert f._native is not None
+    assert f._code is not None
 
 
 def test_a_large_batch_is_shared_by_threads_without_a_trace():
@@ -208,19 +218,12 @@ def test_threads_share_a_kernel():
     assert not wrong
 
 
-needs_builtin = pytest.mark.skipif(
-    sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)(),
-    reason="the builtin exists on CPython with a global lock",
-)
-
-
-@needs_builtin
-def test_the_entry_is_a_builtin():
+def test_the_entry_is_a_builtin_where_it_can_be(on_every_route):
     assert entry.available()
-    assert isinstance(_sum().entry, types.BuiltinFunctionType)
+    builtin = isinstance(_sum().entry, types.BuiltinFunctionType)
+    assert builtin == (on_every_route == "builtin")
 
 
-@needs_builtin
 def test_the_entry_answers_and_complains_like_the_kernel():
     f = _sum().entry
     a, b, out = np.arange(3.0), np.ones(3), np.empty(3)
@@ -239,7 +242,6 @@ def test_the_entry_answers_and_complains_like_the_kernel():
         f()
 
 
-@needs_builtin
 def test_the_entry_gives_back_every_reference():
     f, g = _sum().entry, _polar().entry
     a, b, out = np.arange(3.0), np.ones(3), np.empty(3)
@@ -259,17 +261,58 @@ def test_the_entry_gives_back_every_reference():
     assert sys.getrefcount(result) == sys.getrefcount(fresh) and result.flags.owndata
 
 
-@needs_builtin
+def test_the_entry_takes_batches_and_gives_back_every_reference():
+    f, g = _sum().entry, _polar().entry
+    a, b, shared, out = np.ones((21, 3)), np.ones((21, 3)), np.arange(3.0), np.empty((21, 3))
+    q, bad = np.ones((9, 2)), np.full((9, 2), np.nan)
+    watched = (a, b, shared, out, q, bad)
+    before = [sys.getrefcount(x) for x in watched]
+    for _ in range(50):
+        assert np.array_equal(f(a, b), a + b)
+        assert np.array_equal(f(shared, b), shared + b)
+        assert f(a, shared, out=out) is out and np.array_equal(out, a + shared)
+        assert [r.shape for r in g(q, q)] == [(9, 2), (9, 2, 2)]
+        with pytest.raises(BrazoError, match=r"p\[0, 0\] is nan"):
+            g(q, bad)
+    gc.collect()
+    assert [sys.getrefcount(x) for x in watched] == before
+    for left, right in (((2, 3), (4, 3)), ((2, 4), (2, 3)), ((2, 3), (2,))):
+        with pytest.raises(BrazoError):
+            f(np.zeros(left), np.zeros(right))
+    assert f(np.zeros((0, 3)), shared).shape == (0, 3)
+    assert f(np.zeros((1, 3)), np.zeros((5, 3))).shape == (5, 3)
+
+
+def test_a_batch_may_be_written_over_its_input():
+    f = _sum()
+    rows = np.arange(99.0).reshape(33, 3)
+    expected = rows + 1
+    assert np.array_equal(f(rows, np.ones(3), out=rows), expected)
+    shifted = np.arange(102.0)
+    a, b = shifted[:99].reshape(33, 3), shifted[3:].reshape(33, 3)
+    expected = a + 1
+    f.entry(a, np.ones(3), out=b)
+    assert np.array_equal(b, expected)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    f = _polar()
+    rng = np.random.default_rng(0)
+    rows = 2 * f.rows_per_thread + 11
+    q, p = rng.normal(size=(rows, 2)), rng.normal(size=(rows, 2))
+    expected = f(q, p, threads=1)
+    with threads(3):
+        chosen = f(q, p)
+    for point, R in (f(q, p), f(q, p, threads=2), f(q, p, threads=5), chosen):
+        assert np.array_equal(point, expected[0]) and np.array_equal(R, expected[1])
+    for bad in (0, -1, "many"):
+        with pytest.raises(BrazoError, match="at least 1"):
+            f(q, p, threads=bad)  # type: ignore[arg-type]
+
+
 def test_the_entry_outlives_its_kernel():
     f = _sum().entry
     gc.collect()
     assert np.array_equal(f(np.ones(3), np.ones(3)), [2.0, 2.0, 2.0])
     with pytest.raises(BrazoError):
         f(np.ones(2), np.ones(3))
-
-
-def test_without_the_builtin_the_kernel_is_the_same(monkeypatch):
-    monkeypatch.setattr(entry, "available", lambda: False)
-    f = _sum()
-    assert f.entry == f._evaluate
-    assert np.array_equal(f(np.ones(3), np.ones(3)), [2.0, 2.0, 2.0])

@@ -5,14 +5,18 @@ run on, :mod:`kernel` the compiled functions of arrays made from it, :mod:`solve
 nonlinear least squares.
 """
 
+from brazo.codegen.function import Function, GraphFunction
 from brazo.codegen.graph import Expr, Graph
 from brazo.codegen.kernel import Kernel, compile_kernel
 from brazo.codegen.ring import absolute, maximum, minimum, sign, sincos, sqrt, where
+from brazo.codegen.sharing import thread_count, threads
 from brazo.codegen.solver import Solution, Solver, compile_solver
 
 __all__ = [
     "Expr",
+    "Function",
     "Graph",
+    "GraphFunction",
     "Kernel",
     "Solution",
     "Solver",
@@ -24,5 +28,7 @@ __all__ = [
     "sign",
     "sincos",
     "sqrt",
+    "thread_count",
+    "threads",
     "where",
 ]

@@ -23,13 +23,15 @@ def derivative(outputs: Sequence[Any], x: Expr) -> list[Any]:
             d[node] = 1.0
         elif node.op in ("const", "input"):
             d[node] = 0.0
+        elif node.op == "call":
+            d[node] = 0.0 if _constant([d[a] for a in node.args]) else 1.0
         else:
             d[node] = _rule(node, [d[a] for a in node.args])
     return [d[o] if isinstance(o, Expr) else 0.0 for o in outputs]
 
 
 def _rule(node: Expr, d: list[Any]) -> Any:
-    if all(isinstance(x, float) and x == 0.0 for x in d):
+    if _constant(d):
         return 0.0
     a = node.args
     if node.op == "add":
@@ -48,4 +50,10 @@ def _rule(node: Expr, d: list[Any]) -> Any:
         return -(a[0].sin() * d[0])
     if node.op == "sqrt":
         return d[0] / (2.0 * node)
+    if node.op == "pick":
+        raise BrazoError(f"no derivative of the called function {a[0].value.name}")
     raise BrazoError(f"no derivative of '{node.op}': it is not smooth")
+
+
+def _constant(derivatives: list[Any]) -> bool:
+    return all(isinstance(x, float) and x == 0.0 for x in derivatives)

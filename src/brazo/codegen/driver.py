@@ -18,7 +18,7 @@ lower limits then upper ones.
 
 from __future__ import annotations
 
-from brazo.codegen.llvm import hex_double
+from brazo.codegen.emitter import hex_double
 
 __all__ = ["INFO", "SETTINGS", "driver_functions"]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from brazo.errors import BrazoError
@@ -24,8 +24,9 @@ __all__ = ["Expr", "Graph", "evaluate", "live_nodes", "op_counts", "transplant"]
 
 
 class Expr:
-    """One node. ``op`` names the operation, ``args`` are nodes, ``value`` is a constant's number or
-    an input's ``(name, index)``. Compare nodes with ``is``: equal expressions are one object."""
+    """One node. ``op`` names the operation, ``args`` are nodes, ``value`` is a constant's number,
+    an input's ``(name, index)``, a called function or the number of the output to pick. Compare
+    nodes with ``is``: equal expressions are one object."""
 
     __slots__ = ("args", "graph", "id", "op", "value")
 
@@ -150,15 +151,31 @@ class Graph:
             raise BrazoError(f"an expression or a number was wanted, not {type(x).__name__}")
         return node
 
+    def call(self, function: Any, *inputs: Sequence[Any]) -> list[list[Expr]]:
+        """The outputs of a :class:`~brazo.codegen.function.Function` for the inputs given, as one
+        list each. Its code exists once, however often it is called."""
+        sizes = [len(x) for x in inputs]
+        if sizes != list(function.inputs.values()):
+            raise BrazoError(
+                f"{function.name} is called with vectors of {sizes}; wanted {function.inputs}"
+            )
+        args = tuple(self.expression(x) for vector in inputs for x in vector)
+        node = self._node("call", args, function)
+        results, start = [], 0
+        for size in function.outputs.values():
+            results.append([self._node("pick", (node,), start + i) for i in range(size)])
+            start += size
+        return results
+
     def _register(self, node: Expr) -> int:
         self.nodes.append(node)
         return len(self.nodes) - 1
 
-    def _node(self, op: str, args: tuple[Expr, ...]) -> Expr:
-        key = (op, *args)
+    def _node(self, op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:
+        key = (op, *args) if value is None else (op, value, *args)
         node = self._table.get(key)
         if node is None:
-            node = self._table[key] = Expr(self, op, args, None)
+            node = self._table[key] = Expr(self, op, args, value)
         return node
 
     def _commutative(self, op: str, a: Expr, b: Expr) -> Expr:
@@ -193,8 +210,15 @@ def live_nodes(outputs: Iterable[Expr]) -> list[Expr]:
 
 
 def op_counts(outputs: Iterable[Expr]) -> Counter[str]:
-    """How many operations of each kind the outputs need; inputs and constants are free."""
-    return Counter(n.op for n in live_nodes(outputs) if n.op not in ("input", "const"))
+    """How many operations of each kind the outputs need; inputs and constants are free, and a call
+    counts as what the function does."""
+    counts: Counter[str] = Counter()
+    for node in live_nodes(outputs):
+        if node.op == "call":
+            counts += node.value.op_counts()
+        elif node.op not in ("input", "const", "pick"):
+            counts[node.op] += 1
+    return counts
 
 
 def transplant(expressions: Iterable[Any], graph: Graph) -> list[Expr]:
@@ -208,11 +232,11 @@ def transplant(expressions: Iterable[Any], graph: Graph) -> list[Expr]:
         elif node.op == "input":
             moved[node] = inputs[node.value]
         else:
-            moved[node] = graph._node(node.op, tuple(moved[a] for a in node.args))
+            moved[node] = graph._node(node.op, tuple(moved[a] for a in node.args), node.value)
     return [moved[x] if isinstance(x, Expr) else graph.expression(x) for x in expressions]
 
 
-def evaluate(outputs: Sequence[Any], inputs: dict[str, Sequence[Any]]) -> list[Any]:
+def evaluate(outputs: Sequence[Any], inputs: Mapping[str, Any]) -> list[Any]:
     """Run the graph on any other ring (float, longdouble, NumPy columns): the independent check of
     compiled code. Plain numbers among the outputs are returned as they are."""
     from brazo.codegen import ring
@@ -224,6 +248,10 @@ def evaluate(outputs: Sequence[Any], inputs: dict[str, Sequence[Any]]) -> list[A
         elif node.op == "input":
             name, i = node.value
             values[node] = inputs[name][i]
+        elif node.op == "call":
+            values[node] = node.value.evaluate([values[a] for a in node.args])
+        elif node.op == "pick":
+            values[node] = values[node.args[0]][node.value]
         else:
             values[node] = _EVALUATE[node.op](ring, *(values[a] for a in node.args))
     return [values[o] if isinstance(o, Expr) else o for o in outputs]

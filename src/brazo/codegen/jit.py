@@ -23,7 +23,7 @@ from typing import Any
 
 from brazo.codegen import cache
 
-__all__ = ["Host", "Library", "build", "compile_object", "host"]
+__all__ = ["Host", "Library", "build", "compile_object", "host", "unusable"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,18 @@ def host() -> Host:
     lanes = 8 if features.get("avx512f") and features.get("avx512dq") else 4
     version = f"{llvmlite.__version__} {'.'.join(map(str, llvm.llvm_version_info))}"
     return Host(triple, llvm.get_host_cpu_name(), features.flatten(), lanes, version)
+
+
+@lru_cache(maxsize=1)
+def unusable() -> str | None:
+    """Why no machine code can be made in this process; None where it can."""
+    try:
+        _binding()
+    except ImportError as error:
+        return f"llvmlite cannot be imported ({error})"
+    except (OSError, RuntimeError) as error:
+        return f"LLVM cannot make code for this CPU ({error})"
+    return None
 
 
 def _target_machine(target: Host) -> Any:

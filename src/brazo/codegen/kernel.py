@@ -14,23 +14,25 @@ the interpreter lock is released while a batch runs, which large batches use to 
 
 from __future__ import annotations
 
-import ctypes
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.codegen import entry
 from brazo.codegen.graph import Graph, evaluate, op_counts
-from brazo.codegen.llvm import lower_kernel
-from brazo.codegen.threads import share
+from brazo.codegen.route import native, route
 from brazo.errors import BrazoError
+
+if TYPE_CHECKING:
+    from brazo.codegen.interpreted import Interpreted
+    from brazo.codegen.native import Native
 
 __all__ = ["Kernel", "compile_kernel"]
 
-_ROWS_PER_THREAD = 25_000  # some hundred microseconds: several times what a thread costs to start
+_WORK_PER_THREAD = 5_000_000  # operations: some hundred microseconds, several times a hand-over
+_SINCOS_COST = 22  # operations that a sine or a cosine counts for
 
 
 def compile_kernel(
@@ -77,35 +79,34 @@ class Kernel:
                     f"which do not fill the shape {shape}"
                 )
         self._lock = threading.Lock()
-        self._native: _Native | None = None
+        self._code: Native | Interpreted | None = None
 
-    def __call__(self, *inputs: Any, out: Any = None) -> Any:
-        """Evaluate. ``out``: an array to write into, or a tuple of them for several outputs."""
+    def __call__(self, *inputs: Any, out: Any = None, threads: int | None = None) -> Any:
+        """Evaluate. ``out``: an array to write into, or a tuple of them for several outputs.
+        ``threads``: how many may share a large batch (default: see :class:`sharing.threads`)."""
+        if threads is not None:
+            return self._evaluate(*inputs, out=out, threads=threads)
         return self.entry(*inputs) if out is None else self.entry(*inputs, out=out)
 
     @property
     def entry(self) -> Callable[..., Any]:
         """The same function as the kernel itself with the least overhead, where possible a builtin
         (see :mod:`entry`). Asking for it compiles the kernel."""
-        return (self._native or self._build()).entry
+        return (self._code or self._build()).entry
 
     def entry_or(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         """The entry for plain calls, with ``otherwise`` taking every other one: more arguments,
-        other types, batches, NaN. It may call the kernel."""
-        native = self._native or self._build()
-        return native.builtin(otherwise) or otherwise
+        other types, NaN. It may call the kernel."""
+        return (self._code or self._build()).builtin(otherwise)
 
-    def _evaluate(self, *inputs: Any, out: Any = None) -> Any:
+    def _evaluate(self, *inputs: Any, out: Any = None, threads: int | None = None) -> Any:
         """Any call: converts, broadcasts, complains."""
-        native = self._native or self._build()
+        code = self._code or self._build()
         arrays = self._arrays(inputs)
         lead = self._lead([a.shape[:-1] for a in arrays])
         results = self._results(lead, out, arrays)
-        if lead == ():
-            flag = native.one(*map(_pointer, arrays), *map(_pointer, results))
-        else:
-            flag = _run_batch(native.many, lead, arrays, results)
-        if flag != flag and self.finite:
+        fine = code.many(lead, arrays, results, threads) if lead else code.one(arrays, results)
+        if not fine and self.finite:
             self._complain_about_nonfinite(arrays)
         if out is not None:
             return out
@@ -125,22 +126,42 @@ class Kernel:
         """Operations of one evaluation, after folding and sharing."""
         return dict(op_counts(x for v in self.outputs.values() for x in v))
 
+    @property
+    def rows_per_thread(self) -> int:
+        """How many rows are worth handing to another thread."""
+        counts = self.op_counts()
+        cost = sum(counts.values()) + _SINCOS_COST * (counts.get("sin", 0) + counts.get("cos", 0))
+        return max(64, _WORK_PER_THREAD // max(cost, 20))
+
     def llvm_ir(self, width: int | None = None) -> str:
         """The IR that is compiled, for ``width`` lanes (the host's own by default)."""
+        from brazo.codegen import entry
+        from brazo.codegen.emitter import Module
         from brazo.codegen.jit import host
+        from brazo.codegen.llvm import lower_kernel
 
-        text = lower_kernel(self.name, self.graph, self.outputs, width or host().width)
-        if not entry.available():
-            return text
-        shapes = list(self.shapes.values())
-        sizes = list(self.inputs.values())
-        return entry.entry_function(self.name, sizes, shapes, self.finite) + "\n" + text
+        module = Module()
+        lower_kernel(module, self.name, self.graph, self.outputs, width or host().width)
+        if route() == "builtin":
+            shapes = list(self.shapes.values())
+            sizes = list(self.inputs.values())
+            limit = 2 * self.rows_per_thread
+            text = entry.entry_function(self.name, sizes, shapes, self.finite, limit)
+            module.definitions[f"{self.name}_call"] = text
+        return module.text()
 
-    def _build(self) -> _Native:
+    def _build(self) -> Native | Interpreted:
         with self._lock:
-            if self._native is None:
-                self._native = _Native(self)
-            return self._native
+            if self._code is None:
+                if native():
+                    from brazo.codegen.native import Native
+
+                    self._code = Native(self)
+                else:
+                    from brazo.codegen.interpreted import Interpreted
+
+                    self._code = Interpreted(self)
+            return self._code
 
     def _arrays(self, inputs: Sequence[Any]) -> list[np.ndarray]:
         if len(inputs) != len(self.inputs):
@@ -210,63 +231,3 @@ class Kernel:
                 raise BrazoError(
                     f"{self.name}: {key}[{where}] is {array[index]}; every value must be finite"
                 )
-
-
-class _Native:
-    """The machine code of a kernel: both functions for ctypes, and the builtin."""
-
-    def __init__(self, kernel: Kernel):
-        from brazo.codegen.jit import build
-
-        n_in, n_out = len(kernel.inputs), len(kernel.outputs)
-        library = build(kernel.llvm_ir())
-        pointer, integer = ctypes.c_void_p, ctypes.c_int64
-        one = ctypes.CFUNCTYPE(ctypes.c_double, *[pointer] * (n_in + n_out))
-        many = ctypes.CFUNCTYPE(
-            ctypes.c_double, integer, *[pointer, integer] * n_in, *[pointer] * n_out
-        )
-        self.library = library  # the addresses below are valid as long as it lives
-        self.one = one(library.address(f"{kernel.name}_one"))
-        self.many = many(library.address(f"{kernel.name}_many"))
-        self._name = kernel.name
-        self.entry: Callable[..., Any] = self.builtin(kernel._evaluate) or kernel._evaluate
-
-    def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any] | None:
-        """A builtin that leaves what it does not handle to ``fallback``; None where none can be."""
-        if not entry.available():
-            return None
-        address = self.library.address(f"{self._name}_call")
-        return entry.make_builtin(address, self._name, fallback, self.library)
-
-
-def _run_batch(
-    many: Callable[..., float],
-    lead: tuple[int, ...],
-    arrays: list[np.ndarray],
-    results: list[np.ndarray],
-) -> float:
-    """Run over all rows; an input with a single row is read again and again."""
-    rows = math.prod(lead)
-    inputs = []
-    for array in arrays:
-        size = array.shape[-1]
-        step = 0 if array.size == size else size
-        if step and array.shape[:-1] != lead:
-            array = np.ascontiguousarray(np.broadcast_to(array, (*lead, size)))
-        inputs.append((array, _pointer(array), step))  # the array lives as long as its address
-    outputs = [(_pointer(r), r.size // rows if rows else 0) for r in results]
-    flags: list[float] = []
-
-    def run(start: int, stop: int) -> None:
-        arguments: list[int] = [stop - start]
-        for _, pointer, step in inputs:
-            arguments += [pointer + 8 * start * step, step]
-        arguments += [pointer + 8 * start * size for pointer, size in outputs]
-        flags.append(many(*arguments))
-
-    share(run, rows, _ROWS_PER_THREAD)
-    return sum(flags)
-
-
-def _pointer(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]

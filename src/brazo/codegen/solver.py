@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from brazo.codegen.driver import INFO, SETTINGS, driver_functions
+from brazo.codegen.emitter import Module
 from brazo.codegen.graph import Graph, transplant
 from brazo.codegen.levenberg import lm_step, project
 from brazo.codegen.linear import dot
-from brazo.codegen.llvm import lower_function, module_text
-from brazo.codegen.threads import share
+from brazo.codegen.llvm import lower_one
+from brazo.codegen.sharing import share
 from brazo.errors import BrazoError
 
 __all__ = ["Solution", "Solver", "compile_solver"]
@@ -203,6 +204,7 @@ class Solver:
                 where = ", ".join(map(str, index))
                 value = array[tuple(index)]
                 raise BrazoError(f"{self.name}: {key}[{where}] is {value}; it must be finite")
+        raise BrazoError(f"{self.name}: the numbers given are too large to add up")
 
     def _settings(self, values: tuple[float, ...]) -> int:
         """The address of the settings as an array, kept because most calls use the same ones."""
@@ -251,14 +253,16 @@ class Solver:
         dx = lm_step(x, e, J, cost, mu[0], lower, upper)
         y = [project(x[j] + dx[j], lower[j], upper[j], self.periodic[j]) for j in range(n)]
         outputs = {"y": y, "norms": [g.expression(v) for v in (cost, first, rest)]}
-        step, used = lower_function(f"{self.name}_step", g, outputs, (), "internal")
+        module = Module()
+        lower_one(module, f"{self.name}_step", g, outputs, (), "internal")
         start = Graph()
         x = start.inputs("x", n)
         start.inputs("p", self.m)
         box = start.inputs("box", 2 * n)
         y = [project(x[j], box[j], box[n + j], self.periodic[j]) for j in range(n)]
-        begin, more = lower_function(f"{self.name}_begin", start, {"y": y}, ("x", "p"), "internal")
-        return module_text([step, begin, driver_functions(self.name, n)], used | more)
+        lower_one(module, f"{self.name}_begin", start, {"y": y}, ("x", "p"), "internal")
+        module.definitions[f"{self.name}_solve"] = driver_functions(self.name, n)
+        return module.text()
 
     def _limits(self, lower: Any, upper: Any) -> np.ndarray:
         try:

@@ -9,10 +9,10 @@ of three doubles P1 + P2 + P3 (161 bits):
 * what is small joins the low word: ``lo = (r1 - r) - k*P2 - k*P3``.
 
 The two polynomials are fdlibm's minimax kernels on |r| <= pi/4, evaluated by Horner's rule with
-fused multiply-adds and with the low word carried through, and the quadrant ``k mod 4`` swaps and negates them. The error stays below 1 ulp for |x| <= 1e8,
-where k has at most 26 bits; beyond that, and for infinities and NaN, both results are NaN, never a
-wrong number. Every step is one IEEE operation, so the bits do not depend on the number of lanes or
-the CPU.
+fused multiply-adds and with the low word carried through, and the quadrant ``k mod 4`` swaps and
+negates them. The error stays below 1 ulp for |x| <= 1e8, where k has at most 26 bits; beyond that,
+and for infinities and NaN, both results are NaN, never a wrong number. Every step is one IEEE
+operation, so the bits do not depend on the number of lanes or the CPU.
 """
 
 from __future__ import annotations

@@ -1,0 +1,133 @@
+"""LLVM IR as text: a module to collect functions in, and an emitter of instructions.
+
+An emitter writes the same instructions for one ``double`` (width 1) or for ``<width x double>``
+lanes, so whatever is lowered through it computes the same bits in both.
+"""
+
+from __future__ import annotations
+
+import struct
+
+__all__ = ["Emitter", "Module", "hex_double"]
+
+# Windows would call a stack probe that our objects do not contain; 512-bit registers are welcome.
+_ATTRIBUTES = 'attributes #0 = { nounwind "no-stack-arg-probe" "min-legal-vector-width"="512" }'
+
+
+class Module:
+    """Definitions by name and the intrinsics they use, in the order they were added."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, str] = {}
+        self.declarations: set[str] = set()
+
+    def text(self) -> str:
+        return "\n".join([*self.definitions.values(), *sorted(self.declarations), _ATTRIBUTES, ""])
+
+
+class Emitter:
+    """Appends instructions on ``double`` or ``<width x double>``, naming results.
+
+    ``lines`` is the body so far; ``entry_lines`` (stack memory) belong at the start of the
+    function, before any loop.
+    """
+
+    def __init__(self, width: int, module: Module, prefix: str = "v"):
+        self.width, self.module = width, module
+        self.type = "double" if width == 1 else f"<{width} x double>"
+        self.int_type = "i64" if width == 1 else f"<{width} x i64>"
+        self.suffix = "f64" if width == 1 else f"v{width}f64"
+        self.lines: list[str] = []
+        self.entry_lines: list[str] = []
+        self._prefix, self._count = prefix, 0
+
+    def emit(self, instruction: str) -> str:
+        """Append an instruction and return the name of its result."""
+        name = self._name()
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def put(self, line: str) -> None:
+        """Append a line that has no result: a store, a branch, a label."""
+        self.lines.append(line if line.endswith(":") else f"  {line}")
+
+    def buffer(self, size: int) -> str:
+        """Stack memory for ``size`` values, one after the other."""
+        name = self._name()
+        self.entry_lines.append(f"  {name} = alloca [{size} x {self.type}], align {8 * self.width}")
+        return name
+
+    def load(self, pointer: str, index: int) -> str:
+        """Value ``index`` of a buffer."""
+        at = self.emit(f"getelementptr {self.type}, ptr {pointer}, i64 {index}")
+        return self.emit(f"load {self.type}, ptr {at}, align {8 * self.width}")
+
+    def store(self, value: str, pointer: str, index: int) -> None:
+        at = self.emit(f"getelementptr {self.type}, ptr {pointer}, i64 {index}")
+        self.put(f"store {self.type} {value}, ptr {at}, align {8 * self.width}")
+
+    def number(self, value: float) -> str:
+        text = hex_double(value)
+        return text if self.width == 1 else f"splat (double {text})"
+
+    def integer(self, value: int) -> str:
+        return str(value) if self.width == 1 else f"splat (i64 {value})"
+
+    def fadd(self, a: str, b: str) -> str:
+        return self.emit(f"fadd {self.type} {a}, {b}")
+
+    def fsub(self, a: str, b: str) -> str:
+        return self.emit(f"fsub {self.type} {a}, {b}")
+
+    def fmul(self, a: str, b: str) -> str:
+        return self.emit(f"fmul {self.type} {a}, {b}")
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        return self.call("llvm.fma", a, b, c)
+
+    def call(self, intrinsic: str, *args: str) -> str:
+        function = f"{self.type} @{intrinsic}.{self.suffix}"
+        self.module.declarations.add(f"declare {function}({', '.join([self.type] * len(args))})")
+        return self.emit(f"call {function}({', '.join(f'{self.type} {a}' for a in args)})")
+
+    def nan_beyond(self, x: str, bound: float) -> str:
+        magnitude = self.call("llvm.fabs", x)
+        inside = self.emit(f"fcmp ole {self.type} {magnitude}, {self.number(bound)}")
+        return self.choose(inside, x, self.number(float("nan")))
+
+    def bits(self, x: str) -> str:
+        return self.emit(f"bitcast {self.type} {x} to {self.int_type}")
+
+    def odd(self, bits: str) -> str:
+        low = self.emit(f"and {self.int_type} {bits}, {self.integer(1)}")
+        return self.emit(f"icmp ne {self.int_type} {low}, {self.integer(0)}")
+
+    def add_int(self, bits: str, value: int) -> str:
+        return self.emit(f"add {self.int_type} {bits}, {self.integer(value)}")
+
+    def choose(self, condition: str, a: str, b: str) -> str:
+        test = "i1" if self.width == 1 else f"<{self.width} x i1>"
+        return self.emit(f"select {test} {condition}, {self.type} {a}, {self.type} {b}")
+
+    def negate_by_bit1(self, x: str, bits: str) -> str:
+        bit = self.emit(f"and {self.int_type} {bits}, {self.integer(2)}")
+        sign = self.emit(f"shl {self.int_type} {bit}, {self.integer(62)}")
+        flipped = self.emit(f"xor {self.int_type} {self.bits(x)}, {sign}")
+        return self.emit(f"bitcast {self.int_type} {flipped} to {self.type}")
+
+    def splat(self, scalar: str) -> str:
+        """One ``double`` in every lane."""
+        if self.width == 1:
+            return scalar
+        one = self.emit(f"insertelement {self.type} poison, double {scalar}, i64 0")
+        zeros = f"<{self.width} x i32> zeroinitializer"
+        return self.emit(f"shufflevector {self.type} {one}, {self.type} poison, {zeros}")
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"%{self._prefix}{self._count}"
+
+
+def hex_double(value: float) -> str:
+    """The exact IR spelling of a double."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"

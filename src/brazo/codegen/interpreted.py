@@ -1,0 +1,75 @@
+"""Kernels without machine code: the graph run by Python on floats, or by NumPy on whole columns.
+
+One set of vectors is evaluated in plain floats. A batch is evaluated column by column over chunks
+of rows that stay in the CPU's cache, each operation of the graph one NumPy call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.codegen.graph import evaluate
+from brazo.codegen.sharing import share
+
+if TYPE_CHECKING:
+    from brazo.codegen.kernel import Kernel
+
+__all__ = ["Interpreted"]
+
+_CHUNK = 1024  # rows at a time: some hundred columns of them fit in the second-level cache
+
+
+class Interpreted:
+    """Stands in for a kernel's machine code."""
+
+    def __init__(self, kernel: Kernel):
+        self._kernel = kernel
+        self._results = [x for v in kernel.outputs.values() for x in v]
+        self.entry: Callable[..., Any] = kernel._evaluate
+
+    def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
+        """Nothing is faster than the fallback itself."""
+        return fallback
+
+    def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
+        """Evaluate one set of vectors; False when an input is not finite."""
+        inputs = {key: a.tolist() for key, a in zip(self._kernel.inputs, arrays, strict=True)}
+        values = evaluate(self._results, inputs)
+        start = 0
+        for result in results:
+            result.flat = values[start : start + result.size]
+            start += result.size
+        return all(math.isfinite(x) for v in inputs.values() for x in v)
+
+    def many(
+        self,
+        lead: tuple[int, ...],
+        arrays: Sequence[np.ndarray],
+        results: Sequence[np.ndarray],
+        threads: int | None,
+    ) -> bool:
+        """Evaluate every row of a batch; False when an input is not finite."""
+        keys = list(self._kernel.inputs)
+        wide = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in arrays]
+        rows = math.prod(lead)
+        flat = [r.reshape(rows, r.size // rows) if rows else r for r in results]
+
+        def run(begin: int, end: int) -> None:
+            for start in range(begin, end, _CHUNK):
+                stop = min(start + _CHUNK, end)
+                columns = {
+                    key: np.ascontiguousarray(a[start:stop].T)
+                    for key, a in zip(keys, wide, strict=True)
+                }
+                with np.errstate(all="ignore"):
+                    values = iter(evaluate(self._results, columns))
+                for target in flat:
+                    for j in range(target.shape[1]):
+                        target[start:stop, j] = next(values)
+
+        share(run, rows, 16 * _CHUNK, threads)
+        return all(np.isfinite(a).all() for a in arrays)

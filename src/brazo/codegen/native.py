@@ -1,0 +1,85 @@
+"""The machine code of a kernel, called through ctypes or as a builtin."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.codegen import entry
+from brazo.codegen.jit import build
+from brazo.codegen.route import route
+from brazo.codegen.sharing import share
+
+if TYPE_CHECKING:
+    from brazo.codegen.kernel import Kernel
+
+__all__ = ["Native", "address"]
+
+
+class Native:
+    """Both functions of :mod:`llvm` and, where there is one, the builtin."""
+
+    def __init__(self, kernel: Kernel):
+        n_in, n_out = len(kernel.inputs), len(kernel.outputs)
+        library = build(kernel.llvm_ir())
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
+        one = ctypes.CFUNCTYPE(ctypes.c_double, *[pointer] * (n_in + n_out))
+        many = ctypes.CFUNCTYPE(
+            ctypes.c_double, integer, *[pointer, integer] * n_in, *[pointer] * n_out
+        )
+        self.library = library  # the addresses below are valid as long as it lives
+        self._one = one(library.address(f"{kernel.name}_one"))
+        self._many = many(library.address(f"{kernel.name}_many"))
+        self._name, self._rows_per_thread = kernel.name, kernel.rows_per_thread
+        self.entry: Callable[..., Any] = self.builtin(kernel._evaluate)
+
+    def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
+        """A builtin that leaves what it does not handle to ``fallback``, where there can be one;
+        otherwise ``fallback`` itself."""
+        if route() != "builtin":
+            return fallback
+        function = self.library.address(f"{self._name}_call")
+        return entry.make_builtin(function, self._name, fallback, self.library)
+
+    def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
+        """Evaluate one set of vectors; False when an input may not be finite."""
+        flag = self._one(*map(address, arrays), *map(address, results))
+        return flag == flag
+
+    def many(
+        self,
+        lead: tuple[int, ...],
+        arrays: Sequence[np.ndarray],
+        results: Sequence[np.ndarray],
+        threads: int | None,
+    ) -> bool:
+        """Evaluate every row of a batch; False when an input may not be finite. An input with a
+        single row is read again and again."""
+        rows = math.prod(lead)
+        inputs = []
+        for array in arrays:
+            size = array.shape[-1]
+            step = 0 if array.size == size else size
+            if step and array.shape[:-1] != lead:
+                array = np.ascontiguousarray(np.broadcast_to(array, (*lead, size)))
+            inputs.append((array, address(array), step))  # the array lives as long as its address
+        outputs = [(address(r), r.size // rows if rows else 0) for r in results]
+
+        def run(start: int, stop: int) -> float:
+            arguments: list[int] = [stop - start]
+            for _, pointer, step in inputs:
+                arguments += [pointer + 8 * start * step, step]
+            arguments += [pointer + 8 * start * size for pointer, size in outputs]
+            return self._many(*arguments)
+
+        flag = sum(share(run, rows, self._rows_per_thread, threads))
+        return flag == flag
+
+
+def address(array: np.ndarray) -> int:
+    """Where an array's data begins."""
+    return array.__array_interface__["data"][0]

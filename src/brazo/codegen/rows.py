@@ -1,0 +1,125 @@
+"""Rows of C-contiguous (rows, n) arrays into SIMD lanes and back, by shuffles in registers.
+
+Lane k holds row k, so a *column* is one vector over the rows. Rows are read as they lie in memory,
+in pieces of 4, 2 and 1 doubles, and four of them are transposed at a time: no copy of the array in
+another layout is ever made, which would cost more than most kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from brazo.codegen.emitter import Emitter
+
+__all__ = ["load_columns", "row_pointers", "store_columns"]
+
+
+def row_pointers(e: Emitter, base: str, first: str, step: str) -> list[str]:
+    """Addresses of ``width`` rows from number ``first`` on, rows being ``step`` doubles apart."""
+    offset = e.emit(f"mul i64 {first}, {step}")
+    pointers = [e.emit(f"getelementptr double, ptr {base}, i64 {offset}")]
+    for _ in range(1, e.width):
+        pointers.append(e.emit(f"getelementptr double, ptr {pointers[-1]}, i64 {step}"))
+    return pointers
+
+
+def load_columns(e: Emitter, rows: Sequence[str], size: int) -> list[str]:
+    """The columns of rows of ``size`` doubles, one address a lane."""
+    if e.width == 1:
+        return [_load(e, rows[0], j, 1) for j in range(size)]
+    columns: list[str] = []
+    for start, count in _chunks(size):
+        parts: list[list[str]] = []
+        for group in range(0, e.width, 4):
+            loaded = [_load(e, row, start, count) for row in rows[group : group + 4]]
+            parts.append(_rows_to_columns(e, loaded, count))
+        columns += [_join(e, [part[c] for part in parts]) for c in range(count)]
+    return columns
+
+
+def store_columns(e: Emitter, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Write the columns to rows, one address a lane."""
+    if e.width == 1:
+        for j, value in enumerate(columns):
+            _store(e, rows[0], j, 1, value)
+        return
+    for start, count in _chunks(len(columns)):
+        for group in range(0, e.width, 4):
+            four = list(columns[start : start + count])
+            if e.width > 4:
+                picks = _mask(range(group, group + 4))
+                four = [
+                    e.emit(f"shufflevector {e.type} {c}, {e.type} poison, {picks}") for c in four
+                ]
+            for lane, row in enumerate(_columns_to_rows(e, four, count)):
+                _store(e, rows[group + lane], start, count, row)
+
+
+def _load(e: Emitter, row: str, start: int, count: int) -> str:
+    p = e.emit(f"getelementptr double, ptr {row}, i64 {start}")
+    kind = "double" if e.width == 1 else f"<{count} x double>"
+    return e.emit(f"load {kind}, ptr {p}, align 8")
+
+
+def _store(e: Emitter, row: str, start: int, count: int, value: str) -> None:
+    p = e.emit(f"getelementptr double, ptr {row}, i64 {start}")
+    kind = "double" if e.width == 1 else f"<{count} x double>"
+    e.put(f"store {kind} {value}, ptr {p}, align 8")
+
+
+def _chunks(size: int) -> list[tuple[int, int]]:
+    """Split a row into pieces of 4, 2 and 1 columns: (start, count)."""
+    pieces, start = [], 0
+    while start < size:
+        count = 4 if size - start >= 4 else 2 if size - start >= 2 else 1
+        pieces.append((start, count))
+        start += count
+    return pieces
+
+
+def _rows_to_columns(e: Emitter, rows: list[str], count: int) -> list[str]:
+    """Transpose 4 rows of ``count`` columns into ``count`` vectors of 4."""
+    if count == 4:
+        return _transpose4(e, rows)
+    if count == 2:
+        a = _shuffle(e, 2, rows[0], rows[2], (0, 1, 2, 3))
+        b = _shuffle(e, 2, rows[1], rows[3], (0, 1, 2, 3))
+        return [_shuffle(e, 4, a, b, (0, 4, 2, 6)), _shuffle(e, 4, a, b, (1, 5, 3, 7))]
+    a = _shuffle(e, 1, rows[0], rows[1], (0, 1))
+    b = _shuffle(e, 1, rows[2], rows[3], (0, 1))
+    return [_shuffle(e, 2, a, b, (0, 1, 2, 3))]
+
+
+def _columns_to_rows(e: Emitter, columns: list[str], count: int) -> list[str]:
+    if count == 4:
+        return _transpose4(e, columns)
+    if count == 2:
+        low = _shuffle(e, 4, columns[0], columns[1], (0, 4, 2, 6))
+        high = _shuffle(e, 4, columns[0], columns[1], (1, 5, 3, 7))
+        return [_shuffle(e, 4, v, v, pick) for pick in ((0, 1), (2, 3)) for v in (low, high)]
+    return [_shuffle(e, 4, columns[0], columns[0], (lane,)) for lane in range(4)]
+
+
+def _transpose4(e: Emitter, v: list[str]) -> list[str]:
+    t0, t1 = (_shuffle(e, 4, v[0], v[1], m) for m in ((0, 4, 2, 6), (1, 5, 3, 7)))
+    t2, t3 = (_shuffle(e, 4, v[2], v[3], m) for m in ((0, 4, 2, 6), (1, 5, 3, 7)))
+    low, high = (0, 1, 4, 5), (2, 3, 6, 7)
+    return [
+        _shuffle(e, 4, t0, t2, low),
+        _shuffle(e, 4, t1, t3, low),
+        _shuffle(e, 4, t0, t2, high),
+        _shuffle(e, 4, t1, t3, high),
+    ]
+
+
+def _join(e: Emitter, parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else _shuffle(e, 4, parts[0], parts[1], range(8))
+
+
+def _shuffle(e: Emitter, lanes: int, a: str, b: str, picks: Sequence[int] | range) -> str:
+    t = f"<{lanes} x double>"
+    return e.emit(f"shufflevector {t} {a}, {t} {b}, {_mask(picks)}")
+
+
+def _mask(picks: Sequence[int] | range) -> str:
+    return f"<{len(picks)} x i32> <{', '.join(f'i32 {p}' for p in picks)}>"

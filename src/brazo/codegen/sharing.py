@@ -1,0 +1,132 @@
+"""Sharing the rows of a batch among threads; machine code runs outside the interpreter lock.
+
+A batch is cut into pieces that the calling thread and some helpers take one after the other. The
+pieces are whole rows, so the results do not depend on how many threads there are. The helpers wait
+for work between calls: starting threads anew would cost more than most batches.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from brazo.errors import BrazoError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+__all__ = ["share", "thread_count", "threads"]
+
+_PIECES_PER_THREAD = 4  # rows may differ in cost, and a neighbour may hold a CPU
+
+_chosen: int | None = None
+_pool: ThreadPoolExecutor | None = None
+_pool_size = 0
+_lock = threading.Lock()
+
+
+class threads:
+    """How many threads large batches use from now on: a number, or None for one per CPU.
+
+    ``threads(1)`` sets it; ``with threads(1): ...`` sets it back afterwards. The environment
+    variable ``BRAZO_THREADS`` has the first word, and the argument ``threads=`` of a call the last.
+    """
+
+    def __init__(self, count: int | None) -> None:
+        global _chosen
+        self._before = _chosen
+        _chosen = None if count is None else _checked(count, "threads")
+
+    def __enter__(self) -> threads:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        global _chosen
+        _chosen = self._before
+
+
+def thread_count() -> int:
+    """The number of threads a large batch uses unless the call says otherwise."""
+    if _chosen is not None:
+        return _chosen
+    named = os.environ.get("BRAZO_THREADS", "")
+    return _checked(named, "BRAZO_THREADS") if named else _cpus()
+
+
+def share(
+    run: Callable[[int, int], Any], rows: int, least: int, count: int | None = None
+) -> list[Any]:
+    """Results of ``run(start, stop)`` over pieces of [0, rows), by ``count`` threads (default:
+    :func:`thread_count`), each with at least ``least`` rows to do."""
+    workers = 1
+    if rows >= 2 * least:
+        workers = thread_count() if count is None else _checked(count, "threads")
+        workers = min(workers, rows // least)
+    if workers == 1:
+        return [run(0, rows)]
+    piece = -(-rows // (workers * _PIECES_PER_THREAD))
+    piece += -piece % 8  # whole lanes
+    starts = itertools.count(0, piece)  # the next piece nobody has taken; one step is atomic
+    results: list[Any] = []
+
+    def work() -> None:
+        for start in starts:
+            if start >= rows:
+                return
+            results.append(run(start, min(start + piece, rows)))
+
+    pool = _helpers(workers - 1)
+    others = [pool.submit(work) for _ in range(workers - 1)]
+    try:
+        work()
+    finally:
+        for other in others:
+            other.result()
+    return results
+
+
+def _helpers(count: int) -> ThreadPoolExecutor:
+    global _pool, _pool_size
+    from concurrent.futures import ThreadPoolExecutor
+
+    with _lock:
+        if _pool is None or _pool_size < count:
+            if _pool is not None:
+                _pool.shutdown(wait=False)
+            _pool, _pool_size = ThreadPoolExecutor(count, "brazo"), count
+        return _pool
+
+
+def _forget_helpers() -> None:
+    """A forked process has the pool but not its threads."""
+    global _pool, _pool_size, _lock
+    _pool, _pool_size, _lock = None, 0, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_helpers)
+
+
+def _checked(count: int | str, what: str) -> int:
+    try:
+        number = int(count)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1:
+        raise BrazoError(f"{what} is {count!r}; it must be a whole number of at least 1")
+    return number
+
+
+def _cpus() -> int:
+    """CPUs this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
