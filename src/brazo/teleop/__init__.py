@@ -1,0 +1,1 @@
+"""Driving a robot from afar."""

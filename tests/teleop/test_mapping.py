@@ -1,0 +1,40 @@
+"""Increments from master to follower."""
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.teleop.mapping import DIRECTIONS, IncrementMap
+
+
+def test_golden_mapping(golden):
+    data = golden["robots"]["teleop_scara"]["mapping"]
+    assert (np.array(data["S_master_to_slave"]) == DIRECTIONS).all()
+    for entry in data["examples"]:
+        mapped = IncrementMap(scale=entry["k"])(entry["dP_master"])
+        assert np.abs(mapped - entry["dP_slave"]).max() <= 1e-15
+
+
+def test_lengths_scale_and_directions_turn():
+    rng = np.random.default_rng(0)
+    steps = rng.normal(size=(100, 3))
+    for k in (0.5, 1.0, 2.0):
+        mapped = IncrementMap(scale=k)(steps)
+        assert np.linalg.norm(mapped, axis=1) == pytest.approx(np.linalg.norm(steps, axis=1) / k)
+    assert IncrementMap()([1, 0, 0]).tolist() == [0, 1, 0]
+    assert IncrementMap()([0, 1, 0]).tolist() == [0, 0, -1]
+    assert IncrementMap()([0, 0, 1]).tolist() == [-1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"scale": 0.0}, "greater than 0"),
+        ({"scale": float("nan")}, "greater than 0"),
+        ({"directions": np.diag([1, 1, -1])}, "must be a rotation"),
+        ({"directions": np.eye(2)}, r"shape \(2, 2\)"),
+    ],
+)
+def test_bad_maps_are_refused(options, said):
+    with pytest.raises(brazo.BrazoError, match=said):
+        IncrementMap(**options)
