@@ -190,6 +190,16 @@ class Robot:
         """`energy(q, qd) -> (..., 2)`: kinetic and potential energy in J."""
         return self.dynamics.energy
 
+    def derive(self, parameters: str = "symbolic", **options) -> Any:
+        """Equations of motion with letters: `.M .C .G .K`, `.latex() .c() .python() .octave()`.
+
+        See `brazo.dynamics.symbolic.derive` for the options; `parameters="numeric"` puts the
+        file's values in.
+        """
+        from brazo.dynamics.symbolic import derive
+
+        return derive(self, parameters, **options)  # type: ignore[arg-type]
+
     def simulate(self, torque=None, q0=None, qd0=None, t_end: float = 2.0, **options) -> Run:
         """Let the robot move under torques; see `brazo.dynamics.simulate.simulate`."""
         return simulate(self, torque, q0, qd0, t_end, **options)

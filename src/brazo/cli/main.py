@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from brazo.cli import dynamics, kinematics, lab, robots
+from brazo.cli import derive, dynamics, kinematics, lab, robots
 from brazo.errors import BrazoError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 robots.register(app)
 kinematics.register(app)
 dynamics.register(app)
+derive.register(app)
 lab.register(app)
 
 
