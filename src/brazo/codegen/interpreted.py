@@ -41,7 +41,7 @@ class Interpreted:
         values = evaluate(self._results, inputs)
         start = 0
         for result in results:
-            result.flat = values[start : start + result.size]
+            result.reshape(-1)[:] = values[start : start + result.size]
             start += result.size
         return all(math.isfinite(x) for v in inputs.values() for x in v)
 

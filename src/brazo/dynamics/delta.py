@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from brazo.codegen import Graph, Kernel, compile_kernel
+from brazo.codegen import Graph, GraphFunction, Kernel, compile_kernel
 from brazo.codegen.linear import ldl_solve
 from brazo.codegen.ring import sincos, sqrt, where
 from brazo.dynamics.friction import joint_friction
+from brazo.dynamics.integrators import held_torque_step
 from brazo.dynamics.vectors import add, cross, dot
 from brazo.errors import BrazoError
 from brazo.model.description import DeltaModel
@@ -107,18 +108,23 @@ class DeltaDynamics:
         return compile_kernel("energy", g, {"E": [kinetic, self._potential(q)]}).entry
 
     @cached_property
-    def rk4_step(self) -> Callable[..., Any]:
-        from brazo.dynamics.integrators import rk4
+    def motion(self) -> GraphFunction:
+        """(q, qd, tau) -> qdd as a function that other graphs call."""
+        g = Graph()
+        q, qd, tau = (g.inputs(name, 3) for name in ("q", "qd", "tau"))
+        return GraphFunction("motion", g, {"qdd": self._acceleration(q, qd, tau)})
 
+    def forces(self, q: Vector, qd: Vector, qdd: Vector) -> Vector:
+        """Inverse dynamics over any scalar."""
+        return self._torque(q, qd, qdd, self.model.gravity.tolist(), None)
+
+    @cached_property
+    def rk4_step(self) -> Callable[..., Any]:
         g = Graph()
         q, qd, tau = (g.inputs(name, 3) for name in ("q", "qd", "tau"))
         (dt,) = g.inputs("dt", 1)
-
-        def rate(x: Vector) -> Vector:
-            return [*x[3:], *self._acceleration(x[:3], x[3:], tau)]
-
-        x = rk4(rate, [*q, *qd], dt)
-        return compile_kernel("rk4_step", g, {"q": x[:3], "qd": x[3:]}).entry
+        q1, qd1 = held_torque_step(g, self.motion, q, qd, tau, dt)
+        return compile_kernel("rk4_step", g, {"q": q1, "qd": qd1}).entry
 
     # -- kernels ------------------------------------------------------------------------------
 

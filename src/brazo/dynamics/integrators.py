@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from brazo.codegen import Function, Graph
+
 Scalar = Any
 Vector = list[Scalar]
 
@@ -28,3 +30,16 @@ def rk4(rate: Callable[[Vector], Vector], x: Vector, h: Scalar) -> Vector:
         a + sixth * ((p + s) + 2.0 * (q + r))
         for a, p, q, r, s in zip(x, k1, k2, k3, k4, strict=True)
     ]
+
+
+def held_torque_step(
+    g: Graph, motion: Function, q: Vector, qd: Vector, tau: Vector, dt: Scalar
+) -> tuple[Vector, Vector]:
+    """q and qd after one Runge–Kutta step of q̈ = motion(q, q̇, τ) with τ held, on a graph."""
+    n = len(q)
+
+    def rate(x: Vector) -> Vector:
+        return [*x[n:], *g.call(motion, x[:n], x[n:], tau)[0]]
+
+    x = rk4(rate, [*q, *qd], dt)
+    return x[:n], x[n:]

@@ -10,12 +10,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from brazo.codegen import Graph, Kernel, compile_kernel
+from brazo.codegen import Graph, GraphFunction, Kernel, compile_kernel
 from brazo.codegen.linear import ldl_solve
 from brazo.dynamics.composite import mass_matrix
 from brazo.dynamics.coriolis import coriolis_matrix
 from brazo.dynamics.energy import kinetic_energy, potential_energy
 from brazo.dynamics.friction import friction, has_friction
+from brazo.dynamics.integrators import held_torque_step
 from brazo.dynamics.links import Links, links_of
 from brazo.dynamics.newton_euler import joint_transforms, newton_euler
 from brazo.model.description import TreeModel
@@ -111,20 +112,20 @@ class TreeDynamicsKernels:
         return compile_kernel("energy", g, {"E": [K, P]})
 
     @cached_property
+    def motion(self) -> GraphFunction:
+        """(q, qd, tau) -> qdd as a function that other graphs call."""
+        g = Graph()
+        q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
+        return GraphFunction("motion", g, {"qdd": self.acceleration(q, qd, tau)})
+
+    @cached_property
     def rk4_step(self) -> Kernel:
         """(q, qd, tau, dt) -> (q, qd) after one Runge–Kutta step with tau held."""
-        from brazo.dynamics.integrators import rk4
-
         g = Graph()
         q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
         (dt,) = g.inputs("dt", 1)
-
-        def rate(x: list[Scalar]) -> list[Scalar]:
-            position, speed = x[: self.n], x[self.n :]
-            return [*speed, *self.acceleration(position, speed, tau)]
-
-        x = rk4(rate, [*q, *qd], dt)
-        return compile_kernel("rk4_step", g, {"q": x[: self.n], "qd": x[self.n :]})
+        q1, qd1 = held_torque_step(g, self.motion, q, qd, tau, dt)
+        return compile_kernel("rk4_step", g, {"q": q1, "qd": qd1})
 
     def acceleration(
         self,
@@ -141,6 +142,10 @@ class TreeDynamicsKernels:
         resisting = friction(self.links, qd) if has_friction(self.links) else [0.0] * self.n
         rest = [t - h - f for t, h, f in zip(tau, bias, resisting, strict=True)]
         return ldl_solve(M, rest)[0]
+
+    def forces(self, q: list[Scalar], qd: list[Scalar], qdd: list[Scalar]) -> list[Scalar]:
+        """Inverse dynamics over any scalar, in the file's gravity."""
+        return self._rne(q, qd, qdd, self._up)
 
     def _rne(self, q, qd, qdd, up, wrench=None, spin=None) -> list[Scalar]:
         transforms = joint_transforms(self.links, q)

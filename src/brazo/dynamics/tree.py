@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.codegen import Function
 from brazo.dynamics.kernels import TreeDynamicsKernels
 from brazo.model.description import TreeModel
 
@@ -56,6 +57,15 @@ class TreeDynamics:
     @cached_property
     def rk4_step(self) -> Callable[..., Any]:
         return self.kernels.rk4_step.entry
+
+    @property
+    def motion(self) -> Function:
+        """(q, qd, tau) -> qdd as a function that other graphs call."""
+        return self.kernels.motion
+
+    def forces(self, q: list[Any], qd: list[Any], qdd: list[Any]) -> list[Any]:
+        """Inverse dynamics over any scalar."""
+        return self.kernels.forces(q, qd, qdd)
 
     def _inverse_dynamics(
         self, q, qd, qdd, wrench=None, gravity=None, base=None, out=None

@@ -1,0 +1,320 @@
+"""A step that is repeated many times without coming back to Python: x ← f(x, constants, stream_k).
+
+    g = Graph()
+    x, p, u = g.inputs("x", 2), g.inputs("p", 1), g.inputs("u", 1)
+    loop = compile_loop("swing", g, {"x": [...], "force": [...]}, streams=["u"])
+    run = loop(1000, x=x0, p=p0, u=forces, every=10)
+    run.x                       # (..., 2) after 1000 steps
+    run.record                  # (..., 100, 3): x and force after steps 10, 20, ...
+
+The first input is the state, and the first output its next value; further outputs are only
+recorded. Inputs named in ``streams`` have a row a step (or one for all steps); the others stay the
+same during a run. Leading dimensions are independent runs, of which SIMD lanes take several at a
+time with the same bits as each run alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen.emitter import Emitter, Module
+from brazo.codegen.graph import Graph, evaluate, op_counts
+from brazo.codegen.llvm import lower_body
+from brazo.codegen.native import address
+from brazo.codegen.route import native
+from brazo.codegen.rows import load_columns, row_pointers, store_columns
+from brazo.codegen.sharing import share
+from brazo.errors import BrazoError
+
+__all__ = ["Loop", "LoopRun", "compile_loop"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopRun:
+    """The end of each run and, if asked for, the states on the way."""
+
+    x: np.ndarray  # (..., n)
+    record: np.ndarray | None  # (..., rows, all outputs)
+
+
+def compile_loop(
+    name: str, graph: Graph, outputs: Mapping[str, Sequence[Any]], streams: Sequence[str] = ()
+) -> Loop:
+    """A loop around the step a graph describes. Nothing is compiled before the first call."""
+    return Loop(name, graph, outputs, streams)
+
+
+class Loop:
+    """See :func:`compile_loop`."""
+
+    def __init__(
+        self,
+        name: str,
+        graph: Graph,
+        outputs: Mapping[str, Sequence[Any]],
+        streams: Sequence[str],
+    ):
+        sizes = dict(graph.input_sizes)
+        self.name, self.graph, self.inputs = name, graph, sizes
+        self.outputs = {k: [graph.expression(x) for x in v] for k, v in outputs.items()}
+        self.state = next(iter(sizes))
+        self.streams = [key for key in sizes if key in streams]
+        self.constants = [key for key in sizes if key not in streams and key != self.state]
+        if len(self.streams) != len(streams) or self.state in streams:
+            raise BrazoError(f"loop {name}: streams {list(streams)} must be inputs after the first")
+        if len(next(iter(self.outputs.values()))) != sizes[self.state]:
+            raise BrazoError(f"loop {name}: the first output is no next value of {self.state}")
+        self._results = [x for v in self.outputs.values() for x in v]
+        self._lock = threading.Lock()
+        self._native: _NativeLoop | None = None
+
+    def __call__(
+        self, steps: int, *, every: int = 0, threads: int | None = None, **inputs: Any
+    ) -> LoopRun:
+        """Run ``steps`` steps and record every ``every``-th of them (0: none).
+
+        A stream is (..., steps, n), or (..., 1, n) where all steps share one row; every other
+        input is (..., n).
+        """
+        if set(inputs) != set(self.inputs):
+            raise BrazoError(f"{self.name}: inputs are {', '.join(self.inputs)}, by name")
+        if steps < 0 or every < 0:
+            raise BrazoError(f"{self.name}: steps {steps}, every {every}; neither may be negative")
+        arrays = {key: self._array(key, inputs[key], steps) for key in self.inputs}
+        leads = [a.shape[: -2 if k in self.streams else -1] for k, a in arrays.items()]
+        try:
+            lead = np.broadcast_shapes(*leads)
+        except ValueError:
+            listed = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())
+            raise BrazoError(f"{self.name}: batch dimensions do not broadcast: {listed}") from None
+        arrays = {key: self._spread(key, a, lead) for key, a in arrays.items()}
+        x = np.empty((*lead, self.inputs[self.state]))
+        rows = steps // every if every else 0
+        record = np.empty((*lead, rows, len(self._results)))
+        count = math.prod(lead)
+        if native():
+            code = self._native or self._build()
+            least = max(1, 2_000_000 // max(code.cost * max(steps, 1), 1))
+            least += -least % code.width  # whole lanes
+            share(
+                lambda start, stop: code.run(start, stop, steps, every, arrays, x, record),
+                count,
+                least,
+                threads,
+            )
+        else:
+            self._interpret(count, steps, every, arrays, x, record)
+        return LoopRun(x, record if every else None)
+
+    def llvm_ir(self, width: int) -> str:
+        """The IR that is compiled: ``NAME_runs1`` for single runs and ``NAME_runsW`` for lanes."""
+        module = Module()
+        for w in sorted({1, width}):
+            self._lower(module, w)
+        return module.text()
+
+    def _build(self) -> _NativeLoop:
+        with self._lock:
+            if self._native is None:
+                self._native = _NativeLoop(self)
+            return self._native
+
+    def _array(self, key: str, value: Any, steps: int) -> np.ndarray:
+        try:
+            array = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise BrazoError(f"{self.name}: {key}: not an array of numbers ({error})") from None
+        size = self.inputs[key]
+        wanted = f"(..., {size})"
+        good = array.ndim >= 1 and array.shape[-1] == size
+        if key in self.streams:
+            wanted = f"(..., {steps}, {size}), or (..., 1, {size}) for all steps"
+            good = good and array.ndim >= 2 and array.shape[-2] in (1, steps)
+        if not good:
+            raise BrazoError(f"{self.name}: {key} has shape {array.shape}; wanted {wanted}")
+        if np.isnan(array).any():
+            raise BrazoError(f"{self.name}: {key} has values that are not numbers (NaN)")
+        return np.ascontiguousarray(array)
+
+    def _spread(self, key: str, array: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
+        """As (runs, ...) or, where all runs share the values, (1, ...)."""
+        tail = array.shape[-2 if key in self.streams else -1 :]
+        if array.size != math.prod(tail):
+            array = np.broadcast_to(array, (*lead, *tail))
+        return np.ascontiguousarray(array).reshape(-1, *tail)
+
+    def _interpret(
+        self,
+        count: int,
+        steps: int,
+        every: int,
+        arrays: Mapping[str, np.ndarray],
+        x: np.ndarray,
+        record: np.ndarray,
+    ) -> None:
+        """The same loop in Python, with whole columns of runs."""
+        n = self.inputs[self.state]
+        columns: dict[str, Any] = {
+            key: [np.broadcast_to(c, count) for c in arrays[key].T]
+            for key in (self.state, *self.constants)
+        }
+        rows = record.reshape(count, record.shape[-2], record.shape[-1])
+        with np.errstate(all="ignore"):
+            for k in range(steps):
+                for key in self.streams:
+                    array = arrays[key]
+                    columns[key] = list(array[:, min(k, array.shape[1] - 1)].T)
+                values = evaluate(self._results, columns)
+                columns[self.state] = values[:n]
+                if every and (k + 1) % every == 0:
+                    for j, value in enumerate(values):
+                        rows[:, (k + 1) // every - 1, j] = value
+        for j, value in enumerate(columns[self.state]):
+            x.reshape(count, n)[:, j] = value
+
+    def _lower(self, module: Module, width: int) -> None:
+        """Define ``void NAME_runsW(rows, steps, every, [ptr, run step, time step] of each input,
+        final, record, record step)``; ``rows`` is a multiple of W and distances are in doubles."""
+        n, size = self.inputs[self.state], len(self._results)
+        setup, body = Emitter(width, module, "s"), Emitter(width, module, "b")
+        state = setup.buffer(n)
+
+        def lanes(e: Emitter, i: int) -> list[str]:
+            return row_pointers(e, f"%in{i}", "%i", f"%step{i}")
+
+        known: dict[tuple[str, int], str] = {}
+        pointers: dict[str, list[str]] = {}
+        for i, key in enumerate(self.inputs):
+            rows = lanes(setup, i)
+            if key in self.streams:
+                pointers[key] = rows
+                continue
+            for j, value in enumerate(load_columns(setup, rows, self.inputs[key])):
+                if key == self.state:
+                    setup.store(value, state, j)
+                else:
+                    known[key, j] = value
+        records = row_pointers(setup, "%record", "%i", "%record_step")
+        for j in range(n):
+            known[self.state, j] = body.load(state, j)
+        for i, key in enumerate(self.inputs):
+            if key in self.streams:
+                ahead = body.emit(f"mul i64 %k, %time{i}")
+                rows = [
+                    body.emit(f"getelementptr double, ptr {p}, i64 {ahead}") for p in pointers[key]
+                ]
+                for j, value in enumerate(load_columns(body, rows, self.inputs[key])):
+                    known[key, j] = value
+        values = lower_body(body, self._results, known)
+        for j in range(n):
+            body.store(values[j], state, j)
+        write = Emitter(width, module, "w")
+        offset = write.emit(f"mul i64 %row, {size}")
+        rows = [write.emit(f"getelementptr double, ptr {p}, i64 {offset}") for p in records]
+        store_columns(write, rows, values)
+        finish = Emitter(width, module, "f")
+        final = [finish.load(state, j) for j in range(n)]
+        store_columns(finish, row_pointers(finish, "%final", "%i", str(n)), final)
+
+        ins = range(len(self.inputs))
+        parameters = ["i64 %rows", "i64 %steps", "i64 %every"]
+        parameters += [f"ptr %in{i}, i64 %step{i}, i64 %time{i}" for i in ins]
+        parameters += ["ptr %final", "ptr %record", "i64 %record_step"]
+        symbol = f"{self.name}_runs{width}"
+        lines = [
+            f"define void @{symbol}({', '.join(parameters)}) #0 {{",
+            "entry:",
+            *setup.entry_lines,
+            *body.entry_lines,
+            "  br label %runs",
+            "runs:",
+            "  %i = phi i64 [ 0, %entry ], [ %i_next, %finish ]",
+            "  %more_runs = icmp slt i64 %i, %rows",
+            "  br i1 %more_runs, label %setup, label %done",
+            "setup:",
+            *setup.lines,
+            "  br label %steps_left",
+            "steps_left:",
+            "  %k = phi i64 [ 0, %setup ], [ %k_next, %stepped ]",
+            "  %wait = phi i64 [ %every, %setup ], [ %wait_next, %stepped ]",
+            "  %row = phi i64 [ 0, %setup ], [ %row_next, %stepped ]",
+            "  %more_steps = icmp slt i64 %k, %steps",
+            "  br i1 %more_steps, label %body, label %finish",
+            "body:",
+            *body.lines,
+            "  %k_next = add i64 %k, 1",
+            "  %waited = sub i64 %wait, 1",  # starts at -1 when nothing is recorded
+            "  %due = icmp eq i64 %waited, 0",
+            "  br i1 %due, label %write, label %stepped",
+            "write:",
+            *write.lines,
+            "  %row_up = add i64 %row, 1",
+            "  br label %stepped",
+            "stepped:",
+            "  %wait_next = phi i64 [ %waited, %body ], [ %every, %write ]",
+            "  %row_next = phi i64 [ %row, %body ], [ %row_up, %write ]",
+            "  br label %steps_left",
+            "finish:",
+            *finish.lines,
+            f"  %i_next = add i64 %i, {width}",
+            "  br label %runs",
+            "done:",
+            "  ret void",
+            "}",
+        ]
+        module.definitions[symbol] = "\n".join(lines)
+
+
+class _NativeLoop:
+    """The machine code of a loop."""
+
+    def __init__(self, loop: Loop):
+        from brazo.codegen.jit import build, host
+
+        self.width = host().width
+        counts = op_counts(loop._results)
+        self.cost = sum(counts.values()) + 22 * (counts["sin"] + counts["cos"])
+        self._library = build(loop.llvm_ir(self.width))
+        self._streams = [key in loop.streams for key in loop.inputs]
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
+        kind = ctypes.CFUNCTYPE(
+            None,
+            *[integer] * 3,
+            *[pointer, integer, integer] * len(loop.inputs),
+            *[pointer, pointer, integer],
+        )
+        self._runs = {
+            w: kind(self._library.address(f"{loop.name}_runs{w}")) for w in (1, self.width)
+        }
+
+    def run(
+        self,
+        start: int,
+        stop: int,
+        steps: int,
+        every: int,
+        arrays: Mapping[str, np.ndarray],
+        x: np.ndarray,
+        record: np.ndarray,
+    ) -> None:
+        """Runs ``start`` to ``stop``: whole lanes first, then one at a time."""
+        middle = stop - (stop - start) % self.width
+        for width, first, last in ((self.width, start, middle), (1, middle, stop)):
+            if first == last:
+                continue
+            arguments: list[int] = [last - first, steps, every]
+            for array, stream in zip(arrays.values(), self._streams, strict=True):
+                step = 0 if array.shape[0] == 1 else math.prod(array.shape[1:])
+                time = array.shape[2] if stream and array.shape[1] > 1 else 0
+                arguments += [address(array) + 8 * first * step, step, time]
+            record_step = record.shape[-2] * record.shape[-1]
+            arguments.append(address(x) + 8 * first * x.shape[-1])
+            arguments += [address(record) + 8 * first * record_step, record_step]
+            self._runs[width](*arguments)
