@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from brazo.dynamics.symbolic.mechanism import Mechanism, SymbolicLink, Vector, identity
-from brazo.dynamics.symbolic.polynomial import Angle
+from brazo.dynamics.symbolic.mechanism import Mechanism, Vector, identity
+from brazo.dynamics.symbolic.polynomial import Angle, TrigRing, terms_of
 from brazo.kinematics.forward import compose, rotate
 from brazo.model.transforms import align_z
 
@@ -111,8 +111,11 @@ def _about_z(X: Vector) -> tuple[Expr, int, int] | None:
         return 0, {(1, 0): 0, (0, 1): 1, (-1, 0): 2, (0, -1): 3}[int(c), int(s)], sign
     if isinstance(c, (int, float)) and isinstance(s, (int, float)):
         return float(np.arctan2(s, c)), 0, sign
-    if isinstance(c, sp.cos) and s in (sp.sin(c.args[0]), -sp.sin(c.args[0])):
-        return (c.args[0] if s == sp.sin(c.args[0]) else -c.args[0]), 0, sign
+    if isinstance(c, sp.cos):
+        angle: Any = c.args[0]
+        for delta in (angle, -angle):
+            if s == sp.sin(delta):
+                return delta, 0, sign
     return None
 
 
@@ -137,23 +140,21 @@ def _transposed(R: Vector) -> Vector:
 
 
 def _tidy(x: Expr) -> Expr:
-    """Floats next to 0 and ±1 made exact; expressions of constant angles simplified."""
+    """Numbers next to 0 and ±1 made exact; an expression that is a number in disguise likewise."""
     if isinstance(x, int):
         return x
-    if isinstance(x, float) or getattr(x, "is_Float", False):
+    if isinstance(x, float) or x.is_Float:
         for whole in (0, 1, -1):
             if abs(float(x) - whole) < _NEAR:
                 return whole
         return float(x)
     if x.is_Integer:
         return int(x)
-    return sp.trigsimp(x) if x.is_Add and x.has(sp.cos, sp.sin) else x
+    terms = terms_of(TrigRing().embed(x))  # cos² + sin² is 1 there
+    if not terms:
+        return 0
+    return terms[0] if set(terms) == {0} and terms[0] in (1, -1) else x
 
 
 def _whole(x: float) -> int | float:
     return int(x) if float(x).is_integer() else float(x)
-
-
-def links_and_axes(mechanism: Mechanism) -> list[tuple[SymbolicLink, LinkAxes]]:
-    """Every link with its place among the axes."""
-    return list(zip(mechanism.links, plan(mechanism), strict=True))

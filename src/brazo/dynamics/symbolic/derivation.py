@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 import sympy as sp
 
-from brazo.dynamics.symbolic.axes import plan
 from brazo.dynamics.symbolic.equations import Equations, Form
 from brazo.dynamics.symbolic.lagrange import Derived, Lagrange
 from brazo.dynamics.symbolic.mechanism import Mechanism, Parameters
@@ -117,11 +116,11 @@ def recursive(mechanism: Mechanism, progress: Progress | None = None) -> Equatio
 
 def _expanded(mechanism: Mechanism, steps: _Steps) -> Equations:
     ring = TrigRing(limit=MAX_TERMS, tick=steps.check)
-    # The joints' angles come first: their generators are then the ring's lowest digits.
-    for axes in plan(mechanism):
+    lagrange = Lagrange(ring, mechanism)
+    # The joints' angles come first: their exponents are then the lowest digits of a monomial.
+    for axes in lagrange.axes:
         if axes.turn.angle is not None:
             ring.cos_sin(axes.turn.angle)
-    lagrange = Lagrange(ring, mechanism)
     derived = lagrange.energies(steps.part(0.05, 0.3))
     _drop_rounding(derived)
     n = mechanism.n

@@ -189,7 +189,7 @@ class DHReader:
         elif field is not None and field.is_mapping:
             row = field.mapping()
             a, d = (self._expression(row[key]) if key in row else None for key in ("a", "d"))
-            turn = 0 if "theta" not in row else self._expression(row["theta"], numbers=True)
+            turn = 0 if "theta" not in row else self._text(row["theta"])
             if a is not None and turn is not None:
                 given = [a * sp.cos(turn), a * sp.sin(turn), None]
             given[2] = d
@@ -213,7 +213,7 @@ class DHReader:
         block = inertia.mapping()
         kind = next(key for key in block if key != "axis")
         items = [block[kind]] if kind == "sphere" else list(block[kind].items())
-        sizes = [self._expression(item, numbers=True) for item in items]
+        sizes = [self._text(item) for item in items]
         if kind == "box":
             x, y, z = (s**2 for s in sizes)
             return [mass * (y + z) / 12, mass * (x + z) / 12, mass * (x + y) / 12]
@@ -234,7 +234,7 @@ class DHReader:
         if value == 0.0:
             return sp.Integer(0)
         # A load in the gripper makes the last link another one than the file's.
-        if formula is not None and not self._matches(formula, value):
+        if formula is not None and not (_writable(formula) and self._matches(formula, value)):
             formula = None
         return self.table.add(name, value, kind, unit, meaning, formula)
 
@@ -255,11 +255,13 @@ class DHReader:
             return round(value / (math.pi / 2)) * sp.pi / 2
         return self._letter(name, value, "angle", "rad", meaning)
 
-    def _expression(self, field: Field, numbers: bool = False) -> Expr | None:
-        """A field's text as an expression; None for a plain number unless `numbers`."""
-        expression = read_expression(field.text(), self.parameters)
-        if numbers:
-            return expression
+    def _text(self, field: Field) -> Expr:
+        """A field's text over the file's parameters."""
+        return read_expression(field.text(), self.parameters)
+
+    def _expression(self, field: Field) -> Expr | None:
+        """A field's text where it mentions parameters; None for a plain number."""
+        expression = self._text(field)
         return expression if expression.free_symbols and _writable(expression) else None
 
     def _checked(self, expression: Expr, value: float) -> Expr:
@@ -298,7 +300,7 @@ class DHReader:
         for field, name in zip(rpy, ("roll", "pitch", "yaw"), strict=True):
             value = 0.0
             if field is not None:
-                value = self._number(self._expression(field, numbers=True))
+                value = self._number(self._text(field))
             angles.append(self._angle(field, f"{what}_{name}", value, f"{what} frame, {name}"))
         roll, pitch, yaw = angles
         R = _product(_product(_rot_z(yaw), _rot_y(pitch)), _rot_x(roll))

@@ -107,7 +107,7 @@ class _Document:
         if rows:
             table = "\n".join(
                 [
-                    r"\begin{longtable}{llll}",
+                    r"\begin{longtable}{lllp{100mm}}",
                     r"symbol & value & unit & meaning \\ \hline \endhead",
                     *rows,
                     r"\end{longtable}",

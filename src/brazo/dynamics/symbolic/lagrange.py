@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from brazo.dynamics.symbolic.axes import LinkAxes, Turn, links_and_axes
+from brazo.dynamics.symbolic.axes import LinkAxes, Turn, plan
 from brazo.dynamics.symbolic.mechanism import Mechanism, identity
 from brazo.dynamics.symbolic.polynomial import Angle
 from brazo.dynamics.vectors import add, cross, dot, rotate, rotate_back, tensor_times
@@ -68,6 +68,7 @@ class Lagrange:
 
     def __init__(self, ring: Ring, mechanism: Mechanism) -> None:
         self.ring, self.mechanism = ring, mechanism
+        self.axes = plan(mechanism)
 
     def energies(self, progress: Progress) -> Derived:
         """Kinematics, mass matrix and potential energy, link by link."""
@@ -77,9 +78,8 @@ class Lagrange:
         gravity = [ring.embed(x) for x in robot.gravity]
         motions: list[Motion] = []
         frames = []
-        links = links_and_axes(robot)
-        for i, (link, axes) in enumerate(links):
-            progress(i / len(links), f"{link.name}: kinetic and potential energy")
+        for i, (link, axes) in enumerate(zip(robot.links, self.axes, strict=True)):
+            progress(i / len(robot.links), f"{link.name}: kinetic and potential energy")
             parent = motions[link.parent] if link.parent >= 0 else _base()
             motion = self._moved(link, axes, parent)
             motions.append(motion)

@@ -40,6 +40,7 @@ class Notation:
             self._place[symbol] = (_RANK["shared"], i)
         self._joint = {q: k + 1 for k, q in enumerate(equations.q)}
         self._speeds = set(equations.qd) | set(equations.qdd)
+        self._orders: dict[Expr, tuple] = {}
         self.abbreviations: dict[str, Expr] = {}  # what stands for what, as it was used
 
     # -- what the notations differ in ----------------------------------------------------------
@@ -79,7 +80,7 @@ class Notation:
 
     def _signed(self, value: Expr) -> str:
         number, rest = value.as_coeff_Mul()
-        factors = [] if rest == 1 else list(sp.Mul.make_args(rest))
+        factors: list[Any] = [] if rest == 1 else list(sp.Mul.make_args(rest))
         sign = "-" if number < 0 else ""
         above = [f for f in factors if not (f.is_Pow and f.exp.is_negative)]
         below = [1 / f for f in factors if f.is_Pow and f.exp.is_negative]
@@ -142,12 +143,21 @@ class Notation:
 
     def _term_order(self, value: Expr) -> tuple:
         """Terms with speeds in the order of the joints, then as their factors come."""
-        factors = [x for f in sp.Mul.make_args(value) for x in f.free_symbols & self._speeds]
-        first = min((self._place[x] for x in factors), default=(-1, -1))
+        # A speed is a factor or in a bracket of speeds, never deeper in a sum.
+        factors: Any = sp.Mul.make_args(value)
+        parts = [x for f in factors for x in (f.args if f.is_Add else f.free_symbols)]
+        speeds = [x for part in parts for x in (part, -part) if x in self._speeds]
+        first = min((self._place[x] for x in speeds), default=(-1, -1))
         return (first, *self._order(value))
 
     def _order(self, value: Expr) -> tuple:
         """Where a factor or term stands: masses, lengths, sines, brackets, speeds."""
+        found = self._orders.get(value)
+        if found is None:
+            found = self._orders[value] = self._new_order(value)
+        return found
+
+    def _new_order(self, value: Expr) -> tuple:
         if value.is_Number:
             return ((-1, 0),)
         if value.is_Symbol:
@@ -165,7 +175,7 @@ class Notation:
             keys = sorted(self._order(t)[0] for t in value.args)
             kinds = {key[0] for key in keys}
             light = {_RANK["motor"], _RANK["inertia"], _RANK["mass"]}
-            if kinds <= light or value.free_symbols <= self._speeds:
+            if kinds <= light or all(t in self._speeds or -t in self._speeds for t in value.args):
                 return (keys[0],)
             return ((_BRACKET, *keys[0]),)
         return ((_TRIG, 0, str(value)),)

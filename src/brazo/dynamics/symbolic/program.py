@@ -83,14 +83,15 @@ def program_of(equations: Equations, letters: bool = True) -> Program:
 
 def formulas(equations: Equations) -> list[tuple[str, Node]]:
     """Parameters that follow from others, each after those it needs, over the input p."""
-    waiting = {key: e for key, e in equations.symbols.items() if e.formula is not None}
+    entries = equations.symbols
+    waiting: dict[str, Any] = {k: e.formula for k, e in entries.items() if e.formula is not None}
     done: list[tuple[str, Node]] = []
     while waiting:
-        open_ = {e.symbol for e in waiting.values()}
+        unknown = {entries[key].symbol for key in waiting}
         # The file has no circles, so there is always one that is ready.
-        key = next(k for k, e in waiting.items() if not e.formula.free_symbols & open_)
+        key = next(k for k, formula in waiting.items() if not formula.free_symbols & unknown)
         graph = Graph()
         p = graph.inputs("p", len(equations.values))
         lowering = Lowering(graph, dict(zip(equations.values, p, strict=True)))
-        done.append((key, graph.expression(lowering.lower(waiting.pop(key).formula))))
+        done.append((key, graph.expression(lowering.lower(waiting.pop(key)))))
     return done

@@ -1,0 +1,83 @@
+"""`brazo derive` as a user meets it: printed equations, files, mistakes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from brazo.cli import derive
+from brazo.errors import BrazoError
+
+
+@pytest.fixture(scope="module")
+def app() -> typer.Typer:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    derive.register(app)
+    return app
+
+
+def run(app, *arguments):
+    result = CliRunner().invoke(app, ["derive", *arguments], env={"COLUMNS": "100"})
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_prints_readable_equations(app):
+    result = run(app, "scara2")
+    assert result.exit_code == 0
+    assert "M33 = I3zz + I4zz + I5zz + (m3/4 + m4 + m5) L3²" in result.stdout
+    assert "Coriolis" in result.stdout and "G4 = -(m4 + m5) g" in result.stdout
+    assert "M33 = 0.0541708" in run(app, "scara2", "--numeric").stdout
+
+
+@pytest.mark.parametrize(
+    ("to", "names"),
+    [
+        ("text", ["scara2.txt"]),
+        ("latex", ["scara2.tex"]),
+        ("c", ["scara2.c", "scara2.h"]),
+        ("python", ["scara2.py"]),
+    ],
+)
+def test_writes_files_and_says_so(app, to, names, tmp_path):
+    folder = tmp_path / "new" / "folder"
+    result = run(app, "scara2", "--to", to, "-o", str(folder))
+    assert result.exit_code == 0
+    assert sorted(path.name for path in folder.iterdir()) == names
+    for name in names:
+        assert name in result.stdout.replace("\n", "")
+        assert (folder / name).read_text(encoding="utf-8").count("\n") > 20
+
+
+def test_octave_files_and_the_module_work_where_they_are_written(app, tmp_path):
+    run(app, "puma560-drives", "--to", "octave", "-o", str(tmp_path / "octave"))
+    assert (tmp_path / "octave" / "puma560_drives_forward_dynamics.m").is_file()
+    run(app, "scara1", "--to", "python", "--form", "recursive", "-o", str(tmp_path))
+    script = "import sys; sys.path.insert(0, '.'); import scara1; print(scara1.gravity([0]*5)[2])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) == pytest.approx(-1.8 * 9.81)
+
+
+def test_mistakes_are_one_clear_line(app, tmp_path):
+    for arguments, message in (
+        (("scara9",), "no robot named"),
+        (("scara1", "--to", "pascal"), "text, latex, c, python, octave"),
+        (("scara1", "--form", "short"), "auto, expanded, recursive"),
+        (("pegasus",), "kinematic only"),
+        (("delta",), "chains close"),
+    ):
+        with pytest.raises(BrazoError, match=message):
+            run(app, *arguments)
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(BrazoError, match="cannot be made"):
+        run(app, "scara2", "--to", "c", "-o", str(blocked))
+    assert blocked.read_text() == ""
