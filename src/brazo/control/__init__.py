@@ -1,0 +1,41 @@
+"""Laws that make a robot follow a reference; each in its own file, all behind `Controller`.
+
+arm = brazo.load("puma560")
+result = track(arm, ComputedTorque(), trajectory, t_end=2.0)
+result.max_error, result.saturation, result.run
+"""
+
+from brazo.control.adaptive import Adaptive
+from brazo.control.base import Controller, Reference, laws
+from brazo.control.compiled import CompiledController, CompiledLaw, Signals
+from brazo.control.computed_torque import ComputedTorque
+from brazo.control.gains import Gain, Gains, Parameter
+from brazo.control.impedance import CartesianImpedance
+from brazo.control.loop import law_loop
+from brazo.control.lqr import LQR
+from brazo.control.pd_gravity import PDGravity
+from brazo.control.pid import PID
+from brazo.control.sliding_mode import SlidingMode
+from brazo.control.tracking import Tracking, track
+
+__all__ = [
+    "LQR",
+    "PID",
+    "Adaptive",
+    "CartesianImpedance",
+    "CompiledController",
+    "CompiledLaw",
+    "ComputedTorque",
+    "Controller",
+    "Gain",
+    "Gains",
+    "PDGravity",
+    "Parameter",
+    "Reference",
+    "Signals",
+    "SlidingMode",
+    "Tracking",
+    "law_loop",
+    "laws",
+    "track",
+]

@@ -1,0 +1,264 @@
+"""`Controller`: what every law is, and `Reference`: what it is asked to follow.
+
+A law is one file with one class.  It says what its gains are (`GAINS`), what they are when nobody
+says (`default_gains`) and what torque it wants (`command`, in plain Python, or `law` over any
+scalar, see `brazo.control.compiled`).  Sizes, limits of the drives and checks are done here.
+
+    controller.bind(robot, dt)                       once
+    controller.reset(q, qd)                          before each run
+    tau = controller.torque(t, q, qd, reference)     every dt seconds
+    controller.saturated                             which joints the drives' limits cut short
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from brazo.control.gains import Gain, Gains, Parameter
+from brazo.errors import BrazoError
+from brazo.model.description import DeltaModel
+from brazo.robot import Robot
+
+_ORIGIN = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """Where the joints should be now: position, speed and acceleration, each (n,)."""
+
+    q: Any
+    qd: Any
+    qdd: Any
+
+    def __iter__(self):
+        return iter((self.q, self.qd, self.qdd))
+
+
+class Controller(ABC):
+    """A law that turns state and reference into torques; see the module for the order of calls."""
+
+    GAINS: ClassVar[tuple[Gain, ...]] = ()
+
+    def __init__(self, **gains: Any) -> None:
+        self._given = {name: value for name, value in gains.items() if value is not None}
+        self._robot: Robot | None = None
+        self._gains: Gains | None = None
+        self._dt = math.nan
+        self.limits = np.empty(0)
+        self._wanted = np.empty(0)
+
+    # -- what a law says; what it leaves out does nothing -------------------------------------
+
+    def default_gains(self, robot: Robot) -> Mapping[str, Any]:
+        """Gains nobody gave, from the robot and the law's own options."""
+        return {}
+
+    @abstractmethod
+    def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
+        """The torque wanted, (n,), before the drives' limits."""
+
+    def start(self, q: np.ndarray, qd: np.ndarray) -> None:  # noqa: B027
+        """Forget the past: integrators and estimates as at the beginning of a run."""
+
+    def prepare(self, robot: Robot) -> None:  # noqa: B027
+        """What there is to do once, when sizes and gains are known."""
+
+    def gains_changed(self) -> None:  # noqa: B027
+        """A gain was set; for laws that derive something from them."""
+
+    def payload(  # noqa: B027
+        self, mass: float, com: Any = _ORIGIN, inertia: Any = _ORIGIN
+    ) -> None:
+        """The tool now holds a load (mass in kg, centre and inertia in the tool frame).
+
+        Laws that use the robot's model take it into account; the others feel it.
+        """
+
+    # -- what a user calls --------------------------------------------------------------------
+
+    def bind(self, robot: Robot, dt: float) -> None:
+        """Get ready for a robot and a control period dt (s): sizes, gains, machine code."""
+        if not (isinstance(dt, (int, float)) and math.isfinite(dt) and dt > 0.0):
+            raise BrazoError(f"{self.name}: dt = {dt!r} s; it must be finite and greater than 0")
+        gains = dict(self._given)
+        if any(gain.name not in gains for gain in self.GAINS):
+            gains = {**self.default_gains(robot), **gains}
+        checked = Gains(
+            self.name, self.GAINS, robot.joint_names, robot.joint_kinds, gains, self.gains_changed
+        )
+        self._robot, self._dt, self._gains = robot, float(dt), checked
+        self.limits = torque_limits(robot)
+        self._wanted = np.zeros(robot.n)
+        self.prepare(robot)
+        self.reset(np.zeros(robot.n), np.zeros(robot.n))
+
+    def is_bound_to(self, robot: Robot, dt: float) -> bool:
+        """Whether `bind` was called with these."""
+        return self._robot is robot and self._dt == dt
+
+    def reset(self, q: Any, qd: Any) -> None:
+        """Begin a run at this state."""
+        q, qd = self._vector(q, "q"), self._vector(qd, "qd")
+        self._wanted = np.zeros(self.robot.n)
+        self.start(q, qd)
+
+    def torque(self, t: float, q: Any, qd: Any, reference: Reference) -> np.ndarray:
+        """Torques (n,) to hold until the next call, within the drives' limits."""
+        q, qd = self._vector(q, "q"), self._vector(qd, "qd")
+        goal = Reference(*self._reference(reference))
+        wanted = np.array(self.command(t, q, qd, goal), dtype=float)
+        if wanted.shape != (self.robot.n,):
+            raise BrazoError(
+                f"{self.name}: command() gave shape {wanted.shape}; wanted ({self.robot.n},)"
+            )
+        self._refuse_nonfinite(wanted, "the torque")
+        self._wanted = wanted
+        return np.clip(wanted, -self.limits, self.limits)
+
+    @property
+    def saturated(self) -> np.ndarray:
+        """True (n,) where the last torque was cut short by the drive's limit."""
+        return np.abs(self._wanted) > self.limits
+
+    @property
+    def wanted(self) -> np.ndarray:
+        """The last torque (n,) as the law wanted it, before the limits."""
+        return self._wanted.copy()
+
+    @property
+    def gains(self) -> Gains:
+        """The gains, to read and to change at any time; see `brazo.control.gains`."""
+        if self._gains is None:
+            raise self._unbound()
+        return self._gains
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Every gain with labels, units and values, as a panel shows it."""
+        return self.gains.parameters()
+
+    @property
+    def robot(self) -> Robot:
+        """The robot this law is bound to."""
+        if self._robot is None:
+            raise self._unbound()
+        return self._robot
+
+    @property
+    def dt(self) -> float:
+        """The control period (s)."""
+        return self._dt
+
+    @property
+    def name(self) -> str:
+        """The law's name, that of its class."""
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<{self.name} on {self._robot.name if self._robot else 'no robot yet'}>"
+
+    def __copy__(self) -> Controller:
+        return copy.deepcopy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Controller:
+        """An independent law with the same gains and state; the robot is shared."""
+        clone = type(self).__new__(type(self))
+        memo[id(self)] = clone
+        if self._robot is not None:
+            memo[id(self._robot)] = self._robot
+        for name, value in vars(self).items():
+            setattr(clone, name, copy.deepcopy(value, memo))
+        return clone
+
+    # -- checks -------------------------------------------------------------------------------
+
+    def _vector(self, value: Any, what: str) -> np.ndarray:
+        return read_vector(value, self.robot, f"{self.name}: {what}")
+
+    def _reference(self, reference: Any) -> list[np.ndarray]:
+        try:
+            parts = [reference.q, reference.qd, reference.qdd]
+        except AttributeError:
+            raise BrazoError(
+                f"{self.name}: the reference is a {type(reference).__name__}; "
+                "wanted brazo.control.Reference(q, qd, qdd)"
+            ) from None
+        names = ("reference q", "reference qd", "reference qdd")
+        return [self._vector(part, name) for part, name in zip(parts, names, strict=True)]
+
+    def _refuse_nonfinite(self, values: np.ndarray, what: str) -> None:
+        refuse_nonfinite(values, self.robot, f"{self.name}: {what}")
+
+    def _unbound(self) -> BrazoError:
+        return BrazoError(f"{self.name} has no robot yet; call bind(robot, dt) first")
+
+
+def laws() -> dict[str, type[Controller]]:
+    """Every law there is by its name, those of your own files included once imported."""
+    found: dict[str, type[Controller]] = {}
+    families: list[type[Controller]] = [Controller]
+    while families:
+        for law in families.pop().__subclasses__():
+            families.append(law)
+            if not inspect.isabstract(law):
+                found[law.__name__] = law
+    return dict(sorted(found.items()))
+
+
+def torque_limits(robot: Robot) -> np.ndarray:
+    """Greatest torque or force of each joint's drive (n,); infinite where the file gives none."""
+    model: Any = robot.model
+    drives = [model.drive] * 3 if isinstance(model, DeltaModel) else [
+        joint.drive for joint in model.coordinates
+    ]  # fmt: skip
+    return np.array([drive.max_torque for drive in drives], dtype=float)
+
+
+def per_joint(value: Any, robot: Robot, what: str) -> np.ndarray:
+    """An option that is one positive number, or one a joint, as (n,)."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"{what}: not a number ({error})") from None
+    if array.shape not in ((), (robot.n,)):
+        raise BrazoError(f"{what} has shape {array.shape}; wanted a number or ({robot.n},)")
+    if not (np.isfinite(array) & (array > 0.0)).all():
+        raise BrazoError(f"{what} = {value}; it must be finite and greater than 0")
+    return np.full(robot.n, array)
+
+
+def one_of(value: Any, allowed: Sequence[str], what: str) -> str:
+    """An option that is one of a few words."""
+    if value not in allowed:
+        raise BrazoError(f"{what} = {value!r} is not one of {', '.join(allowed)}")
+    return value
+
+
+def read_vector(value: Any, robot: Robot, what: str) -> np.ndarray:
+    """Anything array-like as finite (n,) floats of its own; the complaint names the joint."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"{what}: not a vector of numbers ({error})") from None
+    if array.shape != (robot.n,):
+        raise BrazoError(f"{what} has shape {array.shape}; wanted ({robot.n},)")
+    refuse_nonfinite(array, robot, what)
+    return array
+
+
+def refuse_nonfinite(values: np.ndarray, robot: Robot, what: str) -> None:
+    """Raise for the first joint whose value is NaN or infinite."""
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        i = int(bad[0])
+        raise BrazoError(
+            f"{what} of joint {i + 1} ({robot.joint_names[i]}) is {values[i]}; "
+            "every value must be finite"
+        )

@@ -1,0 +1,69 @@
+"""Two motions every law is measured on, made from the robot itself: sines, and a quintic to a pose.
+
+Both stay inside the joints' limits and below half their speeds, start at the robot's first pose and
+last two seconds, so figures of different laws can be put side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from brazo.robot import Robot
+
+T_END = 2.0
+Trajectory = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def sines(robot: Robot) -> Trajectory:
+    """Every joint on its own sine about the first pose, 0.5 to 1 Hz, no two in step."""
+    centre, reach = _room(robot)
+    omega = 2.0 * np.pi * np.linspace(0.5, 1.0, robot.n)
+    amplitude = np.minimum(reach, 0.5 * _speeds(robot) / omega)
+
+    def trajectory(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        s, c = np.sin(omega * t), np.cos(omega * t)
+        return (
+            centre + amplitude * s,
+            amplitude * omega * c,
+            -amplitude * omega**2 * s,
+        )
+
+    return trajectory
+
+
+def quintic(robot: Robot) -> Trajectory:
+    """From rest to rest in 1.5 s, then still: 10 x³ − 15 x⁴ + 6 x⁵."""
+    start, reach = _room(robot)
+    duration = 0.75 * T_END
+    # The quintic's greatest speed is 15/8 of the mean.
+    way = np.minimum(1.5 * reach, 0.5 * _speeds(robot) * duration * 8.0 / 15.0)
+    way = way * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
+    low, high = robot.limits.T
+    way = np.where((start + way > high) | (start + way < low), -way, way)
+
+    def trajectory(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        x = min(t / duration, 1.0)
+        return (
+            start + way * (x**3 * (10.0 - 15.0 * x + 6.0 * x**2)),
+            way * (30.0 * x**2 * (1.0 - x) ** 2 / duration),
+            way * (60.0 * x * (1.0 - 3.0 * x + 2.0 * x**2) / duration**2),
+        )
+
+    return trajectory
+
+
+def _room(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """The first pose and how far each joint may swing about it: to 0.4 rad, 0.05 m or its limit."""
+    start = np.array(next(iter(robot.poses.values()), np.zeros(robot.n)), dtype=float)
+    low, high = robot.limits.T
+    half = np.array([0.4 if kind == "revolute" else 0.05 for kind in robot.joint_kinds])
+    return start, np.minimum(half, 0.9 * np.minimum(start - low, high - start))
+
+
+def _speeds(robot: Robot) -> np.ndarray:
+    drives = getattr(robot.model, "coordinates", None)
+    if drives is None:
+        return np.full(robot.n, robot.model.drive.max_speed)  # pyright: ignore[reportAttributeAccessIssue]
+    return np.array([joint.drive.max_speed for joint in drives])

@@ -1,0 +1,288 @@
+"""Laws written once over any scalar and compiled for a robot: one call of machine code a period.
+
+A `CompiledController` gives its equations as
+
+    law(x, gains, state) -> (tau, state')
+
+with `x` the signals of the moment (`Signals`), `gains` and `state` lists by name.  It may use plain
+arithmetic, `brazo.codegen.ring` and `self.equations`, the robot's equations over the same scalars.
+`bind` runs it on the expression graph with the robot's numbers; gains, load and state are inputs of
+the kernel, so tuning and gripping compile nothing.
+
+`CompiledLaw` is the result.  Its `step` is the same function over any scalar: floats check it, and
+a loop that compiles plant and law together calls it on its own graph.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen import Graph, Kernel, absolute, compile_kernel, maximum, minimum, where
+from brazo.control.base import Controller, Reference, read_vector
+from brazo.control.equations import Equations, equations_of
+from brazo.control.gains import Gains
+from brazo.errors import BrazoError
+from brazo.robot import Robot
+
+Scalar = Any
+Vector = list[Scalar]
+State = dict[str, Vector]
+_SIGNALS = ("q", "qd", "reference q", "reference qd", "reference qdd")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signals:
+    """What a law sees in one control period; every vector is a list of any scalar."""
+
+    q: Vector
+    qd: Vector
+    ref: Reference  # of lists
+    dt: Scalar
+    tables: Mapping[str, Vector]
+    limits: Sequence[float]  # infinite where the drive has none
+
+    @property
+    def error(self) -> Vector:
+        """Where to minus where: e = r − q."""
+        return [r - q for r, q in zip(self.ref.q, self.q, strict=True)]
+
+    @property
+    def error_rate(self) -> Vector:
+        """ė = ṙ − q̇."""
+        return [r - q for r, q in zip(self.ref.qd, self.qd, strict=True)]
+
+    def saturate(self, wanted: Vector) -> Vector:
+        """The torques the drives can give."""
+        return [
+            minimum(maximum(u, -limit), limit) if np.isfinite(limit) else u
+            for u, limit in zip(wanted, self.limits, strict=True)
+        ]
+
+    def unless_saturated(self, wanted: Vector, values: Vector, otherwise: Vector) -> Vector:
+        """Values of the joints whose drive gives what is wanted; `otherwise` of the others."""
+        return [
+            where(limit - absolute(u), a, b) if np.isfinite(limit) else a
+            for u, limit, a, b in zip(wanted, self.limits, values, otherwise, strict=True)
+        ]
+
+
+class CompiledController(Controller):
+    """A law over any scalar, compiled when it is bound to a robot."""
+
+    uses_model: bool = False  # needs the robot's equations, and feels a load
+
+    def __init__(self, **gains: Any) -> None:
+        super().__init__(**gains)
+        self._equations: Equations | None = None
+        self._compiled: CompiledLaw | None = None
+        self._tables: dict[str, np.ndarray] = {}
+        self._inputs: list[np.ndarray] = []
+
+    # -- what a law says ----------------------------------------------------------------------
+
+    @abstractmethod
+    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+        """The torque wanted and the next state, over any scalar."""
+
+    def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
+        """The state a run begins with; names and sizes never change."""
+        return {}
+
+    def tables(self) -> Mapping[str, np.ndarray]:
+        """More numbers the law reads as inputs, made anew when gains or load change."""
+        return {}
+
+    # -- the rest -----------------------------------------------------------------------------
+
+    @property
+    def equations(self) -> Equations:
+        """The robot's equations over any scalar."""
+        if self._equations is None:
+            raise self._unbound()
+        return self._equations
+
+    @property
+    def compiled(self) -> CompiledLaw:
+        """The law on this robot: kernel, sizes, and its step over any scalar."""
+        if self._compiled is None:
+            raise self._unbound()
+        return self._compiled
+
+    @property
+    def fixed(self) -> dict[str, np.ndarray]:
+        """Copies of what stays the same from one period to the next: gains, dt, tables."""
+        return {name: self._inputs[i].copy() for i, name in enumerate(self.compiled.fixed)}
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """A copy of integrators and estimates, by name; may be set to go back to a moment."""
+        sizes = self.compiled.state_sizes
+        return _split(self._inputs[-1].copy(), sizes) if sizes else {}
+
+    @state.setter
+    def state(self, values: Mapping[str, Any]) -> None:
+        sizes = self.compiled.state_sizes
+        if set(values) != set(sizes):
+            raise BrazoError(f"{self.name}: state has {', '.join(sizes) or 'no parts'}")
+        parts = []
+        for name, size in sizes.items():
+            part = np.array(values[name], dtype=float)
+            if part.shape != (size,) or not np.isfinite(part).all():
+                raise BrazoError(f"{self.name}: state '{name}' must be finite and ({size},)")
+            parts.append(part)
+        if sizes:
+            self._inputs[-1] = np.concatenate(parts)
+
+    def prepare(self, robot: Robot) -> None:
+        self._compiled, self._tables = None, {}
+        if self.uses_model:
+            self._equations = equations_of(robot.model)
+            self._tables["load"] = np.zeros(self.equations.load_size)
+        self._refresh_tables()
+        zero = np.zeros(robot.n)
+        state = {name: len(v) for name, v in self.initial_state(zero, zero).items()}
+        self._compiled = CompiledLaw(self, robot, self.gains, self._tables, state)
+        self._inputs = [self.gains.vector, np.array([self.dt]), *self._tables.values()]
+        if state:
+            self._inputs.append(np.zeros(sum(state.values())))
+        _ = self._compiled.entry  # machine code now, not in the first period
+
+    def start(self, q: np.ndarray, qd: np.ndarray) -> None:
+        if self.compiled.state_sizes:
+            self._inputs[-1] = np.concatenate(list(self.initial_state(q, qd).values()))
+
+    def gains_changed(self) -> None:
+        if self._compiled is not None:
+            self._refresh_tables()
+
+    def payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=(0.0, 0.0, 0.0)) -> None:
+        if self.uses_model:
+            self._tables["load"][:] = self.equations.load_vector(mass, com, inertia)
+            self._refresh_tables()
+
+    def torque(self, t: float, q: Any, qd: Any, reference: Reference) -> np.ndarray:
+        """Torques (n,) to hold until the next call, within the drives' limits."""
+        law = self._compiled
+        if law is None:
+            raise self._unbound()
+        try:
+            goal = reference.q, reference.qd, reference.qdd
+        except AttributeError:
+            goal = self._reference(reference)
+        inputs = self._inputs
+        results = law.entry(q, qd, *goal, *inputs)
+        tau, wanted, total = results[0], results[1], results[2]
+        if not -_HUGE < total.item() < _HUGE:
+            self._refuse_nonfinite(wanted, "the torque")
+        if law.state_sizes:
+            inputs[-1] = results[3]
+        self._wanted = wanted
+        return tau
+
+    def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
+        """The torque wanted, by the law on plain floats; leaves the state as it is."""
+        signals = [q, qd, *reference]
+        values = [array.tolist() for array in (*signals, *self._inputs)]
+        return self.compiled.step(*values)[1]
+
+    def _refresh_tables(self) -> None:
+        for name, values in self.tables().items():
+            flat = np.array(values, dtype=float).ravel()
+            if name in self._tables:
+                self._tables[name][:] = flat  # the kernel's own memory
+            else:
+                self._tables[name] = flat
+
+
+class CompiledLaw:
+    """One law on one robot.  The order of inputs is that of `inputs`, as flat vectors."""
+
+    def __init__(
+        self,
+        controller: CompiledController,
+        robot: Robot,
+        gains: Gains,
+        tables: Mapping[str, np.ndarray],
+        state_sizes: dict[str, int],
+    ) -> None:
+        self.name, self.robot = controller.name, robot
+        self.state_sizes = state_sizes
+        self._law: Callable[..., tuple[Vector, State]] = controller.law
+        self._gains = gains
+        self._tables = {name: len(values) for name, values in tables.items()}
+        self._limits = controller.limits.tolist()
+        n = robot.n
+        signals = {name.replace(" ", "_"): n for name in _SIGNALS}
+        self.inputs: dict[str, int] = {**signals, "gains": len(gains.vector), "dt": 1}
+        self.inputs |= {f"table_{name}": size for name, size in self._tables.items()}
+        self.fixed = tuple(name for name in self.inputs if name not in signals)
+        if state_sizes:
+            self.inputs["state"] = sum(state_sizes.values())
+        # Compiled once here: the law is a method of the controller, whose options may not change.
+        self.kernel: Kernel = self._compile()
+        self.loops: dict[Any, Any] = {}  # loops around robots, by (dynamics, substeps)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledLaw:
+        return self  # nothing in it changes: copies of a controller share the machine code
+
+    def step(self, *inputs: Sequence[Scalar]) -> tuple[Vector, Vector, Vector]:
+        """Torque within the limits, torque wanted and next state, over any scalar."""
+        q, qd, r, rd, rdd, gains, dt = inputs[:7]
+        tables = {name: list(v) for name, v in zip(self._tables, inputs[7:], strict=False)}
+        state = _split(inputs[-1], self.state_sizes) if self.state_sizes else {}
+        x = Signals(
+            q=list(q),
+            qd=list(qd),
+            ref=Reference(list(r), list(rd), list(rdd)),
+            dt=dt[0],
+            tables=tables,
+            limits=self._limits,
+        )
+        wanted, after = self._law(x, self._gains.split(gains), state)
+        flat = [value for name in self.state_sizes for value in after[name]]
+        return x.saturate(wanted), wanted, flat
+
+    @cached_property
+    def entry(self) -> Callable[..., Any]:
+        """`entry(q, qd, r, rd, rdd, gains, dt, tables…, state)` -> torque, wanted, their sum and,
+        where there is one, the next state."""
+        return self.kernel.entry_or(self._other_call)
+
+    def _compile(self) -> Kernel:
+        graph = Graph()
+        vectors = [graph.inputs(name, size) for name, size in self.inputs.items()]
+        tau, wanted, state = self.step(*vectors)
+        total: Scalar = 0.0
+        for u in wanted:
+            total = total + u  # not finite as soon as one is not
+        outputs = {"tau": tau, "wanted": wanted, "total": [total]}
+        if state:
+            outputs["next_state"] = state
+        return compile_kernel(self.name.lower(), graph, outputs)
+
+    def _other_call(self, *inputs: Any) -> Any:
+        """A call with lists, other types or NaN: check joint by joint, then calculate."""
+        signals = [
+            read_vector(value, self.robot, f"{self.name}: {what}")
+            for value, what in zip(inputs, _SIGNALS, strict=False)
+        ]
+        if self.state_sizes and not np.isfinite(inputs[-1]).all():
+            raise BrazoError(f"{self.name}: its state is no longer finite; call reset(q, qd)")
+        return self.kernel(*signals, *inputs[len(signals) :])
+
+
+_HUGE = float(np.finfo(float).max)
+
+
+def _split(vector: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
+    parts, start = {}, 0
+    for name, size in sizes.items():
+        parts[name] = vector[start : start + size]
+        start += size
+    return parts

@@ -1,0 +1,55 @@
+"""Computed torque: the model turns the arm into n double integrators, feedback places their poles.
+
+    τ = M(q) v + C(q, q̇) q̇ + G(q) + friction(q̇)        v = r̈ + kd ė + kp e + ki ∫e
+
+With the true model q̈ = v, hence ë + kd ė + kp e + ki ∫e = 0: linear, decoupled, the same in every
+pose.  A load the law has not been told of shows as an error; `payload` tells it, ki removes what
+is left.  The integral stands still for joints whose drive is at its limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from brazo.control.base import per_joint
+from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.gains import Gain
+from brazo.robot import Robot
+
+
+class ComputedTorque(CompiledController):
+    """Inverse dynamics with linear error feedback; `wn` (rad/s) and `zeta` set kp and kd."""
+
+    uses_model = True
+    GAINS = (
+        Gain("kp", "stiffness of the error", "1/s²"),
+        Gain("kd", "damping of the error", "1/s"),
+        Gain("ki", "integral of the error", "1/s³"),
+    )
+
+    def __init__(
+        self, wn: Any = 25.0, zeta: Any = 1.0, *, kp: Any = None, kd: Any = None, ki: Any = 0.0
+    ) -> None:
+        super().__init__(kp=kp, kd=kd, ki=ki)
+        self.wn, self.zeta = wn, zeta
+
+    def default_gains(self, robot: Robot) -> Mapping[str, Any]:
+        wn = per_joint(self.wn, robot, "ComputedTorque: wn")
+        return {"kp": wn**2, "kd": 2.0 * per_joint(self.zeta, robot, "ComputedTorque: zeta") * wn}
+
+    def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
+        return {"integral": np.zeros(len(q))}
+
+    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+        n = len(x.q)
+        e, rate, integral = x.error, x.error_rate, state["integral"]
+        kp, kd, ki = gains["kp"], gains["kd"], gains["ki"]
+        v = [
+            x.ref.qdd[i] + (kd[i] * rate[i] + kp[i] * e[i] + ki[i] * integral[i]) for i in range(n)
+        ]
+        u = self.equations.inverse_dynamics(x.q, x.qd, v, x.tables["load"])
+        grown = [integral[i] + x.dt * e[i] for i in range(n)]
+        return u, {"integral": x.unless_saturated(u, grown, integral)}

@@ -1,0 +1,237 @@
+"""A robot's equations over any scalar, with a load in its hand, as laws use them.
+
+    inverse_dynamics   τ = M(q) q̈ + C(q, q̇) q̇ + G(q) + friction(q̇)
+    passive            M(q) w + C(q, q̇) v + G(q)          two speeds: the robot's and a wanted one
+
+`passive` needs C of Christoffel symbols, for which C(q, a) b is symmetric in a and b.  Newton–Euler
+knows C(q, v) v, and a symmetric form follows from its squares:
+
+    C(q, a) b = C(q, s) s − C(q, d) d,        s = (a + b)/2,  d = (a − b)/2
+
+so two passes give the very C for which Ṁ − 2C is skew, and no derivative is taken.
+
+The load enters as numbers that scale linearly (ten moments of mass for a tree, a mass for a Delta):
+a compiled law takes them as an input and learns of a load without compiling anything.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen.linear import dot
+from brazo.dynamics.composite import mass_matrix
+from brazo.dynamics.delta import DeltaDynamics
+from brazo.dynamics.friction import friction, has_friction
+from brazo.dynamics.links import LinkInertia, Links, links_of
+from brazo.dynamics.newton_euler import ZERO, joint_transforms, newton_euler
+from brazo.dynamics.vectors import add
+from brazo.errors import BrazoError
+from brazo.kinematics.forward import Pose, jacobian_rows, posture, tool_pose
+from brazo.model.description import DeltaModel, Inertia, Model, TreeModel, frozen
+
+Scalar = Any
+Vector = list[Scalar]
+
+
+class Equations(ABC):
+    """What a law may ask of a robot; `load` is the vector `load_vector` makes, or None."""
+
+    n: int
+    load_size: int
+
+    @abstractmethod
+    def mass_matrix(self, q: Vector, load: Vector | None = None) -> list[Vector]:
+        """M (n, n), motors included."""
+
+    @abstractmethod
+    def gravity(self, q: Vector, load: Vector | None = None) -> Vector:
+        """G (n): what holds the robot still."""
+
+    @abstractmethod
+    def friction(self, qd: Vector) -> Vector:
+        """Friction of the joints (n)."""
+
+    @abstractmethod
+    def rigid(self, q: Vector, qd: Vector, qdd: Vector, load: Vector | None = None) -> Vector:
+        """M q̈ + C q̇ + G (n)."""
+
+    @abstractmethod
+    def passive(
+        self, q: Vector, qd: Vector, v: Vector, w: Vector, load: Vector | None = None
+    ) -> Vector:
+        """M w + C(q, q̇) v + G (n)."""
+
+    @abstractmethod
+    def tool(self, q: Vector) -> tuple[Pose, list[Vector]]:
+        """Pose of the tool and its Jacobian (6, n), both in base axes."""
+
+    @abstractmethod
+    def load_vector(self, mass: float, com: Any, inertia: Any) -> np.ndarray:
+        """A load given in the tool frame, as the vector the other methods take."""
+
+    def inverse_dynamics(
+        self, q: Vector, qd: Vector, qdd: Vector, load: Vector | None = None
+    ) -> Vector:
+        """M q̈ + C q̇ + G + friction (n)."""
+        return add(self.rigid(q, qd, qdd, load), self.friction(qd))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Equations:
+        return self  # nothing in it changes
+
+
+def equations_of(model: Model) -> Equations:
+    """The equations of a robot, whatever its kind; refuses one without inertia."""
+    if isinstance(model, DeltaModel):
+        return DeltaEquations(model)
+    assert isinstance(model, TreeModel)
+    return TreeEquations(model)
+
+
+class TreeEquations(Equations):
+    """The equations of a tree robot, from the algorithms of `brazo.dynamics`."""
+
+    load_size = 10
+
+    def __init__(self, model: TreeModel) -> None:
+        self.model = model
+        self.n = model.n
+        self.links = links_of(model)
+        self.up: Vector = [-float(g) for g in model.gravity]
+        self.armature = [0.0] * self.n
+        for link in self.links.links:
+            self.armature[link.coordinate] += link.multiplier**2 * link.armature
+
+    def mass_matrix(self, q: Vector, load: Vector | None = None) -> list[Vector]:
+        links = self.loaded(load)
+        return mass_matrix(links, joint_transforms(links, q))
+
+    def gravity(self, q: Vector, load: Vector | None = None) -> Vector:
+        links = self.loaded(load)
+        return newton_euler(links, joint_transforms(links, q), None, None, self.up)
+
+    def friction(self, qd: Vector) -> Vector:
+        return friction(self.links, qd) if has_friction(self.links) else [0.0] * self.n
+
+    def rigid(self, q: Vector, qd: Vector, qdd: Vector, load: Vector | None = None) -> Vector:
+        links = self.loaded(load)
+        tau = newton_euler(links, joint_transforms(links, q), qd, qdd, self.up)
+        return self.with_motors(tau, qdd)
+
+    def passive(
+        self, q: Vector, qd: Vector, v: Vector, w: Vector, load: Vector | None = None
+    ) -> Vector:
+        links = self.loaded(load)
+        transforms = joint_transforms(links, q)
+        half_sum, half_difference = halves(qd, v)
+        tau = newton_euler(links, transforms, half_sum, w, self.up)
+        less = newton_euler(links, transforms, half_difference, None, ZERO)
+        return self.with_motors([a - b for a, b in zip(tau, less, strict=True)], w)
+
+    def tool(self, q: Vector) -> tuple[Pose, list[Vector]]:
+        where = posture(self.model, q)
+        pose = tool_pose(self.model, where)
+        return pose, jacobian_rows(self.model, where, self.model.tip, pose[1])
+
+    def load_vector(self, mass: float, com: Any, inertia: Any) -> np.ndarray:
+        body = LinkInertia.of(read_load(mass, com, inertia)).seen_from(self.links.tool)
+        return np.array([body.mass, *body.first, *body.second])
+
+    def loaded(self, load: Vector | None) -> Links:
+        """The links, the one that carries the tool with the load's moments added."""
+        if load is None or self.links.tip < 0:
+            return self.links
+        links = list(self.links.links)
+        tip = links[self.links.tip]
+        own = tip.inertia
+        held = LinkInertia(
+            own.mass + load[0],
+            tuple(add(own.first, load[1:4])),  # pyright: ignore[reportArgumentType]
+            tuple(add(own.second, load[4:])),  # pyright: ignore[reportArgumentType]
+        )
+        links[self.links.tip] = replace(tip, inertia=held)
+        return replace(self.links, links=tuple(links))
+
+    def with_motors(self, tau: Vector, qdd: Vector) -> Vector:
+        """Torques with those that turn the motors themselves."""
+        return [t + a * w for t, a, w in zip(tau, self.armature, qdd, strict=True)]
+
+
+class DeltaEquations(Equations):
+    """The equations of a Delta; a load is a mass on its platform."""
+
+    n = 3
+    load_size = 1
+
+    def __init__(self, model: DeltaModel) -> None:
+        self.model = model
+        self.dynamics = DeltaDynamics(model)
+        self.field: Vector = model.gravity.tolist()
+
+    def mass_matrix(self, q: Vector, load: Vector | None = None) -> list[Vector]:
+        return self.loaded(load)._matrices(q, [0.0] * 3)[0]
+
+    def gravity(self, q: Vector, load: Vector | None = None) -> Vector:
+        return self.loaded(load)._holding(q, self.field)
+
+    def friction(self, qd: Vector) -> Vector:
+        return self.dynamics._friction(qd)
+
+    def rigid(self, q: Vector, qd: Vector, qdd: Vector, load: Vector | None = None) -> Vector:
+        return self.passive(q, qd, qd, qdd, load)
+
+    def passive(
+        self, q: Vector, qd: Vector, v: Vector, w: Vector, load: Vector | None = None
+    ) -> Vector:
+        return delta_passive(self.loaded(load), q, qd, v, w, self.field)
+
+    def tool(self, q: Vector) -> tuple[Pose, list[Vector]]:
+        motion = self.dynamics._motion(q, [0.0] * 3)
+        R, p = self.model.tool[:3, :3].ravel().tolist(), self.model.tool[:3, 3].tolist()
+        return (R, add(motion.P, p)), [*motion.J, *([0.0] * 3 for _ in range(3))]
+
+    def load_vector(self, mass: float, com: Any, inertia: Any) -> np.ndarray:
+        return np.array([read_load(mass, com, inertia).mass])
+
+    def loaded(self, load: Vector | None) -> DeltaDynamics:
+        """The dynamics with a heavier platform."""
+        if load is None:
+            return self.dynamics
+        held = copy.copy(self.dynamics)
+        held.platform_mass = self.dynamics.platform_mass + load[0]
+        return held
+
+
+def delta_passive(
+    dynamics: DeltaDynamics, q: Vector, qd: Vector, v: Vector, w: Vector, field: Vector
+) -> Vector:
+    """M w + C(q, q̇) v + G of a Delta."""
+    M, C = dynamics._matrices(q, qd)
+    moved = [dot(row, w) + dot(other, v) for row, other in zip(M, C, strict=True)]
+    return add(moved, dynamics._holding(q, field))
+
+
+def halves(a: Sequence[Scalar], b: Sequence[Scalar]) -> tuple[Vector, Vector]:
+    """Half the sum and half the difference of two vectors."""
+    pairs = list(zip(a, b, strict=True))
+    return [0.5 * (x + y) for x, y in pairs], [0.5 * (x - y) for x, y in pairs]
+
+
+def read_load(mass: Any, com: Any, inertia: Any) -> Inertia:
+    """A user's load, checked: mass, centre (3,), inertia (3,) or (3, 3), in the tool frame."""
+    try:
+        m, c, tensor = float(mass), np.array(com, dtype=float), np.array(inertia, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"payload: not numbers ({error})") from None
+    tensor = np.diag(tensor) if tensor.shape == (3,) else tensor
+    good = c.shape == (3,) and tensor.shape == (3, 3) and np.isfinite([m, *c]).all()
+    if not (good and np.isfinite(tensor).all() and m >= 0.0):
+        raise BrazoError(
+            "payload: wanted a mass of at least 0, com (3,) and inertia (3,) or (3, 3), all finite"
+        )
+    return Inertia(m, frozen(c), frozen(tensor))

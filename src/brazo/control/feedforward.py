@@ -1,0 +1,26 @@
+"""What a law may add from the reference alone, before any error has shown.
+
+none      nothing
+gravity   G(r)
+full      M(r) r̈ + C(r, ṙ) ṙ + G(r) + friction(ṙ): the torques the reference itself needs
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from brazo.control.compiled import Signals
+from brazo.control.equations import Equations
+
+Feedforward = Literal["none", "gravity", "full"]
+FEEDFORWARDS = ("none", "gravity", "full")
+
+
+def feedforward(kind: str, equations: Equations, x: Signals) -> list[Any]:
+    """The torques (n) of one of the kinds above, over any scalar."""
+    if kind == "none":
+        return [0.0] * equations.n
+    load = x.tables["load"]
+    if kind == "gravity":
+        return equations.gravity(x.ref.q, load)
+    return equations.inverse_dynamics(x.ref.q, x.ref.qd, x.ref.qdd, load)

@@ -1,0 +1,178 @@
+"""The numbers of a law that may be tuned while it runs: one per joint, checked when they are set.
+
+    pid.gains["kp"]                      (n,) the values now
+    pid.gains["kp"] = 40.0               every joint
+    pid.gains["kp"] = [40, 40, 25, …]    joint by joint
+    pid.gains["kp", "elbow"] = 25.0      one joint, by name or index
+
+A compiled law reads the same memory, so a change acts at its next call without compiling anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+
+Key = str | tuple[str, str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What a gain means: unit for turning and sliding joints, and whether it may be 0."""
+
+    name: str
+    about: str
+    unit: str | tuple[str, str]
+    zero: bool = True
+    entries: tuple[str, ...] = ()  # labels where there is not one value per joint
+
+    @property
+    def rule(self) -> str:
+        return "must be at least 0" if self.zero else "must be greater than 0"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """A gain as a panel shows it: a label, a unit and a value for each entry."""
+
+    name: str
+    about: str
+    labels: tuple[str, ...]
+    units: tuple[str, ...]
+    values: np.ndarray
+    zero: bool  # may be 0; never negative
+
+
+class Gains:
+    """The gains of one law on one robot, in one vector."""
+
+    def __init__(
+        self,
+        owner: str,
+        kinds: Sequence[Gain],
+        joint_names: Sequence[str],
+        joint_kinds: Sequence[str],
+        values: Mapping[str, Any],
+        changed: Callable[[], None] | None = None,
+    ) -> None:
+        self._owner, self._changed = owner, None
+        self._kinds = {gain.name: gain for gain in kinds}
+        self._joints, self._joint_kinds = tuple(joint_names), tuple(joint_kinds)
+        self._slices: dict[str, slice] = {}
+        start = 0
+        for gain in kinds:
+            stop = start + len(self._labels(gain))
+            self._slices[gain.name] = slice(start, stop)
+            start = stop
+        self.vector = np.zeros(max(start, 1))  # what a compiled law reads
+        for name, value in values.items():
+            self[name] = value
+        self._changed = changed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._kinds
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={self[name].tolist()}" for name in self)
+        return f"<gains of {self._owner}: {shown}>"
+
+    def __getitem__(self, key: Key) -> Any:
+        """A copy of a gain's values, or one of them."""
+        name, entry = key if isinstance(key, tuple) else (key, None)
+        values = self.vector[self._slice(name)].copy()
+        return values if entry is None else float(values[self._entry(name, entry)])
+
+    def __setitem__(self, key: Key, value: Any) -> None:
+        name, entry = key if isinstance(key, tuple) else (key, None)
+        where = self._slice(name)
+        size = where.stop - where.start
+        try:
+            given = np.array(value, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise BrazoError(f"{self._what(name)}: not a number ({error})") from None
+        wanted = "a number" if entry is not None else f"a number or an array of shape ({size},)"
+        if given.shape != () and (entry is not None or given.shape != (size,)):
+            raise BrazoError(f"{self._what(name)} has shape {given.shape}; wanted {wanted}")
+        values = self.vector[where].copy()
+        values[slice(None) if entry is None else self._entry(name, entry)] = given
+        self._check(self._kinds[name], values)
+        before = self.vector[where].copy()
+        self.vector[where] = values
+        try:
+            if self._changed is not None:
+                self._changed()
+        except BrazoError:
+            self.vector[where] = before
+            raise
+
+    def split(self, vector: Sequence[Any]) -> dict[str, list[Any]]:
+        """A vector of any scalar in this order, by gain."""
+        return {name: list(vector[where]) for name, where in self._slices.items()}
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Every gain with labels, units and values, as a panel shows it."""
+        return tuple(
+            Parameter(
+                name=name,
+                about=gain.about,
+                labels=self._labels(gain),
+                units=self._units(gain),
+                values=self[name],
+                zero=gain.zero,
+            )
+            for name, gain in self._kinds.items()
+        )
+
+    def _labels(self, gain: Gain) -> tuple[str, ...]:
+        return gain.entries or self._joints
+
+    def _units(self, gain: Gain) -> tuple[str, ...]:
+        if isinstance(gain.unit, str):
+            return (gain.unit,) * len(self._labels(gain))
+        if gain.entries:  # six axes of a tool: three along, three about
+            half = len(gain.entries) // 2
+            return (gain.unit[1],) * half + (gain.unit[0],) * half
+        return tuple(gain.unit[kind == "prismatic"] for kind in self._joint_kinds)
+
+    def _slice(self, name: str) -> slice:
+        if name not in self._slices:
+            raise BrazoError(
+                f"{self._owner} has no gain '{name}'; gains: {', '.join(self._kinds) or 'none'}"
+            )
+        return self._slices[name]
+
+    def _entry(self, name: str, entry: str | int) -> int:
+        labels = self._labels(self._kinds[name])
+        if isinstance(entry, str) and entry in labels:
+            return labels.index(entry)
+        if isinstance(entry, int) and 0 <= entry < len(labels):
+            return entry
+        raise BrazoError(
+            f"{self._what(name)}: no entry {entry!r}; entries: {', '.join(labels)}, "
+            f"or 0 to {len(labels) - 1}"
+        )
+
+    def _check(self, gain: Gain, values: np.ndarray) -> None:
+        fine = np.isfinite(values) & ((values >= 0.0) if gain.zero else (values > 0.0))
+        if not fine.all():
+            bad = int(np.flatnonzero(~fine)[0])
+            label = self._labels(gain)[bad]
+            place = f"axis {label}" if gain.entries else f"joint {bad + 1} ({label})"
+            raise BrazoError(
+                f"{self._what(gain.name)} for {place} is {values[bad]:g}; it must be finite and "
+                f"{gain.rule}"
+            )
+
+    def _what(self, name: str) -> str:
+        return f"{self._owner}: gain '{name}'"

@@ -1,0 +1,36 @@
+"""A compiled law and its robot in one native loop: no Python between two control periods.
+
+    x = (q, q̇, state of the law) ← Runge–Kutta steps under the torque the law gives at x
+
+Gains, load and other tables are inputs with leading batch dimensions: thousands of runs with gains
+of their own go through one call (see `brazo.codegen.loop`).
+"""
+
+from __future__ import annotations
+
+from brazo.codegen import Graph
+from brazo.codegen.loop import Loop, compile_loop
+from brazo.control.compiled import CompiledLaw
+from brazo.dynamics.integrators import held_torque_step
+from brazo.robot import Robot
+
+REFERENCE = ("reference_q", "reference_qd", "reference_qdd")
+
+
+def law_loop(law: CompiledLaw, robot: Robot, substeps: int = 1) -> Loop:
+    """The loop of a law around a robot.
+
+    Inputs: `x`, the three references as streams, `gains`, `dt` and the law's tables.  Recorded: x
+    after the step, then the torque held during it and the torque wanted.
+    """
+    g, n = Graph(), robot.n
+    sizes = {key: size for key, size in law.inputs.items() if key not in ("q", "qd", "state")}
+    x = g.inputs("x", 2 * n + law.inputs.get("state", 0))
+    inputs = {key: g.inputs(key, size) for key, size in sizes.items()}
+    q, qd, state = x[:n], x[n : 2 * n], x[2 * n :]
+    tau, wanted, state = law.step(q, qd, *inputs.values(), *([state] if state else []))
+    h = inputs["dt"][0] / float(substeps)
+    for _ in range(substeps):
+        q, qd = held_torque_step(g, robot.dynamics.motion, q, qd, tau, h)
+    outputs = {"x": [*q, *qd, *state], "tau": tau, "wanted": wanted}
+    return compile_loop(law.name.lower(), g, outputs, REFERENCE)

@@ -1,0 +1,175 @@
+"""Linear-quadratic regulator about a pose: the cheapest way back for small deviations.
+
+Near a pose at rest the robot is ẋ = A x + B u with x = (q − q₀, q̇) and u = τ − τ₀,
+
+    A = [0 1; −M⁻¹ ∂G/∂q  −M⁻¹ F]        B = [0; M⁻¹]
+
+F the slope of friction at rest (Coriolis terms are quadratic and vanish; a sharp Coulomb step has
+no slope and is left out).  The gain that minimises ∫ xᵀQx + uᵀRu dt is K = R⁻¹BᵀP with P from the
+algebraic Riccati equation, and
+
+    τ = τ₀ − K (q − r, q̇ − ṙ)
+
+where τ₀ is what the reference needs, G(q₀) alone without feed-forward.  Weights are one a joint and
+may be changed at any time: K is solved anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen.linear import dot
+from brazo.control.bandwidth import joint_inertia
+from brazo.control.base import one_of, per_joint, read_vector
+from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.equations import Equations
+from brazo.control.feedforward import FEEDFORWARDS, Feedforward, feedforward
+from brazo.control.gains import Gain
+from brazo.errors import BrazoError
+from brazo.model.description import DeltaModel, Friction
+from brazo.robot import Robot
+
+_DEVIATION = 0.1  # rad or m: what one unit of torque weight is worth (Bryson's rule)
+_STEP = 1e-3  # of the differences; two of them leave an error of h⁴
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linearisation:
+    """ẋ = A x + B u about a pose at rest, held there by `tau`."""
+
+    q: np.ndarray
+    tau: np.ndarray
+    A: np.ndarray  # (2n, 2n)
+    B: np.ndarray  # (2n, n)
+
+
+class LQR(CompiledController):
+    """LQR about `pose` (a name of the robot's file or (n,); the first of the file when None).
+
+    `wn` (rad/s) and `zeta` set the weights that are not given, such that a lone joint would answer
+    with them; zeta below 0.71 is not optimal for any weight.
+    """
+
+    uses_model = True
+    GAINS = (
+        Gain("q_weight", "cost of deviation", ("1/rad²", "1/m²")),
+        Gain("qd_weight", "cost of speed", ("s²/rad²", "s²/m²")),
+        Gain("tau_weight", "cost of torque", ("1/(N m)²", "1/N²"), zero=False),
+    )
+
+    def __init__(
+        self,
+        pose: Any = None,
+        wn: Any = 25.0,
+        zeta: Any = 1.0,
+        *,
+        q_weight: Any = None,
+        qd_weight: Any = None,
+        tau_weight: Any = None,
+        feedforward: Feedforward = "full",
+    ) -> None:
+        super().__init__(q_weight=q_weight, qd_weight=qd_weight, tau_weight=tau_weight)
+        self.pose, self.wn, self.zeta = pose, wn, zeta
+        self.feedforward = one_of(feedforward, FEEDFORWARDS, "LQR: feedforward")
+        self._about = np.empty(0)
+
+    def default_gains(self, robot: Robot) -> Mapping[str, Any]:
+        wn, zeta = per_joint(self.wn, robot, "LQR: wn"), per_joint(self.zeta, robot, "LQR: zeta")
+        if (zeta < np.sqrt(0.5)).any():
+            raise BrazoError(f"LQR: zeta = {self.zeta}; the least an optimal law has is 0.7071")
+        # A lone joint m q̈ = u gets kp = √(qw/rw), kd² = vw/rw + 2 m kp: here m ω² and 2ζ m ω.
+        unit = 1.0 / (joint_inertia(robot) * wn**2 * _DEVIATION) ** 2
+        return {
+            "q_weight": np.full(robot.n, _DEVIATION**-2),
+            "qd_weight": (4.0 * zeta**2 - 2.0) / (wn * _DEVIATION) ** 2,
+            "tau_weight": unit,
+        }
+
+    def prepare(self, robot: Robot) -> None:
+        self._about = read_pose(self.pose, robot, "LQR: pose")
+        super().prepare(robot)
+
+    def linearisation(self) -> Linearisation:
+        """The linear model this law is made for, with the load it has been told of."""
+        return linearise(self.robot, self.equations, self._about, self._tables["load"])
+
+    def tables(self) -> Mapping[str, np.ndarray]:
+        from scipy.linalg import LinAlgError, solve_continuous_are
+
+        model = self.linearisation()
+        Q = np.diag(np.concatenate([self.gains["q_weight"], self.gains["qd_weight"]]))
+        R = self.gains["tau_weight"]
+        try:
+            P = solve_continuous_are(model.A, model.B, Q, np.diag(R))
+        except (LinAlgError, ValueError) as error:
+            raise BrazoError(
+                f"LQR: the Riccati equation has no solution for these weights ({error}); "
+                "take positive weights of similar size"
+            ) from None
+        return {"K": (model.B.T @ P) / R[:, None], "tau": model.tau}
+
+    def feedback(self) -> np.ndarray:
+        """The gain K (n, 2n) of now."""
+        return self._tables["K"].reshape(self.robot.n, -1).copy()
+
+    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+        n, K = len(x.q), x.tables["K"]
+        deviation = [*x.error, *x.error_rate]
+        ahead = x.tables["tau"]
+        if self.feedforward != "none":
+            ahead = feedforward(self.feedforward, self.equations, x)
+        rows = [K[2 * n * i : 2 * n * (i + 1)] for i in range(n)]
+        return [ahead[i] + dot(row, deviation) for i, row in enumerate(rows)], state
+
+
+def linearise(
+    robot: Robot, equations: Equations, pose: np.ndarray, load: np.ndarray
+) -> Linearisation:
+    """A robot about a pose at rest; ∂G/∂q by Richardson's differences."""
+    n, held = robot.n, load.tolist()
+    M = np.array(equations.mass_matrix(pose.tolist(), held))
+
+    def gravity(q: np.ndarray) -> np.ndarray:
+        return np.array(equations.gravity(q.tolist(), held))
+
+    slope = np.zeros((n, n))
+    for k, step in enumerate(_STEP * np.eye(n)):
+        near = (gravity(pose + step) - gravity(pose - step)) / (2.0 * _STEP)
+        far = (gravity(pose + 2.0 * step) - gravity(pose - 2.0 * step)) / (4.0 * _STEP)
+        slope[:, k] = (4.0 * near - far) / 3.0
+    A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, n))
+    A[:n, n:] = np.eye(n)
+    A[n:, :n] = -np.linalg.solve(M, slope)
+    A[n:, n:] = -np.linalg.solve(M, np.diag(_friction_slope(robot)))
+    B[n:] = np.linalg.inv(M)
+    return Linearisation(pose, gravity(pose), A, B)
+
+
+def read_pose(pose: Any, robot: Robot, what: str) -> np.ndarray:
+    """A pose by name, as (n,), or the robot's first when None."""
+    if pose is None:
+        return np.array(next(iter(robot.poses.values()), np.zeros(robot.n)), dtype=float)
+    if isinstance(pose, str):
+        if pose not in robot.poses:
+            raise BrazoError(f"{what} '{pose}' is not one of {', '.join(robot.poses) or 'none'}")
+        return np.array(robot.poses[pose], dtype=float)
+    return read_vector(pose, robot, what)
+
+
+def _friction_slope(robot: Robot) -> np.ndarray:
+    model: Any = robot.model
+    if isinstance(model, DeltaModel):
+        return np.full(3, _slope(model.friction))
+    slope = np.zeros(robot.n)
+    for joint in model.joints:
+        slope[joint.coordinate] += joint.multiplier**2 * _slope(joint.friction)
+    return slope
+
+
+def _slope(f: Friction) -> float:
+    # Smooth Coulomb friction of two sizes has two slopes at rest; the mean is between them.
+    return f.viscous + (0.5 * sum(f.coulomb) / f.smooth if f.smooth else 0.0)

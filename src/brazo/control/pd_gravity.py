@@ -1,0 +1,61 @@
+"""PD with the robot's weight taken off its hands.
+
+    τ = kp e + kd ė + G(q)
+
+With kp, kd > 0 it comes to rest at any constant reference: the energy ½ q̇ᵀMq̇ + ½ eᵀKp e falls by
+q̇ᵀ Kd q̇ (Takegaki and Arimoto, 1981).  With feed-forward it becomes PD+ (Paden and Panja, 1988),
+
+    τ = kp e + kd ė + M(q) r̈ + C(q, q̇) ṙ + G(q) + friction(ṙ)
+
+which follows moving references too: ½ ėᵀMė + ½ eᵀKp e falls by ėᵀ Kd ė because Ṁ − 2C is skew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from brazo.control.bandwidth import joint_inertia, pd_gains
+from brazo.control.base import per_joint
+from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.gains import Gain
+from brazo.dynamics.vectors import add
+from brazo.robot import Robot
+
+
+class PDGravity(CompiledController):
+    """PD plus gravity of the model; `feedforward=True` makes it PD+."""
+
+    uses_model = True
+    GAINS = (
+        Gain("kp", "proportional", ("N m/rad", "N/m")),
+        Gain("kd", "derivative", ("N m s/rad", "N s/m")),
+    )
+
+    def __init__(
+        self,
+        wn: Any = 25.0,
+        zeta: Any = 1.0,
+        *,
+        kp: Any = None,
+        kd: Any = None,
+        feedforward: bool = False,
+    ) -> None:
+        super().__init__(kp=kp, kd=kd)
+        self.wn, self.zeta, self.feedforward = wn, zeta, bool(feedforward)
+
+    def default_gains(self, robot: Robot) -> Mapping[str, Any]:
+        wn = per_joint(self.wn, robot, "PDGravity: wn")
+        kp, kd = pd_gains(joint_inertia(robot), wn, per_joint(self.zeta, robot, "PDGravity: zeta"))
+        return {"kp": kp, "kd": kd}
+
+    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+        load, model = x.tables["load"], self.equations
+        if self.feedforward:
+            ahead = model.passive(x.q, x.qd, x.ref.qd, x.ref.qdd, load)
+            ahead = add(ahead, model.friction(x.ref.qd))
+        else:
+            ahead = model.gravity(x.q, load)
+        e, rate = x.error, x.error_rate
+        kp, kd = gains["kp"], gains["kd"]
+        return [kp[i] * e[i] + kd[i] * rate[i] + ahead[i] for i in range(len(e))], state

@@ -1,0 +1,96 @@
+"""PID, each joint on its own: the law of most drives.
+
+    u = kp e + I + kd d + feed-forward        τ = u within the drive's limits
+    İ = ki e + kt (τ − u)                     anti-windup by back-calculation, or
+    İ = ki e, but 0 while τ ≠ u and e u > 0   by clamping
+    ḋ = (ė − d) / tf                          a first-order filter; tf = 0: d = ė
+
+I is a torque, so changing ki does not make the arm jump.  kt is by default √(ki/kd), the geometric
+mean of integral and derivative rates (Åström and Hägglund, *PID Controllers*, 1995).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from brazo.codegen import where
+from brazo.control.bandwidth import joint_inertia, pid_gains
+from brazo.control.base import one_of, per_joint
+from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.feedforward import FEEDFORWARDS, Feedforward, feedforward
+from brazo.control.gains import Gain
+from brazo.robot import Robot
+
+WINDUPS = ("back-calculation", "clamping", "none")
+
+
+class PID(CompiledController):
+    """PID with anti-windup, derivative filter and feed-forward.
+
+    `wn` (rad/s) and `zeta` set the gains that are not given; `alpha` places the integrator's pole
+    at alpha·wn.  `feedforward` is "none", "gravity" or "full" (see `brazo.control.feedforward`).
+    """
+
+    GAINS = (
+        Gain("kp", "proportional", ("N m/rad", "N/m")),
+        Gain("ki", "integral", ("N m/(rad s)", "N/(m s)")),
+        Gain("kd", "derivative", ("N m s/rad", "N s/m")),
+        Gain("tf", "time constant of the derivative's filter", "s"),
+        Gain("kt", "rate of back-calculation", "1/s"),
+    )
+
+    def __init__(
+        self,
+        wn: Any = 25.0,
+        zeta: Any = 1.0,
+        alpha: float = 0.3,
+        *,
+        kp: Any = None,
+        ki: Any = None,
+        kd: Any = None,
+        tf: Any = 0.0,
+        kt: Any = None,
+        windup: Literal["back-calculation", "clamping", "none"] = "back-calculation",
+        feedforward: Feedforward = "none",
+    ) -> None:
+        super().__init__(kp=kp, ki=ki, kd=kd, tf=tf, kt=kt)
+        self.wn, self.zeta, self.alpha = wn, zeta, alpha
+        self.windup = one_of(windup, WINDUPS, "PID: windup")
+        self.feedforward = one_of(feedforward, FEEDFORWARDS, "PID: feedforward")
+        self.uses_model = feedforward != "none"
+
+    def default_gains(self, robot: Robot) -> Mapping[str, Any]:
+        wn, zeta = per_joint(self.wn, robot, "PID: wn"), per_joint(self.zeta, robot, "PID: zeta")
+        gains = dict(self._given)
+        if not {"kp", "ki", "kd"} <= gains.keys():
+            kp, ki, kd = pid_gains(joint_inertia(robot), wn, zeta, self.alpha)
+            gains = {"kp": kp, "ki": ki, "kd": kd, **gains}
+        if "kt" not in gains:
+            ki, kd = (np.abs(np.array(gains[key], dtype=float)) for key in ("ki", "kd"))
+            gains["kt"] = np.sqrt(np.divide(ki, kd, out=np.zeros_like(ki + kd), where=kd > 0.0))
+        return gains
+
+    def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
+        return {"integral": np.zeros(len(q)), "derivative": np.zeros(len(q))}
+
+    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+        n = len(x.q)
+        e, rate = x.error, x.error_rate
+        kp, ki, kd, tf, kt = (gains[key] for key in ("kp", "ki", "kd", "tf", "kt"))
+        integral, old = state["integral"], state["derivative"]
+        d = [old[i] + x.dt / (tf[i] + x.dt) * (rate[i] - old[i]) for i in range(n)]
+        ahead = [0.0] * n
+        if self.uses_model:
+            ahead = feedforward(self.feedforward, self.equations, x)
+        u = [kp[i] * e[i] + integral[i] + kd[i] * d[i] + ahead[i] for i in range(n)]
+        grown = [integral[i] + x.dt * (ki[i] * e[i]) for i in range(n)]
+        if self.windup == "back-calculation":
+            tau = x.saturate(u)
+            grown = [grown[i] + x.dt * (kt[i] * (tau[i] - u[i])) for i in range(n)]
+        elif self.windup == "clamping":
+            inward = [where(-(e[i] * u[i]), grown[i], integral[i]) for i in range(n)]
+            grown = x.unless_saturated(u, grown, inward)
+        return u, {"integral": grown, "derivative": d}

@@ -1,0 +1,269 @@
+"""Equations of motion as linear in the parameters of the masses: M w + C(q, q̇) v + G = Y π + known.
+
+Newton–Euler is linear in the moments m, h, S of each link (`brazo.dynamics.newton_euler`): with a
+the acceleration of the frame's origin and U r what turning adds to that of a point r,
+
+    f = m a + U h        n = h×a + (U S)×
+
+Both are linear in (a, U) too, so the two passes of M w + C(q, q̇) v + G (`brazo.control.equations`)
+are one with the differences of their a and U.  Y itself is never built.  Y π is the pass inwards;
+Yᵀ s is, for each link, the power of its forces under joint speeds s, as s·Y π = Σ v·f + ω·n:
+
+    m: v·a        h: Uᵀv + a×ω        S: Uᵀ[ω×] made symmetric
+
+Parameters that regrouping has emptied (`brazo.dynamics.links`) are left out: seven a turning link
+(h_x, h_y and S but for S_zz), four a sliding one (m and h).
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen.linear import dot as inner
+from brazo.control.equations import (
+    DeltaEquations,
+    Equations,
+    TreeEquations,
+    delta_passive,
+    halves,
+)
+from brazo.dynamics.frames import JointTransform
+from brazo.dynamics.links import LinkInertia, Links, links_of
+from brazo.dynamics.newton_euler import ZERO, Spin, joint_transforms
+from brazo.dynamics.vectors import add, cross, dot
+
+Scalar = Any
+Vector = list[Scalar]
+
+MOMENTS = ("m", "hx", "hy", "hz", "Sxx", "Sxy", "Sxz", "Syy", "Syz", "Szz")
+_OF_KIND = {"revolute": (1, 2, 4, 5, 6, 7, 8), "prismatic": (0, 1, 2, 3)}
+_GRAVITY = 9.81
+
+
+class Regressor(ABC):
+    """The parameters of a robot's masses, and motion's torque as a linear form of them."""
+
+    names: tuple[str, ...]
+    values: np.ndarray  # (p,) what the robot's file says
+    size: np.ndarray  # (p,) m, m l, m l² of all that hangs on the joint
+    weight: np.ndarray  # (p,) what holding that takes, N m or N
+    coordinates: tuple[int, ...]  # the joint each parameter belongs to
+
+    @abstractmethod
+    def form(self, q: Vector, qd: Vector, v: Vector, w: Vector) -> LinearForm:
+        """The linear form of M w + C(q, q̇) v + G, at one motion."""
+
+
+class LinearForm(ABC):
+    """Torque as Y π + known, with Y at one motion."""
+
+    @abstractmethod
+    def torque(self, parameters: Sequence[Scalar]) -> Vector:
+        """Y π + known (n)."""
+
+    @abstractmethod
+    def gradient(self, s: Sequence[Scalar]) -> Vector:
+        """Yᵀ s (p)."""
+
+
+def regressor_of(equations: Equations) -> Regressor:
+    """The regressor of a robot, whatever its kind."""
+    if isinstance(equations, DeltaEquations):
+        return DeltaRegressor(equations)
+    assert isinstance(equations, TreeEquations)
+    return TreeRegressor(equations)
+
+
+class TreeRegressor(Regressor):
+    """Moments of mass of the links of a tree; motors are known."""
+
+    def __init__(self, equations: TreeEquations) -> None:
+        self.equations = equations
+        links = equations.links
+        self.chosen = [_OF_KIND[link.kind] for link in links.links]
+        names, values, coordinates = [], [], []
+        for link, chosen in zip(links.links, self.chosen, strict=True):
+            moments = [link.inertia.mass, *link.inertia.first, *link.inertia.second]
+            names += [f"{link.name} {MOMENTS[k]}" for k in chosen]
+            values += [moments[k] for k in chosen]
+            coordinates += [link.coordinate] * len(chosen)
+        self.names, self.coordinates = tuple(names), tuple(coordinates)
+        self.values = np.array(values)
+        sizes, weights = self._hanging()
+        picked = zip(sizes, self.chosen, strict=True)
+        self.size = np.concatenate([size[list(chosen)] for size, chosen in picked])
+        self.weight = np.repeat(weights, [len(chosen) for chosen in self.chosen])
+
+    def form(self, q: Vector, qd: Vector, v: Vector, w: Vector) -> LinearForm:
+        return _TreeForm(self, q, qd, v, w)
+
+    def _hanging(self) -> tuple[list[np.ndarray], list[float]]:
+        """For each link, typical moments and the weight of all that hangs on its joint at q = 0."""
+        own = links_of(self.equations.model, regroup=False)
+        hanging: list[LinkInertia] = [link.inertia for link in own.links]
+        for i in reversed(range(len(own.links))):
+            link = own.links[i]
+            if link.parent >= 0:
+                seen = hanging[i].seen_from(link.K)
+                hanging[link.parent] = hanging[link.parent].plus(seen)
+        sizes, weights = [], []
+        for link, all_of_it in zip(own.links, hanging, strict=True):
+            # A file may give a link without mass, or a point: sizes stay above nothing.
+            mass = max(all_of_it.mass, 1e-3)
+            xx, _, _, yy, _, zz = all_of_it.second
+            length = max(float(np.sqrt(max(xx + yy + zz, 0.0) / mass)), 1e-3)
+            sizes.append(mass * length ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2]))
+            weights.append(mass * _GRAVITY * (length if link.kind == "revolute" else 1.0))
+        return sizes, weights
+
+
+class _TreeForm(LinearForm):
+    def __init__(
+        self, regressor: TreeRegressor, q: Vector, qd: Vector, v: Vector, w: Vector
+    ) -> None:
+        equations = regressor.equations
+        self.links, self.chosen = equations.links, regressor.chosen
+        self.known = [a * x for a, x in zip(equations.armature, w, strict=True)]
+        self.transforms = joint_transforms(self.links, q)
+        half_sum, half_difference = halves(qd, v)
+        plus = _outward(self.links, self.transforms, half_sum, w, equations.up)
+        minus = _outward(self.links, self.transforms, half_difference, None, ZERO)
+        self.a, self.U = [], []
+        for (a, U), (b, V) in zip(plus, minus, strict=True):
+            self.a.append(_less(a, b))
+            self.U.append([_less(row, other) for row, other in zip(U, V, strict=True)])
+
+    def torque(self, parameters: Sequence[Scalar]) -> Vector:
+        forces, moments, start = [], [], 0
+        for a, U, chosen in zip(self.a, self.U, self.chosen, strict=True):
+            full: Vector = [0.0] * 10
+            for k, value in zip(chosen, parameters[start : start + len(chosen)], strict=True):
+                full[k] = value
+            start += len(chosen)
+            m, h, S = full[0], full[1:4], full[4:]
+            forces.append(add([m * x for x in a], [dot(row, h) for row in U]))
+            moments.append(add(cross(h, a), _turning(U, S)))
+        tau = list(self.known)
+        for i in reversed(range(len(forces))):
+            link, T = self.links.links[i], self.transforms[i]
+            along = moments[i][2] if link.kind == "revolute" else forces[i][2]
+            tau[link.coordinate] = tau[link.coordinate] + link.multiplier * along
+            if link.parent >= 0:
+                f, k = T.to_parent(forces[i]), link.parent
+                forces[k] = add(forces[k], f)
+                moments[k] = add(moments[k], T.to_parent(moments[i]), cross(T.p, f))
+        return tau
+
+    def gradient(self, s: Sequence[Scalar]) -> Vector:
+        speeds: list[tuple[Vector, Vector]] = []
+        result: Vector = []
+        for i, (link, T) in enumerate(zip(self.links.links, self.transforms, strict=True)):
+            w0, v0 = speeds[link.parent] if link.parent >= 0 else (ZERO, ZERO)
+            rate = link.multiplier * s[link.coordinate]
+            w, v = T.to_link(w0), T.to_link(add(v0, cross(w0, T.p)))
+            if link.kind == "revolute":
+                w = [w[0], w[1], w[2] + rate]
+            else:
+                v = [v[0], v[1], v[2] + rate]
+            speeds.append((w, v))
+            a, U = self.a[i], self.U[i]
+            columns = [[row[k] for row in U] for k in range(3)]
+            h = add([dot(column, v) for column in columns], cross(a, w))
+            # ω·(U S)× = tr(Uᵀ[ω×] S): entry jk of Uᵀ[ω×] is (column j of U × ω)_k.
+            B = [cross(column, w) for column in columns]
+            S = [
+                B[0][0], B[0][1] + B[1][0], B[0][2] + B[2][0],
+                B[1][1], B[1][2] + B[2][1], B[2][2],
+            ]  # fmt: skip
+            full = [dot(v, a), *h, *S]
+            result += [full[k] for k in self.chosen[i]]
+        return result
+
+
+class DeltaRegressor(Regressor):
+    """Arm (inertia about its axis, first moments), rods and platform of a Delta; motors are known.
+
+    Torque is read off the dynamics with one parameter at 1 and the others at 0.
+    """
+
+    names = ("arm inertia", "arm hx", "arm hz", "rod mass", "platform mass")
+    coordinates = (0, 0, 0, 0, 0)
+
+    def __init__(self, equations: DeltaEquations) -> None:
+        self.equations = equations
+        d, length = equations.dynamics, equations.model.L1
+        first = d.arm_mass * np.array(d.arm_com)
+        self.values = np.array([d.arm_inertia, first[0], first[2], d.rod_mass, d.platform_mass])
+        mass = d.arm_mass + d.rod_mass + d.platform_mass
+        self.size = mass * length ** np.array([2.0, 1.0, 1.0, 0.0, 0.0])
+        self.weight = np.full(5, mass * _GRAVITY * length)
+
+    def form(self, q: Vector, qd: Vector, v: Vector, w: Vector) -> LinearForm:
+        known = self._torque(np.zeros(5), q, qd, v, w)
+        columns = [_less(self._torque(unit, q, qd, v, w), known) for unit in np.eye(5)]
+        return _ColumnForm(columns, known)
+
+    def _torque(self, unit: np.ndarray, q: Vector, qd: Vector, v: Vector, w: Vector) -> Vector:
+        inertia, x, z, rod, platform = unit.tolist()
+        dynamics = copy.copy(self.equations.dynamics)
+        dynamics.arm_inertia, dynamics.rod_mass, dynamics.platform_mass = inertia, rod, platform
+        dynamics.arm_mass, dynamics.arm_com = 1.0, np.array([x, 0.0, z])
+        return delta_passive(dynamics, q, qd, v, w, self.equations.field)
+
+
+class _ColumnForm(LinearForm):
+    def __init__(self, columns: list[Vector], known: Vector) -> None:
+        self.columns, self.known = columns, known
+
+    def torque(self, parameters: Sequence[Scalar]) -> Vector:
+        rows = zip(*self.columns, strict=True)
+        return [inner(row, parameters) + k for row, k in zip(rows, self.known, strict=True)]
+
+    def gradient(self, s: Sequence[Scalar]) -> Vector:
+        return [inner(column, s) for column in self.columns]
+
+
+def _outward(
+    links: Links,
+    transforms: Sequence[JointTransform],
+    qd: Vector,
+    qdd: Vector | None,
+    base_acceleration: Vector,
+) -> list[tuple[Vector, list[Vector]]]:
+    """a and U of every link: the outward pass of Newton–Euler."""
+    spins: list[Spin] = []
+    accel: list[Vector] = []
+    for link, T in zip(links.links, transforms, strict=True):
+        spin0, a0 = Spin(ZERO, ZERO), base_acceleration
+        if link.parent >= 0:
+            spin0, a0 = spins[link.parent], accel[link.parent]
+        rate = link.multiplier * qd[link.coordinate]
+        gain = 0.0 if qdd is None else link.multiplier * qdd[link.coordinate]
+        w, al = T.to_link(spin0.omega), T.to_link(spin0.alpha)
+        a = T.to_link(add(a0, spin0.times(T.p)))
+        if link.kind == "revolute":
+            al = [al[0] + w[1] * rate, al[1] - w[0] * rate, al[2] + gain]
+            w = [w[0], w[1], w[2] + rate]
+        else:
+            twice = 2.0 * rate
+            a = [a[0] + w[1] * twice, a[1] - w[0] * twice, a[2] + gain]
+        spins.append(Spin(w, al))
+        accel.append(a)
+    return [(a, spin.U) for a, spin in zip(accel, spins, strict=True)]
+
+
+def _turning(U: list[Vector], S: Vector) -> Vector:
+    """(U S)×, with (A)× = (A_zy − A_yz, A_xz − A_zx, A_yx − A_xy)."""
+    xx, xy, xz, yy, yz, zz = S
+    columns = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    A = [[dot(row, column) for column in columns] for row in U]
+    return [A[2][1] - A[1][2], A[0][2] - A[2][0], A[1][0] - A[0][1]]
+
+
+def _less(a: Sequence[Scalar], b: Sequence[Scalar]) -> Vector:
+    return [x - y for x, y in zip(a, b, strict=True)]

@@ -1,0 +1,56 @@
+"""Sliding mode with a boundary layer: robust against what the model does not know.
+
+    s = ė + slope e         τ = M(q) v + C(q, q̇) q̇ + G(q) + friction(q̇)
+    v = r̈ + slope ė + reach sat(s / layer)
+
+With the true model ṡ = −reach sat(s / layer): from anywhere the surface's layer is reached within
+|s₀| / reach seconds, and there the error decays with the rates slope and reach / layer.  A model
+error that accelerates a joint by less than `reach` cannot drive it out of the layer, and the error
+stays below layer / slope.  A layer much thinner than reach·dt chatters: sampled control cannot
+switch faster than it samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from brazo.codegen import maximum, minimum
+from brazo.control.base import per_joint
+from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.gains import Gain
+from brazo.robot import Robot
+
+_LAYER_RATE = 4.0  # reach / layer in units of wn
+
+
+class SlidingMode(CompiledController):
+    """Sliding mode about the model; `wn` (rad/s) sets the slope, `reach` bounds the unknown."""
+
+    uses_model = True
+    GAINS = (
+        Gain("slope", "rate of the error on the surface", "1/s", zero=False),
+        Gain("reach", "acceleration towards the surface", ("rad/s²", "m/s²")),
+        Gain("layer", "half the thickness of the layer", ("rad/s", "m/s"), zero=False),
+    )
+
+    def __init__(
+        self, wn: Any = 25.0, *, slope: Any = None, reach: Any = 50.0, layer: Any = None
+    ) -> None:
+        super().__init__(slope=slope, reach=reach, layer=layer)
+        self.wn = wn
+
+    def default_gains(self, robot: Robot) -> Mapping[str, Any]:
+        wn = per_joint(self.wn, robot, "SlidingMode: wn")
+        reach = per_joint(self._given.get("reach", 50.0), robot, "SlidingMode: reach")
+        return {"slope": wn, "layer": reach / (_LAYER_RATE * wn)}
+
+    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+        e, rate = x.error, x.error_rate
+        v = []
+        for i in range(len(e)):
+            slope = gains["slope"][i]
+            s = rate[i] + slope * e[i]
+            push = maximum(minimum(s / gains["layer"][i], 1.0), -1.0)
+            v.append(x.ref.qdd[i] + slope * rate[i] + gains["reach"][i] * push)
+        return self.equations.inverse_dynamics(x.q, x.qd, v, x.tables["load"]), state

@@ -1,0 +1,231 @@
+"""Closed loop on the exact model: a law, a trajectory, and how well they went together.
+
+Every control period the law sees the state and the reference and its torque is held; the robot
+moves on by Runge–Kutta steps of its exact equations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.control.base import (
+    Controller,
+    Reference,
+    read_vector,
+    refuse_nonfinite,
+    torque_limits,
+)
+from brazo.control.compiled import CompiledController
+from brazo.control.loop import REFERENCE, law_loop
+from brazo.dynamics.simulate import MAX_SAMPLES, Run
+from brazo.errors import BrazoError
+from brazo.robot import Robot
+
+Trajectory = Callable[[float], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tracking:
+    """A run under a law, with the reference on the same time axis."""
+
+    run: Run
+    reference: np.ndarray  # (3, m, n): r, ṙ, r̈
+    saturated: np.ndarray  # (m, n): True where a drive was at its limit
+    limits: np.ndarray  # (n,) of the drives
+
+    @property
+    def error(self) -> np.ndarray:
+        """r − q at every sample (m, n)."""
+        return self.reference[0] - self.run.q
+
+    @property
+    def rms_error(self) -> np.ndarray:
+        """Root mean square of the error of each joint (n,)."""
+        return np.sqrt((self.error**2).mean(axis=0))
+
+    @property
+    def max_error(self) -> np.ndarray:
+        """Greatest error of each joint (n,)."""
+        return np.abs(self.error).max(axis=0)
+
+    @property
+    def rms_torque(self) -> np.ndarray:
+        """Root mean square of the torque of each joint (n,)."""
+        assert self.run.tau is not None
+        return np.sqrt((self.run.tau**2).mean(axis=0))
+
+    @property
+    def peak_torque(self) -> np.ndarray:
+        """Greatest torque of each joint (n,)."""
+        assert self.run.tau is not None
+        return np.abs(self.run.tau).max(axis=0)
+
+    @property
+    def torque_use(self) -> np.ndarray:
+        """Greatest torque over the drive's limit (n,); 0 where the drive has none."""
+        return self.peak_torque / self.limits
+
+    @property
+    def saturation(self) -> np.ndarray:
+        """Share of the time each drive was at its limit (n,)."""
+        return self.saturated.mean(axis=0)
+
+
+def track(
+    robot: Robot,
+    controller: Controller,
+    trajectory: Trajectory,
+    t_end: float,
+    dt: float = 1e-3,
+    substeps: int = 1,
+    *,
+    q0: Any = None,
+    qd0: Any = None,
+    model: Robot | None = None,
+    native: bool = False,
+) -> Tracking:
+    """Run a law on a robot along `trajectory`, a function t -> (q, qd, qdd), for t_end seconds.
+
+    The law acts every `dt` seconds; the robot moves by `substeps` Runge–Kutta steps in between.  It
+    starts on the trajectory unless q0 or qd0 say otherwise.  `model` is the robot the law believes
+    in, where that is not `robot`.  A law already bound to it keeps its gains and its load.
+    `native` compiles law and robot into one loop: slower the first time, then much faster.
+    """
+    steps = _steps(t_end, dt, substeps)
+    believed = robot if model is None else model
+    if not controller.is_bound_to(believed, dt):
+        controller.bind(believed, dt)
+    t = np.linspace(0.0, t_end, steps + 1)
+    goals = _samples(trajectory, t, robot)
+    q = goals[0, 0].copy() if q0 is None else read_vector(q0, robot, "q0")
+    qd = goals[1, 0].copy() if qd0 is None else read_vector(qd0, robot, "qd0")
+    controller.reset(q, qd)
+    way = _native_way if native else _way
+    Q, QD, TAU, saturated = way(robot, controller, t, goals, q, qd, substeps)
+    run = Run(
+        robot=robot.name,
+        joint_names=robot.joint_names,
+        joint_kinds=robot.joint_kinds,
+        t=t,
+        q=Q,
+        qd=QD,
+        qdd=robot.forward_dynamics(Q, QD, TAU),
+        tau=TAU,
+        energy=robot.energy(Q, QD),
+        tool=robot.fk(Q),
+        method=f"{controller.name}, rk4",
+        evaluations=4 * substeps * steps,
+    )
+    return Tracking(run, goals, saturated, torque_limits(robot))
+
+
+def _way(
+    robot: Robot,
+    controller: Controller,
+    t: np.ndarray,
+    goals: np.ndarray,
+    q: np.ndarray,
+    qd: np.ndarray,
+    substeps: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """q, qd, tau and saturation at every sample, one period after the other."""
+    Q, QD, TAU = (np.empty((len(t), robot.n)) for _ in range(3))
+    saturated = np.empty((len(t), robot.n), dtype=bool)
+    advance, h = robot.dynamics.rk4_step, np.array([controller.dt / substeps])
+    for k, now in enumerate(t.tolist()):
+        tau = controller.torque(now, q, qd, Reference(*goals[:, k]))
+        Q[k], QD[k], TAU[k], saturated[k] = q, qd, tau, controller.saturated
+        if k + 1 == len(t):
+            break
+        for _ in range(substeps):
+            q, qd = advance(q, qd, tau, h)
+        if not (math.isfinite(q.sum()) and math.isfinite(qd.sum())):
+            raise _ran_away(robot, controller, q, qd, float(t[k + 1]))
+    return Q, QD, TAU, saturated
+
+
+def _native_way(
+    robot: Robot,
+    controller: Controller,
+    t: np.ndarray,
+    goals: np.ndarray,
+    q: np.ndarray,
+    qd: np.ndarray,
+    substeps: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same in one native call."""
+    if not isinstance(controller, CompiledController):
+        raise BrazoError(f"{controller.name} is a law in Python; native=True needs a compiled one")
+    n, law = robot.n, controller.compiled
+    key = robot.dynamics, substeps
+    if key not in law.loops:
+        law.loops[key] = law_loop(law, robot, substeps)
+    state = controller.state
+    streams = dict(zip(REFERENCE, goals[:, :-1], strict=True))
+    x = np.concatenate([q, qd, *state.values()])
+    rows = law.loops[key](len(t) - 1, every=1, x=x, **streams, **controller.fixed).record
+    assert rows is not None
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(bad):
+        first = int(bad[0])
+        q, qd = rows[first, : 2 * n].reshape(2, n)
+        raise _ran_away(robot, controller, q, qd, float(t[first + 1]))
+    states = np.vstack([x, rows[:, : len(x)]])
+    if state:
+        sizes = np.cumsum([len(part) for part in state.values()])[:-1]
+        parts = np.split(states[-1, 2 * n :], sizes)
+        controller.state = dict(zip(state, parts, strict=True))
+    Q, QD = (np.ascontiguousarray(states[:, n * i : n * (i + 1)]) for i in range(2))
+    last = controller.torque(float(t[-1]), Q[-1], QD[-1], Reference(*goals[:, -1]))
+    TAU = np.vstack([rows[:, len(x) : len(x) + n], last])
+    wanted = np.vstack([rows[:, len(x) + n :], controller.wanted])
+    return Q, QD, TAU, np.abs(wanted) > controller.limits
+
+
+def _steps(t_end: float, dt: float, substeps: int) -> int:
+    if not (math.isfinite(t_end) and math.isfinite(dt) and t_end > 0.0 and dt > 0.0):
+        raise BrazoError(f"t_end = {t_end}, dt = {dt}: both must be finite and greater than 0")
+    if not isinstance(substeps, int) or substeps < 1:
+        raise BrazoError(f"substeps = {substeps!r}; it must be a whole number of at least 1")
+    steps = round(t_end / dt)
+    if steps < 1 or abs(steps * dt - t_end) > 1e-9 * t_end:
+        raise BrazoError(f"t_end = {t_end:g} s is not a whole number of periods of {dt:g} s")
+    if steps > MAX_SAMPLES:
+        raise BrazoError(f"{steps} periods; at most {MAX_SAMPLES}: take a longer dt")
+    return steps
+
+
+def _samples(trajectory: Trajectory, t: np.ndarray, robot: Robot) -> np.ndarray:
+    """The trajectory (3, m, n) at every sample, checked."""
+    goals = np.empty((3, len(t), robot.n))
+    for k, now in enumerate(t.tolist()):
+        value = trajectory(now)
+        try:
+            q, qd, qdd = value
+            goals[0, k], goals[1, k], goals[2, k] = q, qd, qdd
+        except (TypeError, ValueError):
+            raise BrazoError(
+                f"trajectory(t) at t = {now:g} s gave a {type(value).__name__}; "
+                f"wanted q, qd, qdd, each of shape ({robot.n},)"
+            ) from None
+    bad = np.argwhere(~np.isfinite(goals))
+    if len(bad):
+        part, k, _ = bad[np.argmin(bad[:, 1])]
+        what = ("q", "qd", "qdd")[part]
+        refuse_nonfinite(goals[part, k], robot, f"trajectory(t) at t = {t[k]:g} s: {what}")
+    return goals
+
+
+def _ran_away(
+    robot: Robot, controller: Controller, q: np.ndarray, qd: np.ndarray, t: float
+) -> BrazoError:
+    bad = [*np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd)).tolist(), 0][0]
+    return BrazoError(
+        f"joint {bad + 1} ({robot.joint_names[bad]}) is no longer finite at t = {t:g} s under "
+        f"{controller.name}; take lower gains, a smaller dt or more substeps"
+    )
