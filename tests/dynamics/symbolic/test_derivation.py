@@ -11,6 +11,7 @@ import sympy as sp
 import brazo
 from brazo.dynamics.symbolic import Cancelled, derive
 from brazo.errors import BrazoError
+from brazo.model.robot_file import RobotFile
 from tests.dynamics.symbolic.equations import WITH_MASSES, close, equations, robot, states
 
 FORMS = [("symbolic", "auto"), ("symbolic", "recursive"), ("numeric", "auto")]
@@ -112,6 +113,11 @@ def test_reference_numbers(golden, entry, name):
         assert close(G, item["gravity_part"], 1e-12)
         assert close(C @ qd, item["coriolis_part"], 1e-12)
         assert close(compiled.M(q) @ qdd + C @ qd + G, item["tau"], 1e-12)
+    for item in numbers["forward_dynamics"]:
+        q, qd, tau = (np.array(item[key]) for key in ("q", "qd", "tau"))
+        rest = tau - compiled.C(q, qd) @ qd - compiled.G(q)
+        # Ill-conditioned wrists: condition numbers reach 1e5.
+        assert close(np.linalg.solve(compiled.M(q), rest), item["qdd"], 1e-10)
     for item in numbers["fk_tool" if "fk_tool" in numbers else "fk"]:
         if "T" in item:
             assert close(compiled.fk(item["q"]), item["T"], 1e-12)
@@ -232,6 +238,16 @@ def test_numbers_can_be_changed_before_deriving():
     agree(longer, eqs)
     loaded = robot("scara1").with_payload(0.8, com=(0.0, 0.01, 0.05), inertia=(0.001, 0.002, 0.003))
     agree(loaded, derive(loaded))
+
+
+def test_a_robot_without_a_file_gets_letters_too():
+    file = RobotFile.parse(ODD)
+    model = file.build()
+    plain, named = derive(model), derive(model, document=file.root)
+    assert "a1" in plain.symbols and "a1" not in named.symbols
+    q, qd, _ = (x[0] for x in states(3, 1))
+    assert close(plain.compile().M(q), named.compile().M(q), 1e-14)
+    assert close(plain.compile().C(q, qd), named.compile().C(q, qd), 1e-14)
 
 
 def test_a_file_that_was_edited_meanwhile_is_noticed(tmp_path):

@@ -17,7 +17,7 @@ from brazo.dynamics.symbolic import derive
 from tests.dynamics.symbolic.equations import close, equations, robot, states
 from tests.dynamics.symbolic.test_derivation import POINT_MASSES, load_text
 
-FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-shared", "-fPIC"]
+FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
 
 
 @cache

@@ -10,6 +10,7 @@ unless it would have more than `MAX_TERMS` terms.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -261,14 +262,22 @@ class _Steps:
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress
         self.last = (0.0, "")
+        self.told = 0.0
 
     def __call__(self, fraction: float, text: str) -> None:
         self.last = (fraction, text)
-        self.check()
+        self._tell()
 
     def check(self) -> None:
-        if self.progress is not None and self.progress(*self.last) is False:
-            raise Cancelled("the derivation was cancelled")
+        """Within a long step: ask now and then whether to go on."""
+        if time.monotonic() - self.told > 0.05:
+            self._tell()
 
     def part(self, start: float, end: float) -> Callable[[float, str], None]:
+        """The progress of a part that goes from `start` to `end` of the whole."""
         return lambda fraction, text: self(start + (end - start) * fraction, text)
+
+    def _tell(self) -> None:
+        self.told = time.monotonic()
+        if self.progress is not None and self.progress(*self.last) is False:
+            raise Cancelled("the derivation was cancelled")

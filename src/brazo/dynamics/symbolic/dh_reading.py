@@ -177,7 +177,7 @@ class DHReader:
             if abs(value) <= 1e-15 * largest:
                 value = 0.0  # what turning a tensor leaves behind
             name = f"I{k}{_AXES[a]}{_AXES[b]}"
-            meaning = f"inertia of link {k} about its centre of mass, {_AXES[a]}{_AXES[b]} entry"
+            meaning = f"inertia of link {k} about its centre of mass, {_AXES[a]}{_AXES[b]}"
             formula = solid[a] if solid is not None and a == b else None
             tensor.append(self._letter(name, value, "inertia", "kg m²", meaning, formula))
         return mass, com, tensor

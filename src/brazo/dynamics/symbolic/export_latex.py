@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 
 from brazo.dynamics.symbolic.equations import Equations
-from brazo.dynamics.symbolic.export_text import FORMS
+from brazo.dynamics.symbolic.export_text import FORMS, ROUNDED
 from brazo.dynamics.symbolic.notation import LatexNotation, broken
 
 Expr = Any
@@ -62,8 +62,10 @@ class _Document:
         return (
             "By Lagrange--Euler, SI units and radians:\n"
             r"\[ M(q)\,\ddot q + C(q,\dot q)\,\dot q + G(q) + F(\dot q) = \tau + J^{T} F_{e} \]"
-            f"\nForm: {equations.form}, {_escaped(FORMS[equations.form])}. "
-            "Entries that are not listed are zero." + notes
+            f"\nForm: {equations.form}, {_escaped(FORMS[equations.form])}"
+            + ("" if equations.values else f"; {ROUNDED}")
+            + ". Entries that are not listed are zero."
+            + notes
         )
 
     def _section(self, title: str, body: str) -> str:
@@ -107,7 +109,7 @@ class _Document:
         if rows:
             table = "\n".join(
                 [
-                    r"\begin{longtable}{lllp{100mm}}",
+                    r"\begin{longtable}{p{16mm}p{26mm}p{20mm}p{90mm}}",
                     r"symbol & value & unit & meaning \\ \hline \endhead",
                     *rows,
                     r"\end{longtable}",
@@ -244,6 +246,7 @@ _HEAD = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \allowdisplaybreaks[4]
 \setlength{\parindent}{0pt}
 \setlength{\mathindent}{0pt}
+\setlength{\LTleft}{0pt}
 \AtBeginDocument{%%
   \setlength{\abovedisplayskip}{3pt plus 2pt}\setlength{\belowdisplayskip}{3pt plus 2pt}%%
   \setlength{\abovedisplayshortskip}{3pt}\setlength{\belowdisplayshortskip}{3pt}}

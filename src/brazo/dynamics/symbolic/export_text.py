@@ -12,8 +12,9 @@ Expr = Any
 _INDENT = " " * 6
 FORMS = {
     "expanded": "multiplied out, sums of angles and brackets put back",
-    "recursive": "shared terms x1, x2, … in order; too long to be multiplied out",
+    "recursive": "shared terms x1, x2, … in order, not multiplied out",
 }
+ROUNDED = "numbers are shown with six digits"
 
 
 def text(equations: Equations, width: int) -> str:
@@ -31,6 +32,7 @@ def text(equations: Equations, width: int) -> str:
     blocks = [
         f"{equations.name}: M(q) q̈ + C(q, q̇) q̇ + G(q) + friction = τ + Jᵀ F\n"
         f"{equations.form} form: {FORMS[equations.form]}"
+        + ("" if equations.values else f"; {ROUNDED}")
     ]
     blocks += [f"Note: {note}." for note in equations.notes]
     body = []

@@ -80,7 +80,7 @@ class Naming:
             self._known[node] = value
 
     def __getitem__(self, value: Any) -> Expr:
-        return self._known[value] if isinstance(value, Node) else sp.sympify(value)
+        return self._known[value] if isinstance(value, Node) else _number(value)
 
     def _name(self) -> Expr:
         name = f"x{len(self.steps) + 1}"
@@ -90,7 +90,7 @@ class Naming:
 
     def _expression(self, node: Node) -> Expr:
         if node.op == "const":
-            return sp.Integer(int(node.value)) if node.value.is_integer() else sp.Float(node.value)
+            return _number(node.value)
         if node.op == "input":
             return self.ring.symbols[node.value]
         a = [self._known[x] for x in node.args]
@@ -105,3 +105,7 @@ class Naming:
         if node.op == "neg":
             return -a[0]
         return {"sin": sp.sin, "cos": sp.cos, "sqrt": sp.sqrt}[node.op](a[0])
+
+
+def _number(x: float) -> Expr:
+    return sp.Integer(int(x)) if float(x).is_integer() else sp.Float(x)
