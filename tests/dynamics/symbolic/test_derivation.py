@@ -297,10 +297,15 @@ def test_robots_of_other_formats_are_derived_by_numbers(tmp_path):
     assert len(sp.Add.make_args(eqs.M[0, 0])) <= 8  # rounding leaves no dust behind
 
 
-def test_trees_and_mimicking_joints(tmp_path):
-    """A turning body with two fingers that close together: one slides, one follows turning."""
+@pytest.mark.parametrize("fingers", ["one slides", "both turn"])
+def test_trees_and_mimicking_joints(fingers, tmp_path):
+    """A turning palm with two fingers of which one follows the other, opposite in sense."""
     path = tmp_path / "hand.urdf"
-    path.write_text(HAND, encoding="utf-8")
+    text = HAND
+    if fingers == "both turn":  # about parallel axes, by q and -q
+        text = HAND.replace("prismatic", "revolute").replace('axis xyz="1 0 0"', 'axis xyz="0 1 0"')
+        text = text.replace('multiplier="-2.5"', 'multiplier="-1"').replace('offset="0.1"', "")
+    path.write_text(text, encoding="utf-8")
     arm = brazo.load(path, tip="palm")
     assert arm.n == 3 and len(arm.model.joints) == 4
     agree(arm, derive(arm))

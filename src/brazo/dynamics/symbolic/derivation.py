@@ -77,7 +77,6 @@ def derive(
                 raise BrazoError(
                     f"robot '{mechanism.name}': the expanded equations have more than {MAX_TERMS} "
                     "terms; use form='recursive'"
-                    + (" or parameters='numeric'" if parameters == "symbolic" else "")
                 ) from None
     return recursive(mechanism, steps)
 

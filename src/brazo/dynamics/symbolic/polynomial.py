@@ -69,11 +69,15 @@ class TrigRing:
         return self.variable(symbol)
 
     def cos_sin(self, angle: Angle) -> tuple[Poly, Poly]:
-        """The generators C and S of an angle."""
+        """The cosine and sine of an angle; one pair of generators serves it and its negative."""
+        if angle.expression.could_extract_minus_sign():
+            rates = {k: -rate for k, rate in angle.rates.items()}
+            c, s = self.cos_sin(Angle(-angle.expression, angle.group, rates))
+            return c, -s
         known = sp.cos(angle.expression) in self._index
         c, s = self.index(sp.cos(angle.expression)), self.index(sp.sin(angle.expression))
+        assert s == c + 1
         if not known:
-            assert s == c + 1
             self.angles[c] = angle
             self.trig_mask |= 0xFFFF << _BYTE * c
             self.square_mask |= 2 << _BYTE * s

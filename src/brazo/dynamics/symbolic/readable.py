@@ -21,7 +21,7 @@ from typing import Any
 
 import sympy as sp
 
-from brazo.dynamics.symbolic.polynomial import Angle, TrigRing, terms_of
+from brazo.dynamics.symbolic.polynomial import Angle, Poly, TrigRing, terms_of
 
 Expr = Any
 Number = Any
@@ -36,7 +36,7 @@ class Readable:
         self.heavy_mask = 0
         for symbol in heavy:
             self.heavy_mask |= 0xFF << 8 * ring.index(symbol)
-        self._joined: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._joined: dict[tuple[int, int, int], tuple[Poly, Poly]] = {}
         self._powers: dict[tuple[int, int], Expr] = {}
         self._angles = dict(ring.angles)  # those of the derivation, not the sums made here
         self._trig_mask = ring.trig_mask
@@ -57,11 +57,12 @@ class Readable:
         by_rest: dict[int, Terms] = {}
         for key, x in terms.items():
             by_rest.setdefault(key & ~mask, {})[key & mask] = x
-        total: Terms = {}
-        for rest, trig in by_rest.items():
-            for key, x in self._fold(trig).items():
-                total[key + rest] = x
-        return total
+        return {
+            key + rest: x
+            for rest, trig in by_rest.items()
+            for key, x in self._fold(trig).items()
+            if x != 0
+        }
 
     def _fold(self, trig: Terms) -> Terms:
         used = 0
@@ -91,9 +92,10 @@ class Readable:
                 del result[key], result[other]
                 # CC + SS and CS − SC belong to the difference, the others to the sum.
                 difference = _equal(x, y) == cosine
-                c, s = self._join(i, j, -1 if difference else 1)
-                joined = key - first + (1 << 8 * (c if cosine else s))
-                result[joined] = result.get(joined, 0) + x
+                pair = self._join(i, j, -1 if difference else 1)
+                ((joined, one),) = (pair[0] if cosine else pair[1]).terms.items()
+                joined += key - first
+                result[joined] = result.get(joined, 0) + x * one
         return result
 
     def _fold_square(self, trig: Terms, i: int) -> Terms:
@@ -112,19 +114,16 @@ class Readable:
                 result[rest + 2 * S] = -x
             elif _equal(2 * y, -x):
                 del result[key], result[rest]
-                twice, _ = self._join(i, i, 1)
-                result[rest + (1 << 8 * twice)] = -y
+                ((twice, one),) = self._join(i, i, 1)[0].terms.items()
+                result[rest + twice] = result.get(rest + twice, 0) - y * one
         return result
 
-    def _join(self, i: int, j: int, sign: int) -> tuple[int, int]:
-        """Variables of cos and sin of φ_j ± φ_i."""
+    def _join(self, i: int, j: int, sign: int) -> tuple[Poly, Poly]:
+        """cos and sin of φ_j ± φ_i; the sine may come with a minus."""
         found = self._joined.get((i, j, sign))
         if found is None:
-            a, b = self._angles[i], self._angles[j]
-            expression = b.expression + sign * a.expression
-            self.ring.cos_sin(Angle(expression, -1, {}))
-            found = (self.ring.index(sp.cos(expression)), self.ring.index(sp.sin(expression)))
-            self._joined[i, j, sign] = found
+            expression = self._angles[j].expression + sign * self._angles[i].expression
+            found = self._joined[i, j, sign] = self.ring.cos_sin(Angle(expression, -1, {}))
         return found
 
     # -- collecting -------------------------------------------------------------------------
