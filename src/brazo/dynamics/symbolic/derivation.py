@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import sympy as sp
 
+from brazo.dynamics.coriolis import coriolis_matrix
 from brazo.dynamics.symbolic.equations import Equations, Form
 from brazo.dynamics.symbolic.lagrange import Derived, Lagrange
 from brazo.dynamics.symbolic.mechanism import Mechanism, Parameters
@@ -83,8 +84,6 @@ def derive(
 
 def recursive(mechanism: Mechanism, progress: Progress | None = None) -> Equations:
     """The equations in the recursive form."""
-    from brazo.dynamics.coriolis import coriolis_matrix
-
     steps = progress if isinstance(progress, _Steps) else _Steps(progress)
     ring = GraphRing(mechanism)
     lagrange = Lagrange(ring, mechanism)

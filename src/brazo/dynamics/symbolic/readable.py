@@ -45,10 +45,6 @@ class Readable:
         """A shorter equal of an element, collected, as a SymPy expression."""
         return self.collected(self.folded(terms_of(value)))
 
-    def count(self, value: Any) -> int:
-        """How many terms an element has when its angles are summed up."""
-        return len(self.folded(terms_of(value)))
-
     # -- sums of angles, squares ------------------------------------------------------------
 
     def folded(self, terms: Terms) -> Terms:
