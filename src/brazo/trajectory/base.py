@@ -1,0 +1,144 @@
+"""`Trajectory`: the motion of joints over time, whatever curve it is made of.
+
+A trajectory runs from `start` to `end` (s) and rests before and after: there q keeps the value of
+the nearer end and qd, qdd are 0.  At the two ends themselves it still gives its own derivatives.
+Between pieces the later one counts (half-open intervals), so no instant belongs to two of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.trajectory.reading import positive
+
+Array = np.ndarray
+MAX_SAMPLES = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Joint values and their derivatives at one time (n,) or at many (..., n); rad, m, s."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+class Joints(Protocol):
+    """What a table asks of a robot."""
+
+    @property
+    def joint_names(self) -> Sequence[str]: ...
+    @property
+    def joint_kinds(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A trajectory at evenly spaced times; row k belongs to t[k]."""
+
+    t: Array  # (m,) s
+    q: Array  # (m, n)
+    qd: Array
+    qdd: Array
+
+    def columns(self, robot: Joints) -> dict[str, tuple[Array, str]]:
+        """Every signal as name -> (values, unit), the form in which tables are written."""
+        found: dict[str, tuple[Array, str]] = {"t": (self.t, "s")}
+        for label, values, suffix in (
+            ("q", self.q, ""),
+            ("qd", self.qd, "/s"),
+            ("qdd", self.qdd, "/s²"),
+        ):
+            for i, (name, kind) in enumerate(
+                zip(robot.joint_names, robot.joint_kinds, strict=True)
+            ):
+                unit = "rad" if kind == "revolute" else "m"
+                found[f"{label}.{name}"] = (values[:, i], unit + suffix)
+        return found
+
+
+class Trajectory(ABC):
+    """Joint values as a function of time."""
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of joints."""
+
+    @property
+    @abstractmethod
+    def breaks(self) -> Array:
+        """Times (s) between which the motion is smooth, the first `start`, the last `end`."""
+
+    @abstractmethod
+    def within(self, t: Array) -> Sample:
+        """The motion at times (m,) between `start` and `end`."""
+
+    @property
+    def start(self) -> float:
+        """Time (s) at which the motion begins."""
+        return float(self.breaks[0])
+
+    @property
+    def end(self) -> float:
+        """Time (s) at which the motion is over."""
+        return float(self.breaks[-1])
+
+    @property
+    def duration(self) -> float:
+        """Length in seconds."""
+        return self.end - self.start
+
+    def sample(self, t: Any) -> Sample:
+        """Position, speed and acceleration at a time or at times (...,): arrays (..., n)."""
+        moment = read_times(t)
+        flat = moment.ravel()
+        start, end = self.start, self.end
+        inside = (flat >= start) & (flat <= end)
+        found = self.within(np.minimum(np.maximum(flat, start), end))
+        if not inside.all():
+            found.qd[~inside] = 0.0
+            found.qdd[~inside] = 0.0
+        shape = (*moment.shape, self.n)
+        return Sample(found.q.reshape(shape), found.qd.reshape(shape), found.qdd.reshape(shape))
+
+    def __call__(self, t: float) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at one time: the form in which `Robot.follow` takes a trajectory."""
+        found = self.sample(t)
+        return found.q, found.qd, found.qdd
+
+    def table(self, dt: float) -> Table:
+        """The motion every dt seconds from start to end; the end is always the last row."""
+        t = even_times(self.start, self.end, dt)
+        found = self.sample(t)
+        return Table(t, found.q, found.qd, found.qdd)
+
+
+def read_times(t: Any) -> Array:
+    """Times as an array; infinite ones lie before the start or after the end."""
+    try:
+        moment = np.asarray(t, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"t: not a time or an array of times ({error})") from None
+    if np.isnan(moment).any():
+        raise BrazoError("t is not a number (NaN); wanted times in seconds")
+    return moment
+
+
+def even_times(start: float, end: float, dt: float) -> Array:
+    """start, start + dt, … and the end, which comes sooner where dt does not divide."""
+    dt = positive(dt, "dt")
+    count = (end - start) / dt
+    if count > MAX_SAMPLES:
+        raise BrazoError(f"{count:.3g} samples; at most {MAX_SAMPLES}: take a longer dt")
+    steps = int(np.ceil(count * (1.0 - 1e-12)))
+    t = start + dt * np.arange(steps + 1)
+    t[-1] = end
+    return t

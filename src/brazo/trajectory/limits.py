@@ -1,0 +1,177 @@
+"""`Limits`: how fast joints may move, and where each of these numbers comes from.
+
+A robot file gives joint limits and, where its drives are known, their greatest speed and torque.
+No file gives an acceleration or a jerk, and many give no speed: those numbers come from the caller
+or from an `Assumed`, and every assumed one is listed in `Limits.assumed`, so nothing is made up in
+silence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.model.description import DeltaModel, Drive, TreeModel
+from brazo.trajectory.reading import bounds, positive
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+Array = np.ndarray
+_UNITS = {"speed": "/s", "acceleration": "/s²", "jerk": "/s³"}
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """Numbers for what neither the file nor the caller says.
+
+    Full speed is reached in `acceleration_time` with full acceleration, and full acceleration in
+    `jerk_time` with full jerk.
+    """
+
+    angular_speed: float = 1.0  # rad/s, revolute joints whose file gives no max_speed
+    linear_speed: float = 0.25  # m/s, prismatic ones
+    acceleration_time: float = 0.25  # s
+    jerk_time: float = 0.1  # s
+
+    def __post_init__(self) -> None:
+        for name in ("angular_speed", "linear_speed", "acceleration_time", "jerk_time"):
+            positive(getattr(self, name), name)
+
+
+ASSUMED = Assumed()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """Greatest magnitudes for each joint; one number stands for all joints.
+
+    Infinite means no limit.  Where a position or torque limit is not given there is none.
+    """
+
+    speed: Any  # (n,) rad/s, m/s
+    acceleration: Any = math.inf  # (n,) rad/s², m/s²
+    jerk: Any = math.inf  # (n,) rad/s³, m/s³
+    position: Any = None  # (n, 2) rad, m
+    torque: Any = math.inf  # (n,) N m, N
+    assumed: tuple[str, ...] = ()  # sentences: which numbers were assumed
+    n: int = field(default=0, kw_only=True)  # number of joints where all of the above are numbers
+
+    def __post_init__(self) -> None:
+        sizes = [np.size(getattr(self, name)) for name in ("speed", "acceleration", "jerk")]
+        if self.position is not None:
+            sizes.append(len(np.atleast_2d(self.position)))
+        n = self.n or max(*sizes, np.size(self.torque))
+        object.__setattr__(self, "n", n)
+        for name in ("speed", "acceleration", "jerk", "torque"):
+            object.__setattr__(self, name, _frozen(bounds(getattr(self, name), n, name)))
+        object.__setattr__(self, "position", _frozen(_position(self.position, n)))
+
+    def finite(self, name: str) -> Array:
+        """One of the limits where a motion cannot be planned without it."""
+        return bounds(getattr(self, name), self.n, name, finite=True)
+
+    def scaled(self, share: float) -> Limits:
+        """The same limits with a share of the speed, for careful motion (0 < share ≤ 1)."""
+        share = positive(share, "share")
+        if share > 1.0:
+            raise BrazoError(f"share is {share:g}; it may be at most 1")
+        return Limits(
+            speed=share * self.speed,
+            acceleration=self.acceleration,
+            jerk=self.jerk,
+            position=self.position,
+            torque=self.torque,
+            assumed=self.assumed,
+            n=self.n,
+        )
+
+
+def limits_of(
+    robot: Robot,
+    *,
+    speed: Any = None,
+    acceleration: Any = None,
+    jerk: Any = None,
+    assume: Assumed | None = ASSUMED,
+) -> Limits:
+    """The limits of a robot: its file's where it has them, then the caller's, then the assumed.
+
+    A `speed` given here never lifts a drive's own limit.  With `assume=None` a number that nobody
+    gives is an error.
+    """
+    n = robot.n
+    drives = drives_of(robot)
+    own = np.array([drive.max_speed for drive in drives])
+    notes: list[str] = []
+
+    def fill(name: str, value: Any, otherwise: Array) -> Array:
+        found = np.full(n, math.inf) if value is None else bounds(value, n, name)
+        if name == "speed":
+            found = np.minimum(found, own)
+        for i in np.flatnonzero(~np.isfinite(found)).tolist():
+            joint = f"joint {i + 1} ({robot.joint_names[i]})"
+            if assume is None:
+                where = " and its file gives none" if name == "speed" else ""
+                raise BrazoError(f"no {name} limit for {joint}{where}: pass {name}=…")
+            found[i] = otherwise[i]
+            unit = ("rad" if robot.joint_kinds[i] == "revolute" else "m") + _UNITS[name]
+            notes.append(f"{joint}: {name} {found[i]:g} {unit} assumed")
+        return found
+
+    guess = assume or Assumed()
+    speeds = fill(
+        "speed",
+        speed,
+        np.array(
+            [
+                guess.angular_speed if kind == "revolute" else guess.linear_speed
+                for kind in robot.joint_kinds
+            ]
+        ),
+    )
+    accelerations = fill("acceleration", acceleration, speeds / guess.acceleration_time)
+    jerks = fill("jerk", jerk, accelerations / guess.jerk_time)
+    return Limits(
+        speed=speeds,
+        acceleration=accelerations,
+        jerk=jerks,
+        position=robot.limits,
+        torque=np.array([drive.max_torque for drive in drives]),
+        assumed=tuple(notes),
+        n=n,
+    )
+
+
+def drives_of(robot: Robot) -> Sequence[Drive]:
+    """The drive of every joint, in the order of q."""
+    model = robot.model
+    if isinstance(model, DeltaModel):
+        return [model.drive] * robot.n
+    assert isinstance(model, TreeModel)
+    return [joint.drive for joint in model.coordinates]
+
+
+def _position(value: Any, n: int) -> Array:
+    if value is None:
+        return np.tile([-math.inf, math.inf], (n, 1))
+    try:
+        position = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"position: not an array of numbers ({error})") from None
+    if position.shape != (n, 2) or not (position[:, 0] <= position[:, 1]).all():
+        raise BrazoError(
+            f"position limits have shape {position.shape}; wanted ({n}, 2): low, high, low ≤ high"
+        )
+    return position
+
+
+def _frozen(values: Array) -> Array:
+    values = values.copy()
+    values.flags.writeable = False
+    return values

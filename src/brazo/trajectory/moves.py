@@ -1,0 +1,144 @@
+"""From rest to rest: cubic, quintic and trapezoid, as fast as limits allow or in a given time.
+
+For a joint that goes the distance D in the time T:
+
+    cubic       q̇ ≤ 3/2 D/T,   q̈ ≤ 6 D/T²
+    quintic     q̇ ≤ 15/8 D/T,  q̈ ≤ (10/√3) D/T²
+    trapezoid   constant acceleration a, constant speed v, constant deceleration a;
+                T = D/v + v/a, or T = 2 √(D/a) where D < v²/a and v is never reached
+
+All joints arrive together.  A trapezoid does so in one of two ways:
+
+    time   each joint has its own trapezoid with its full acceleration and the lower speed that
+           makes it as long as the slowest joint's: the shortest time there is
+    line   all joints share one, so the motion is a straight line in joint space; it takes longer
+           where one joint is bound by its speed and another by its acceleration
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.trajectory.piecewise import Piecewise, cubic_pieces, merge, quintic_pieces
+from brazo.trajectory.reading import bounds, choice, positive, vector
+
+Array = np.ndarray
+Synchronise = Literal["time", "line"]
+SYNCHRONISE = ("time", "line")
+
+_PEAKS = {"cubic": (1.5, 6.0), "quintic": (15.0 / 8.0, 10.0 / math.sqrt(3.0))}
+
+
+def cubic(
+    q0: Any, q1: Any, duration: float | None = None, *, speed: Any = None, acceleration: Any = None
+) -> Piecewise:
+    """One cubic from q0 to q1 (n,), in `duration` seconds or as fast as the limits allow."""
+    q0, q1 = ends(q0, q1)
+    T = _polynomial_time("cubic", q1 - q0, duration, speed, acceleration)
+    rest = np.zeros((1, len(q0)))
+    if T == 0.0:
+        return _standing(q0)
+    return Piecewise([0.0, T], cubic_pieces(np.array([T]), q0[None], q1[None], rest, rest))
+
+
+def quintic(
+    q0: Any, q1: Any, duration: float | None = None, *, speed: Any = None, acceleration: Any = None
+) -> Piecewise:
+    """One quintic from q0 to q1 (n,): speed and acceleration begin and end at 0."""
+    q0, q1 = ends(q0, q1)
+    T = _polynomial_time("quintic", q1 - q0, duration, speed, acceleration)
+    rest = np.zeros((1, len(q0)))
+    if T == 0.0:
+        return _standing(q0)
+    pieces = quintic_pieces(np.array([T]), q0[None], q1[None], rest, rest, rest, rest)
+    return Piecewise([0.0, T], pieces)
+
+
+def trapezoid(
+    q0: Any, q1: Any, speed: Any, acceleration: Any, synchronise: Synchronise = "time"
+) -> Piecewise:
+    """The fastest motion from q0 to q1 (n,) with speed and acceleration limits, in step."""
+    choice(synchronise, SYNCHRONISE, "synchronise")
+    q0, q1 = ends(q0, q1)
+    n = len(q0)
+    v = bounds(speed, n, "speed", finite=True)
+    a = bounds(acceleration, n, "acceleration", finite=True)
+    D = np.abs(q1 - q0)
+    if not D.any():
+        return _standing(q0)
+    if synchronise == "line":
+        moving = D > 0.0
+        v = D * (v[moving] / D[moving]).min()
+        a = D * (a[moving] / D[moving]).min()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = np.where(D * a >= v * v, D / v + v / a, 2.0 * np.sqrt(D / a))
+    T = float(np.nanmax(needed))
+    # The lower root of v² − a T v + a D = 0, written so that nothing cancels.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cruise = 2.0 * D / (T + np.sqrt(np.maximum(T * T - 4.0 * D / a, 0.0)))
+        ramp = np.where(D > 0.0, np.minimum(cruise / a, 0.5 * T), 0.5 * T)
+    return _trapezoids(q0, q1, ramp, T)
+
+
+def trapezoid_in(q0: Any, q1: Any, duration: float, ramp: float = 0.25) -> Piecewise:
+    """A trapezoid of given duration whose ramps each take the share `ramp` of it (up to 1/2)."""
+    q0, q1 = ends(q0, q1)
+    T = positive(duration, "duration")
+    share = positive(ramp, "ramp")
+    if share > 0.5:
+        raise BrazoError(f"ramp is {share:g} of the duration; it may be at most 0.5")
+    return _trapezoids(q0, q1, np.full(len(q0), share * T), T)
+
+
+def ends(q0: Any, q1: Any) -> tuple[Array, Array]:
+    """First and last joint values, of one length; single numbers are one joint."""
+    q0 = vector(np.atleast_1d(q0) if np.ndim(q0) == 0 else q0, None, "q0")
+    q1 = vector(np.atleast_1d(q1) if np.ndim(q1) == 0 else q1, len(q0), "q1")
+    return q0, q1
+
+
+def _trapezoids(q0: Array, q1: Array, ramp: Array, T: float) -> Piecewise:
+    joints = []
+    for start, distance, t in zip(q0.tolist(), (q1 - q0).tolist(), ramp.tolist(), strict=True):
+        cruise = distance / (T - t)
+        a = cruise / t
+        rise = 0.5 * cruise * t
+        if T - 2.0 * t > 1e-14 * T:
+            breaks = [0.0, t, T - t, T]
+            flat = [[start + rise, cruise, 0.0]]
+        else:
+            breaks, flat = [0.0, 0.5 * T, T], []
+        last = [start + distance - rise, cruise, -0.5 * a]
+        joints.append((np.array(breaks), np.array([[start, 0.0, 0.5 * a], *flat, last])))
+    return merge(joints)
+
+
+def _polynomial_time(
+    kind: str, change: Array, duration: float | None, speed: Any, acceleration: Any
+) -> float:
+    if duration is not None:
+        if speed is not None or acceleration is not None:
+            raise BrazoError("give a duration or limits, not both")
+        return positive(duration, "duration")
+    if speed is None and acceleration is None:
+        raise BrazoError(f"a {kind} needs a duration, or limits: speed=…, acceleration=…")
+    D, n = np.abs(change), len(change)
+    per_speed, per_acceleration = _PEAKS[kind]
+    T = 0.0
+    if speed is not None:
+        T = float((per_speed * D / bounds(speed, n, "speed")).max())
+    if acceleration is not None:
+        limit = bounds(acceleration, n, "acceleration")
+        T = max(T, float(np.sqrt(per_acceleration * D / limit).max()))
+    if T == 0.0 and D.any():
+        raise BrazoError("every limit is infinite: the move would take no time; give a finite one")
+    return T
+
+
+def _standing(q: Array) -> Piecewise:
+    """No motion, for no time."""
+    return Piecewise([0.0, 0.0], q[None, None])

@@ -1,0 +1,134 @@
+"""What a user gives to this layer, checked: numbers, vectors, times and limits as float arrays.
+
+Every function names the thing it was asked to read (`what`) and says which shape or range is
+wanted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+
+Array = np.ndarray
+
+
+def array(value: Any, what: str) -> Array:
+    """A float array of finite numbers."""
+    try:
+        numbers = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"{what}: not an array of numbers ({error})") from None
+    bad = np.argwhere(~np.isfinite(numbers))
+    if len(bad):
+        index = tuple(bad[0].tolist())
+        place = f"[{', '.join(map(str, index))}]" if index else ""
+        raise BrazoError(f"{what}{place} is {numbers[index]}; every value must be finite")
+    return numbers
+
+
+def vector(value: Any, n: int | None, what: str) -> Array:
+    """A finite vector, of n numbers where n is known."""
+    numbers = array(value, what)
+    if numbers.ndim != 1 or (n is not None and len(numbers) != n) or not len(numbers):
+        wanted = "a list of numbers" if n is None else f"({n},)"
+        raise BrazoError(f"{what} has shape {numbers.shape}; wanted {wanted}")
+    return numbers
+
+
+def table(value: Any, rows: int | None, n: int | None, what: str) -> Array:
+    """A finite (rows, n) array; a plain list of numbers is one joint, a row each."""
+    numbers = array(value, what)
+    if numbers.ndim == 1 and n in (None, 1):
+        numbers = numbers[:, None]
+    if (
+        numbers.ndim != 2
+        or (rows is not None and len(numbers) != rows)
+        or (n is not None and numbers.shape[1] != n)
+        or not numbers.size
+    ):
+        wanted = f"({'points' if rows is None else rows}, {'joints' if n is None else n})"
+        raise BrazoError(f"{what} has shape {numbers.shape}; wanted {wanted}")
+    return numbers
+
+
+def times(value: Any, what: str = "t") -> Array:
+    """At least two times (s), each later than the one before."""
+    t = vector(value, None, what)
+    if len(t) < 2:
+        raise BrazoError(f"{what} has one time; wanted at least two")
+    late = np.flatnonzero(np.diff(t) <= 0.0)
+    if len(late):
+        k = int(late[0])
+        raise BrazoError(
+            f"{what}[{k + 1}] = {t[k + 1]:g} s is not later than {what}[{k}] = {t[k]:g} s; "
+            "times must increase"
+        )
+    return t
+
+
+def positive(value: Any, what: str) -> float:
+    """One finite number above 0."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise BrazoError(f"{what} is {value!r}; wanted a number greater than 0") from None
+    if not (math.isfinite(number) and number > 0.0):
+        raise BrazoError(f"{what} is {number:g}; it must be finite and greater than 0")
+    return number
+
+
+def bounds(value: Any, n: int, what: str, *, finite: bool = False) -> Array:
+    """Limits (n,), above 0, from one number for all joints or one each; may be infinite."""
+    try:
+        numbers = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"{what}: not an array of numbers ({error})") from None
+    if numbers.shape not in ((), (n,)):
+        raise BrazoError(f"{what} has shape {numbers.shape}; wanted one number or ({n},)")
+    numbers = np.broadcast_to(numbers, (n,)).copy()
+    bad = ~(numbers > 0.0) | (~np.isfinite(numbers) if finite else False)
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        wanted = "finite and greater than 0" if finite else "greater than 0"
+        raise BrazoError(f"{what} of joint {i + 1} is {numbers[i]:g}; it must be {wanted}")
+    return numbers
+
+
+def choice(value: str, allowed: tuple[str, ...], what: str) -> None:
+    """Refuse a word that is not one of the allowed."""
+    if value not in allowed:
+        raise BrazoError(f"{what} '{value}' is not one of {', '.join(allowed)}")
+
+
+def rotation(value: Any, what: str) -> Array:
+    """A rotation matrix (3, 3)."""
+    R = array(value, what)
+    if R.shape != (3, 3):
+        raise BrazoError(f"{what} has shape {R.shape}; wanted a rotation matrix (3, 3)")
+    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+        raise BrazoError(f"{what} is no rotation: its axes must be unit, square and right-handed")
+    return R
+
+
+def pose(value: Any, what: str) -> Array:
+    """A pose (4, 4)."""
+    T = array(value, what)
+    if T.shape != (4, 4):
+        raise BrazoError(f"{what} has shape {T.shape}; wanted a pose (4, 4)")
+    rotation(T[:3, :3], what)
+    if T[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
+        raise BrazoError(f"{what} is no pose: its last row must be 0 0 0 1")
+    return T
+
+
+def direction(value: Any, what: str) -> Array:
+    """A unit vector (3,) from one of any length but 0."""
+    v = vector(value, 3, what)
+    length = float(np.linalg.norm(v))
+    if length < 1e-12:
+        raise BrazoError(f"{what} has length 0; it must point somewhere")
+    return v / length

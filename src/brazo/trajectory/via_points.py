@@ -1,0 +1,139 @@
+"""Through given points at given times: cubics with continuous speed, quintics with acceleration.
+
+Each piece between two points is the cubic (quintic) that has the position and speed (and
+acceleration) wanted at both.  Where the user gives no speed, a rule does; with d_k the mean speed
+of piece k:
+
+    average    0 where d changes its sign or is 0, else (d_{k−1} + d_k)/2       (Craig; Siciliano)
+    monotone   0 likewise, else the weighted harmonic mean of both: q never passes beyond the
+               points between which it moves                                   (Fritsch, Butland)
+    smooth     such that the acceleration is continuous too: the cubic spline
+
+The first and the last speed are 0 unless given.  A quintic's accelerations, where not given, are 0
+at both ends and in between the mean of what the two neighbouring cubics have there; with `smooth`
+these agree, and inside the quintics equal the spline.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.trajectory.piecewise import Piecewise, cubic_pieces, quintic_pieces
+from brazo.trajectory.reading import array, choice, table, times
+
+Array = np.ndarray
+Rule = Literal["average", "monotone", "smooth"]
+RULES = ("average", "monotone", "smooth")
+
+
+def cubic_via_points(t: Any, q: Any, qd: Any = None, rule: Rule = "average") -> Piecewise:
+    """Cubics through q (points, n) at times t (points,); continuous position and speed.
+
+    `qd` (points, n) are the speeds there; a point whose row is None, and every point without `qd`,
+    takes the speed of the `rule`.
+    """
+    t, q, qd = _states(t, q, qd, rule)
+    return Piecewise(t, cubic_pieces(np.diff(t), q[:-1], q[1:], qd[:-1], qd[1:]))
+
+
+def quintic_via_points(
+    t: Any, q: Any, qd: Any = None, qdd: Any = None, rule: Rule = "average"
+) -> Piecewise:
+    """Quintics through q (points, n) at times t; position, speed and acceleration continuous.
+
+    Rows of `qd` and `qdd` may be None: then the `rule` gives them.
+    """
+    t, q, qd = _states(t, q, qd, rule)
+    bends, given = _rows(qdd, q.shape, "qdd")
+    qdd = np.where(given[:, None], bends, _accelerations(t, q, qd))
+    return Piecewise(
+        t, quintic_pieces(np.diff(t), q[:-1], q[1:], qd[:-1], qd[1:], qdd[:-1], qdd[1:])
+    )
+
+
+def automatic_speeds(
+    t: Array, q: Array, rule: Rule = "average", qd: Array | None = None, given: Array | None = None
+) -> Array:
+    """Speeds (points, n) by a rule; where `given` (points,) is true, those of `qd` are kept."""
+    choice(rule, RULES, "rule")
+    given = np.zeros(len(t), dtype=bool) if given is None else given
+    kept = np.zeros_like(q) if qd is None else np.where(given[:, None], qd, 0.0)
+    h = np.diff(t)[:, None]
+    d = np.diff(q, axis=0) / h
+    if rule == "smooth":
+        return _spline_speeds(h, d, kept, given)
+    before, after = d[:-1], d[1:]
+    turning = before * after <= 0.0
+    if rule == "average":
+        inner = 0.5 * (before + after)
+    else:
+        w_before, w_after = h[:-1] + 2.0 * h[1:], 2.0 * h[:-1] + h[1:]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inner = (w_before + w_after) / (w_after / before + w_before / after)
+    found = np.zeros_like(q)
+    found[1:-1] = np.where(turning, 0.0, inner)
+    return np.where(given[:, None], kept, found)
+
+
+def _spline_speeds(h: Array, d: Array, kept: Array, given: Array) -> Array:
+    """Speeds with which neighbouring cubics have one acceleration at the point they share."""
+    from scipy.linalg import solve_banded
+
+    fixed = given.copy()
+    fixed[[0, -1]] = True
+    points = len(fixed)
+    band = np.zeros((3, points))
+    right = kept.copy()
+    band[1] = 1.0
+    inner = np.flatnonzero(~fixed)
+    left_h, right_h = h[inner - 1, 0], h[inner, 0]
+    band[2, inner - 1] = right_h
+    band[1, inner] = 2.0 * (left_h + right_h)
+    band[0, inner + 1] = left_h
+    right[inner] = 3.0 * (right_h[:, None] * d[inner - 1] + left_h[:, None] * d[inner])
+    return np.asarray(solve_banded((1, 1), band, right))
+
+
+def _accelerations(t: Array, q: Array, qd: Array) -> Array:
+    h = np.diff(t)
+    c = cubic_pieces(h, q[:-1], q[1:], qd[:-1], qd[1:])
+    first = 2.0 * c[:, 2]
+    last = first + 6.0 * h[:, None] * c[:, 3]
+    found = np.zeros_like(q)
+    found[1:-1] = 0.5 * (last[:-1] + first[1:])
+    return found
+
+
+def _states(t: Any, q: Any, qd: Any, rule: str) -> tuple[Array, Array, Array]:
+    choice(rule, RULES, "rule")
+    t = times(t)
+    q = table(q, len(t), None, "q")
+    speeds, given = _rows(qd, q.shape, "qd")
+    return t, q, automatic_speeds(t, q, cast(Rule, rule), speeds, given)
+
+
+def _rows(value: Any, shape: tuple[int, ...], what: str) -> tuple[Array, Array]:
+    """Rows (points, n) and which of them were given; None stands for all or for single ones."""
+    points, n = shape
+    if value is None:
+        return np.zeros((points, n)), np.zeros(points, dtype=bool)
+    if not isinstance(value, np.ndarray):
+        try:
+            value = list(value)
+        except TypeError:
+            raise BrazoError(f"{what}: wanted ({points}, {n}); rows may be None") from None
+        if any(row is None for row in value):
+            if len(value) != points:
+                raise BrazoError(f"{what} has {len(value)} rows; wanted {points}")
+            rows, given = np.zeros((points, n)), np.zeros(points, dtype=bool)
+            for k, row in enumerate(value):
+                if row is not None:
+                    one = np.atleast_1d(array(row, f"{what}[{k}]"))
+                    if one.shape != (n,):
+                        raise BrazoError(f"{what}[{k}] has shape {one.shape}; wanted ({n},)")
+                    rows[k], given[k] = one, True
+            return rows, given
+    return table(value, points, n, what), np.ones(points, dtype=bool)
