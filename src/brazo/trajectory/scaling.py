@@ -1,0 +1,136 @@
+"""The same motion on the same way, slower or faster: every speed by 1/f, acceleration by 1/f².
+
+`scaled` stretches the time by a factor f.  `fastest_within` finds the least f with which a robot's
+limits hold.  Speed and acceleration fall with f; a torque need not, since an inertial torque may
+help against gravity, so f is the least above which *every* factor keeps the limits: whoever later
+slows the motion down further stays within them.  What holding still needs stays the same, and
+where that alone passes a drive's torque no factor helps.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.trajectory.base import Sample, Trajectory
+from brazo.trajectory.check import Violation, check, grid, torques
+from brazo.trajectory.limits import Limits, drives_of
+from brazo.trajectory.piecewise import Piecewise
+from brazo.trajectory.reading import positive
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+Array = np.ndarray
+_PACES = 400  # paces tried between standing and the fastest
+
+
+def scaled(trajectory: Trajectory, factor: float) -> Trajectory:
+    """The trajectory with its duration times `factor`; it starts when it did."""
+    factor = positive(factor, "factor")
+    if isinstance(trajectory, Piecewise):
+        start, c = trajectory.start, trajectory.coefficients
+        powers = factor ** -np.arange(c.shape[1], dtype=float)
+        breaks = start + factor * (trajectory.breaks - start)
+        return Piecewise(breaks, c * powers[:, None])
+    return _Scaled(trajectory, factor)
+
+
+def fastest_within(
+    trajectory: Trajectory,
+    robot: Robot,
+    limits: Limits | None = None,
+    *,
+    at_least: float = 1.0,
+    dt: float | None = None,
+) -> Trajectory:
+    """The trajectory slowed by the least factor with which speed, acceleration and torque hold.
+
+    The factor is never below `at_least`: 1 keeps a motion that is slow enough as it is, a smaller
+    number lets it be sped up.  `limits` and `dt` as in `check`.  Positions past a limit stay so at
+    any speed, and raise `BrazoError`.
+    """
+    factor = _least_factor(trajectory, robot, limits, positive(at_least, "at_least"), dt)
+    past: list[Violation] = []
+    for _ in range(20):
+        found = scaled(trajectory, factor)
+        past = check(found, robot, limits, dt)
+        stuck = [v for v in past if v.kind == "position"]
+        if stuck:
+            raise BrazoError(f"no speed helps: {stuck[0]}")
+        if not past:
+            return found
+        # A peak between two places of the grid: slow down by as much as it is too high.
+        ratio = max(v.value / v.limit for v in past)
+        factor *= 1.0 + max(1.01 * (ratio - 1.0), 1e-9)
+    raise BrazoError(f"even {factor:.4g} times slower the limits do not hold: {past[0]}")
+
+
+class _Scaled(Trajectory):
+    """Any trajectory on a stretched clock."""
+
+    def __init__(self, inner: Trajectory, factor: float) -> None:
+        self._inner, self._factor = inner, factor
+
+    @property
+    def n(self) -> int:
+        return self._inner.n
+
+    @property
+    def breaks(self) -> Array:
+        start = self._inner.start
+        return start + self._factor * (self._inner.breaks - start)
+
+    def within(self, t: Array) -> Sample:
+        start, f = self._inner.start, self._factor
+        s = self._inner.within(np.clip(start + (t - start) / f, start, self._inner.end))
+        return Sample(s.q, s.qd / f, s.qdd / f**2)
+
+
+def _least_factor(
+    trajectory: Trajectory, robot: Robot, limits: Limits | None, at_least: float, dt: float | None
+) -> float:
+    s = trajectory.sample(grid(trajectory, dt))
+    drives = drives_of(robot)
+    speed = np.array([d.max_speed for d in drives]) if limits is None else limits.speed
+    torque = np.array([d.max_torque for d in drives]) if limits is None else limits.torque
+    acceleration: Any = math.inf if limits is None else limits.acceleration
+    factor = max(
+        at_least,
+        float((np.abs(s.qd) / speed).max()),
+        math.sqrt(float((np.abs(s.qdd) / acceleration).max())),
+    )
+    if not (robot.has_dynamics and np.isfinite(torque).any()):
+        return factor
+
+    def load(pace: float) -> float:
+        """The greatest share of a drive's torque at 1/pace of the duration."""
+        moving = Sample(s.q, s.qd * pace, s.qdd * pace**2)
+        return float((np.abs(torques(robot, moving)) / torque).max())
+
+    fastest = 1.0 / factor
+    paces = fastest * np.linspace(0.0, 1.0, _PACES + 1)
+    # Coulomb friction acts at the slightest motion, so standing still is looked at in the limit.
+    paces[0] = 1e-6 * fastest
+    if load(paces[0]) > 1.0:
+        i = int(
+            np.argmax((np.abs(torques(robot, Sample(s.q, 0 * s.qd, 0 * s.qdd))) / torque).max(0))
+        )
+        raise BrazoError(
+            f"no speed helps: however slowly it moves, joint {i + 1} ({robot.joint_names[i]}) "
+            f"needs more than its {torque[i]:g}"
+        )
+    for low, high in pairwise(paces.tolist()):
+        if load(high) > 1.0:
+            for _ in range(60):
+                middle = 0.5 * (low + high)
+                if load(middle) > 1.0:
+                    high = middle
+                else:
+                    low = middle
+            return 1.0 / low
+    return factor
