@@ -1,0 +1,177 @@
+"""`CartesianPath`: the tool's pose over time, with its velocity and acceleration.
+
+A pose is a matrix (4, 4) in the base frame; velocities and accelerations are six numbers, linear
+then angular, of the tool point in base axes, as the Jacobian has them.  Like a trajectory a path
+rests before its start (t = 0) and after its end.
+
+`CurvePath` is a curve p(x), a turning R(x) and a time law x(t):
+
+    v = p' ẋ      a = p'' ẋ² + p' ẍ      and likewise for ω and its derivative.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import angle_between
+from brazo.trajectory.base import Trajectory, even_times, read_times
+from brazo.trajectory.curves import Curve
+from brazo.trajectory.tool_orientation import ToolOrientation
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathSample:
+    """A pose and its derivatives at one time or at many."""
+
+    T: Array  # (..., 4, 4)
+    velocity: Array  # (..., 6) m/s, rad/s
+    acceleration: Array  # (..., 6) m/s², rad/s²
+
+
+class CartesianPath(ABC):
+    """The tool's pose as a function of time."""
+
+    @property
+    @abstractmethod
+    def breaks(self) -> Array:
+        """Times (s) between which the path is smooth, the first 0, the last `duration`."""
+
+    @abstractmethod
+    def within(self, t: Array) -> PathSample:
+        """The path at times (m,) between 0 and `duration`."""
+
+    @property
+    def duration(self) -> float:
+        """Length in seconds."""
+        return float(self.breaks[-1])
+
+    def sample(self, t: Any) -> PathSample:
+        """Pose, velocity and acceleration at a time or at times (...,)."""
+        moment = read_times(t)
+        flat = moment.ravel()
+        found = self.within(np.clip(flat, 0.0, self.duration))
+        outside = (flat < 0.0) | (flat > self.duration)
+        if outside.any():
+            found.velocity[outside] = 0.0
+            found.acceleration[outside] = 0.0
+        shape = moment.shape
+        return PathSample(
+            found.T.reshape(*shape, 4, 4),
+            found.velocity.reshape(*shape, 6),
+            found.acceleration.reshape(*shape, 6),
+        )
+
+    def pose(self, t: Any) -> Array:
+        """The tool's pose (..., 4, 4)."""
+        return self.sample(t).T
+
+    def velocity(self, t: Any) -> Array:
+        """(..., 6): of the tool point (m/s), then angular (rad/s), in base axes."""
+        return self.sample(t).velocity
+
+    def acceleration(self, t: Any) -> Array:
+        """(..., 6): of the tool point (m/s²), then angular (rad/s²), in base axes."""
+        return self.sample(t).acceleration
+
+    def points(self, dt: float) -> Array:
+        """The way as points (m, 3) every dt seconds, for drawing."""
+        return self.pose(even_times(0.0, self.duration, dt))[:, :3, 3]
+
+
+class CurvePath(CartesianPath):
+    """A curve, a turning and a time law."""
+
+    def __init__(self, curve: Curve, orientation: ToolOrientation, law: Trajectory) -> None:
+        self.curve, self.orientation, self.law = curve, orientation, law
+        self._breaks = _with_corners(law, curve.breaks)
+
+    @property
+    def breaks(self) -> Array:
+        return self._breaks
+
+    @property
+    def length(self) -> float:
+        """Length of the way in m."""
+        return self.curve.length
+
+    def within(self, t: Array) -> PathSample:
+        s = self.law.sample(t)
+        x, xd, xdd = np.clip(s.q[:, 0], 0.0, 1.0), s.qd, s.qdd
+        p = self.curve.at(x)
+        R, w, w1 = self.orientation.at(x, p)
+        T = np.zeros((len(t), 4, 4))
+        T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = R, p[0], 1.0
+        return PathSample(
+            T,
+            np.concatenate([p[1] * xd, w * xd], axis=1),
+            np.concatenate([p[2] * xd**2 + p[1] * xdd, w1 * xd**2 + w * xdd], axis=1),
+        )
+
+
+class SequencePath(CartesianPath):
+    """Paths one after another."""
+
+    def __init__(self, paths: Sequence[CartesianPath]) -> None:
+        self.paths = tuple(paths)
+        if not self.paths:
+            raise BrazoError("a sequence needs at least one path")
+        for k, (first, second) in enumerate(zip(self.paths[:-1], self.paths[1:], strict=True)):
+            _meet(first.pose(first.duration), second.pose(0.0), k)
+        self._starts = np.concatenate([[0.0], np.cumsum([path.duration for path in self.paths])])
+
+    @property
+    def breaks(self) -> Array:
+        parts = [start + path.breaks for start, path in zip(self._starts, self.paths, strict=False)]
+        return np.unique(np.concatenate([*[part[:-1] for part in parts], self._starts[1:]]))
+
+    def within(self, t: Array) -> PathSample:
+        which = np.searchsorted(self._starts[1:-1], t, side="right")
+        found = PathSample(np.empty((len(t), 4, 4)), np.empty((len(t), 6)), np.empty((len(t), 6)))
+        for k, path in enumerate(self.paths):
+            rows = which == k
+            if rows.any():
+                part = path.within(np.clip(t[rows] - self._starts[k], 0.0, path.duration))
+                found.T[rows] = part.T
+                found.velocity[rows] = part.velocity
+                found.acceleration[rows] = part.acceleration
+        return found
+
+
+def sequence(*paths: CartesianPath) -> CartesianPath:
+    """Paths one after another; each begins where the one before ends."""
+    return SequencePath(paths)
+
+
+def _meet(end: Array, start: Array, k: int) -> None:
+    gap = float(np.linalg.norm(end[:3, 3] - start[:3, 3]))
+    turn = float(angle_between(end[:3, :3], start[:3, :3]))
+    if gap > 1e-6 or turn > 1e-6:
+        raise BrazoError(
+            f"path {k + 2} does not begin where path {k + 1} ends: {1000 * gap:.3f} mm and "
+            f"{np.degrees(turn):.3f}° apart"
+        )
+
+
+def _with_corners(law: Trajectory, corners: tuple[float, ...]) -> Array:
+    """The law's breaks and the times at which its progress passes the curve's."""
+    moments = []
+    for x in corners:
+        low, high = law.start, law.end
+        for _ in range(100):
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+            if law.sample(middle).q[0] < x:
+                low = middle
+            else:
+                high = middle
+        moments.append(high)
+    return np.unique(np.concatenate([law.breaks, moments]))

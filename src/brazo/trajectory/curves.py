@@ -1,0 +1,287 @@
+"""Curves in space: a point p(x) for the progress x from 0 to 1, with three derivatives.
+
+    straight    p = p₀ + x (p₁ − p₀)
+    helix       p = c + r (cos θ e₁ + sin θ e₂) + h θ/2π e₃,  θ = θ₀ + 2π·turns·x
+                (h = 0: a circle or an arc)
+    spiral      the same in its plane with r from r₀ to r₁ (Archimedes)
+    lissajous   p = c + Σ Aᵢ sin(2π fᵢ x + φᵢ) eᵢ
+    corner      the quintic that leaves one straight line and enters another with no curvature at
+                either end, so a point that runs along has no jump of acceleration
+
+`by_length` makes the progress proportional to the length run, so a steady progress is a steady
+speed.  The third derivative is there for tools that turn with the path: their angular
+acceleration needs it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from brazo.errors import BrazoError
+
+Array = np.ndarray
+
+_PANELS = 256
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
+
+
+class Curve(ABC):
+    """A point in space as a function of the progress x (m,) in 0..1."""
+
+    @abstractmethod
+    def at(self, x: Array) -> Array:
+        """(4, m, 3): the point (m) and its first three derivatives by x."""
+
+    @property
+    @abstractmethod
+    def length(self) -> float:
+        """Length in m."""
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Values of x inside 0..1 where a derivative jumps."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Straight(Curve):
+    """The straight line from p0 to p1."""
+
+    p0: Array
+    p1: Array
+
+    def at(self, x: Array) -> Array:
+        found = np.zeros((4, len(x), 3))
+        found[0] = self.p0 + x[:, None] * (self.p1 - self.p0)
+        found[1] = self.p1 - self.p0
+        return found
+
+    @property
+    def length(self) -> float:
+        return float(np.linalg.norm(self.p1 - self.p0))
+
+
+@dataclass(frozen=True, eq=False)
+class Winding(Curve):
+    """Helix, circle and arc, and with two radii the spiral; axes are the columns e1, e2, e3."""
+
+    centre: Array
+    axes: Array  # (3, 3)
+    radii: tuple[float, float]
+    angles: tuple[float, float]  # rad, first and last
+    rise: float = 0.0  # m along e3, in all
+
+    def at(self, x: Array) -> Array:
+        (r0, r1), (a0, a1) = self.radii, self.angles
+        dr, da = r1 - r0, a1 - a0
+        # In the plane, as the complex number r e^{iθ}, whose derivatives are products.
+        turn = np.exp(1j * (a0 + da * x))
+        r = r0 + dr * x
+        z = np.stack(
+            [
+                r * turn,
+                (dr + 1j * da * r) * turn,
+                (2j * dr * da - da**2 * r) * turn,
+                (-3.0 * dr * da**2 - 1j * da**3 * r) * turn,
+            ]
+        )
+        e1, e2, e3 = self.axes.T
+        found = z.real[..., None] * e1 + z.imag[..., None] * e2
+        found[0] += self.centre + (self.rise * x)[:, None] * e3
+        found[1] += self.rise * e3
+        return found
+
+    @property
+    def length(self) -> float:
+        if self.radii[0] != self.radii[1]:
+            return _length(self)
+        return math.hypot(self.radii[0] * (self.angles[1] - self.angles[0]), self.rise)
+
+
+@dataclass(frozen=True, eq=False)
+class Lissajous(Curve):
+    """Sines along the columns of `axes`."""
+
+    centre: Array
+    axes: Array  # (3, 3)
+    amplitudes: Array  # (3,) m
+    frequencies: Array  # (3,) swings in all
+    phases: Array  # (3,) rad
+
+    def at(self, x: Array) -> Array:
+        w = 2.0 * math.pi * self.frequencies
+        angle = w * x[:, None] + self.phases
+        s, c = self.amplitudes * np.sin(angle), self.amplitudes * np.cos(angle)
+        found = np.stack([s, w * c, -(w**2) * s, -(w**3) * c]) @ self.axes.T
+        found[0] += self.centre
+        return found
+
+    @property
+    def length(self) -> float:
+        return _length(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomial(Curve):
+    """A polynomial of x, coefficients (order, 3), lowest power first."""
+
+    coefficients: Array
+
+    def at(self, x: Array) -> Array:
+        polynomial = np.polynomial.polynomial
+        found = []
+        c = self.coefficients
+        for _ in range(4):
+            found.append(polynomial.polyval(x, c).T)
+            c = polynomial.polyder(c)
+        return np.stack(found)
+
+    @property
+    def length(self) -> float:
+        return _length(self)
+
+
+def corner(before: Array, vertex: Array, after: Array, distance: float) -> Polynomial:
+    """Round a corner, from `distance` (m) before the vertex to as much behind it.
+
+    With e₀, e₁ the directions in and out: p' = 2d·e and p'' = 0 at both ends.  The curve passes the
+    vertex at (3/16) d |e₁ − e₀|, which is 0.27 d at a right angle.
+    """
+    from brazo.trajectory.piecewise import quintic_pieces
+
+    e0 = (vertex - before) / np.linalg.norm(vertex - before)
+    e1 = (after - vertex) / np.linalg.norm(after - vertex)
+    p0, p1 = vertex - distance * e0, vertex + distance * e1
+    v0, v1 = 2.0 * distance * e0, 2.0 * distance * e1
+    rest = np.zeros((1, 3))
+    return Polynomial(
+        quintic_pieces(np.ones(1), p0[None], p1[None], v0[None], v1[None], rest, rest)[0]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionCurve(Curve):
+    """A curve whose value and derivatives a function gives: x (m,) -> (4, m, 3)."""
+
+    function: Callable[[Array], Array]
+
+    def at(self, x: Array) -> Array:
+        return self.function(x)
+
+    @property
+    def length(self) -> float:
+        return _length(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Joined(Curve):
+    """Curves one behind the other, each taking the share of the progress its length has."""
+
+    parts: tuple[Curve, ...]
+
+    @property
+    def length(self) -> float:
+        return float(sum(part.length for part in self.parts))
+
+    @property
+    def _edges(self) -> Array:
+        edges = np.concatenate([[0.0], np.cumsum([part.length for part in self.parts])])
+        return edges / edges[-1]
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(self._edges[1:-1].tolist())
+
+    def at(self, x: Array) -> Array:
+        edges = self._edges
+        which = np.clip(np.searchsorted(edges[1:-1], x, side="right"), 0, len(self.parts) - 1)
+        found = np.empty((4, len(x), 3))
+        for k, part in enumerate(self.parts):
+            rows = which == k
+            if rows.any():
+                share = edges[k + 1] - edges[k]
+                local = np.clip((x[rows] - edges[k]) / share, 0.0, 1.0)
+                powers = share ** -np.arange(4.0)
+                found[:, rows] = part.at(local) * powers[:, None, None]
+        return found
+
+
+def by_length(curve: Curve) -> Curve:
+    """The same curve with |p'(x)| the same everywhere, equal to its length."""
+    return _ByLength(curve)
+
+
+class _ByLength(Curve):
+    """Progress by length: with σ = |c'(u)| and s' = σ, the chain rule of u(s) to third order."""
+
+    def __init__(self, curve: Curve) -> None:
+        self.curve = curve
+        edges = np.linspace(0.0, 1.0, _PANELS + 1)
+        panels = _spans(curve, edges[:-1], edges[1:])
+        speed = np.linalg.norm(curve.at(edges)[1], axis=-1)
+        total = float(panels.sum())
+        if total <= 0.0 or speed.min() < 1e-9 * total:
+            u = float(edges[int(np.argmin(speed))])
+            raise BrazoError(
+                f"the curve stands still or turns back at {100 * u:.1f} % of its way; "
+                "a path needs a direction everywhere"
+            )
+        self._edges, self._sums = edges, np.concatenate([[0.0], np.cumsum(panels)])
+        self._total = total
+
+    @property
+    def length(self) -> float:
+        return self._total
+
+    def at(self, x: Array) -> Array:
+        u = self._parameter(self._total * x)
+        c, c1, c2, c3 = self.curve.at(u)
+        sigma = np.linalg.norm(c1, axis=-1)
+        along = np.sum(c1 * c2, axis=-1)
+        sigma_u = along / sigma
+        sigma_uu = (np.sum(c2 * c2, axis=-1) + np.sum(c1 * c3, axis=-1) - sigma_u**2) / sigma
+        L = self._total
+        u1 = (L / sigma)[:, None]
+        u2 = (-(L**2) * sigma_u / sigma**3)[:, None]
+        u3 = (-(L**3) * (sigma_uu * sigma - 3.0 * sigma_u**2) / sigma**5)[:, None]
+        return np.stack(
+            [c, c1 * u1, c2 * u1**2 + c1 * u2, c3 * u1**3 + 3.0 * c2 * u1 * u2 + c1 * u3]
+        )
+
+    def _parameter(self, s: Array) -> Array:
+        """u where the length run is s, by Newton's method inside one panel."""
+        k = np.clip(np.searchsorted(self._sums, s, side="right") - 1, 0, _PANELS - 1)
+        start, end = self._edges[k], self._edges[k + 1]
+        wanted = s - self._sums[k]
+        u = start + (end - start) * wanted / (self._sums[k + 1] - self._sums[k])
+        for _ in range(6):
+            run = _spans(self.curve, start, u)
+            slope = np.linalg.norm(self.curve.at(u)[1], axis=-1)
+            step = (run - wanted) / slope
+            u = np.clip(u - step, 0.0, 1.0)
+            if np.abs(step).max(initial=0.0) < 1e-15:
+                break
+        return u
+
+
+def _spans(curve: Curve, low: Array, high: Array) -> Array:
+    """Lengths between pairs of parameters, by Gauss's rule."""
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    u = middle[:, None] + half[:, None] * _NODES
+    speed = np.linalg.norm(curve.at(u.ravel())[1], axis=-1).reshape(u.shape)
+    return half * (speed @ _WEIGHTS)
+
+
+def _length(curve: Curve) -> float:
+    edges = np.linspace(0.0, 1.0, _PANELS + 1)
+    return float(_spans(curve, edges[:-1], edges[1:]).sum())
+
+
+def joined(parts: Sequence[Curve]) -> Curve:
+    """Curves one behind the other; a single one stays what it is."""
+    return parts[0] if len(parts) == 1 else Joined(tuple(parts))

@@ -1,0 +1,344 @@
+"""The paths a user asks for: line, polyline, circle, arc, square, spiral, helix, Lissajous, a
+function.
+
+Every one takes a `timing`: a `Timing`, or a number of seconds for the quintic law.  The
+`orientation` of a curve is a rotation matrix that stays, or one of `Between`, `AlongPath`,
+`Radial`; lines and polylines have it in their poses.
+
+A plane is given by its `normal`; the direction in it from which angles count is the base's x, laid
+into the plane (the base's y where the normal is along x), or `start`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.trajectory.cartesian import CartesianPath, CurvePath, SequencePath
+from brazo.trajectory.curves import (
+    Curve,
+    FunctionCurve,
+    Lissajous,
+    Straight,
+    Winding,
+    by_length,
+    corner,
+    joined,
+)
+from brazo.trajectory.reading import array, choice, direction, pose, positive, vector
+from brazo.trajectory.series import series
+from brazo.trajectory.time_law import Timing, progress, read_timing
+from brazo.trajectory.tool_orientation import (
+    Between,
+    FunctionOrientation,
+    Through,
+    ToolOrientation,
+    read_orientation,
+)
+
+Array = np.ndarray
+Corners = Literal["stop", "blend"]
+Z = (0.0, 0.0, 1.0)
+
+
+def along(curve: Curve, orientation: Any, timing: Timing | float) -> CartesianPath:
+    """Any curve with a turning and a timing."""
+    turning = read_orientation(orientation)
+    x = np.linspace(0.0, 1.0, 1001)
+    rate = float(np.linalg.norm(turning.at(x, curve.at(x))[1], axis=-1).max())
+    return CurvePath(curve, turning, progress(read_timing(timing), curve.length, rate))
+
+
+def line(T0: Any, T1: Any, timing: Timing | float) -> CartesianPath:
+    """A straight line from pose to pose (4, 4); the tool turns evenly the shortest way (slerp)."""
+    T0, T1 = pose(T0, "T0"), pose(T1, "T1")
+    return along(Straight(T0[:3, 3], T1[:3, 3]), Between(T0[:3, :3], T1[:3, :3]), timing)
+
+
+def polyline(
+    poses: Any,
+    timing: Timing | float,
+    corners: Corners = "stop",
+    blend: float | None = None,
+    orientation: Any = None,
+) -> CartesianPath:
+    """Straight lines through poses (k, 4, 4), or points (k, 3) with one `orientation`.
+
+    With `"stop"` the tool rests at every corner; a duration is shared out by length.  With
+    `"blend"` it leaves each line `blend` metres before the corner and rounds it without a stop and
+    without a jump of acceleration; between two poses it then turns with a smooth start and end.
+    """
+    choice(corners, ("stop", "blend"), "corners")
+    points, rotations = _poses(poses, orientation)
+    timing = read_timing(timing)
+    turning = None if rotations is not None else read_orientation(orientation)
+    lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    if (lengths < 1e-9).any():
+        k = int(np.argmax(lengths < 1e-9))
+        raise BrazoError(f"points {k} and {k + 1} of the polyline are the same; leave one out")
+    if corners == "stop":
+        if blend is not None:
+            raise BrazoError("a blend needs corners='blend'")
+        return _stopping(points, rotations, turning, timing, lengths)
+    curve, marks = _blended(points, lengths, blend)
+    if rotations is not None:
+        turning = Through(marks, rotations)
+    return along(curve, turning, timing)
+
+
+def circle(
+    centre: Any,
+    radius: float,
+    orientation: Any,
+    timing: Timing | float,
+    normal: Any = Z,
+    start: Any = None,
+    turns: float = 1.0,
+) -> CartesianPath:
+    """Round a centre, anticlockwise about the normal (clockwise with negative turns)."""
+    radius = positive(radius, "radius")
+    angle = 2.0 * math.pi * _turns(turns)
+    axes = _axes(normal, start)
+    curve = Winding(vector(centre, 3, "centre"), axes, (radius, radius), (0.0, angle))
+    return along(curve, orientation, timing)
+
+
+def arc(p0: Any, p1: Any, p2: Any, orientation: Any, timing: Timing | float) -> CartesianPath:
+    """The arc from p0 through p1 to p2 (points)."""
+    return along(_winding(p0, p1, p2, whole=False), orientation, timing)
+
+
+def circle_through(
+    p0: Any, p1: Any, p2: Any, orientation: Any, timing: Timing | float
+) -> CartesianPath:
+    """The whole circle from p0 through p1 and p2 back to p0 (points)."""
+    return along(_winding(p0, p1, p2, whole=True), orientation, timing)
+
+
+def square(
+    centre: Any,
+    side: float,
+    orientation: Any,
+    timing: Timing | float,
+    normal: Any = Z,
+    start: Any = None,
+    corners: Corners = "stop",
+    blend: float | None = None,
+) -> CartesianPath:
+    """A square, from one corner round and back to it; sides along and across `start`."""
+    half = 0.5 * positive(side, "side")
+    e1, e2, _ = _axes(normal, start).T
+    signs = [(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)]
+    middle = vector(centre, 3, "centre")
+    points = [middle + half * (a * e1 + b * e2) for a, b in signs]
+    return polyline(points, timing, corners, blend, orientation)
+
+
+def spiral(
+    centre: Any,
+    radii: tuple[float, float],
+    turns: float,
+    orientation: Any,
+    timing: Timing | float,
+    normal: Any = Z,
+    start: Any = None,
+) -> CartesianPath:
+    """An Archimedean spiral from the first radius to the second (either may be 0)."""
+    r0, r1 = vector(radii, 2, "radii").tolist()
+    if min(r0, r1) < 0.0 or r0 == r1:
+        raise BrazoError(f"radii are {r0:g} and {r1:g} m; wanted two different ones, at least 0")
+    angle = 2.0 * math.pi * _turns(turns)
+    curve = Winding(vector(centre, 3, "centre"), _axes(normal, start), (r0, r1), (0.0, angle))
+    return along(by_length(curve), orientation, timing)
+
+
+def helix(
+    centre: Any,
+    radius: float,
+    pitch: float,
+    turns: float,
+    orientation: Any,
+    timing: Timing | float,
+    axis: Any = Z,
+    start: Any = None,
+) -> CartesianPath:
+    """A screw line: `pitch` metres along the axis a turn (negative: against it)."""
+    radius = positive(radius, "radius")
+    rise = float(array(pitch, "pitch")) * abs(_turns(turns))
+    curve = Winding(
+        vector(centre, 3, "centre"),
+        _axes(axis, start),
+        (radius, radius),
+        (0.0, 2.0 * math.pi * turns),
+        rise,
+    )
+    return along(curve, orientation, timing)
+
+
+def lissajous(
+    centre: Any,
+    amplitudes: Any,
+    frequencies: Any,
+    orientation: Any,
+    timing: Timing | float,
+    phases: Any = None,
+    normal: Any = Z,
+    start: Any = None,
+) -> CartesianPath:
+    """Sines along the three directions of the plane and its normal.
+
+    `frequencies` are the swings in the whole path, `amplitudes` metres, `phases` radians (90° on
+    the first by default); two numbers mean: in the plane.
+    """
+    A = _three(amplitudes, "amplitudes")
+    f = _three(frequencies, "frequencies")
+    phi = np.array([math.pi / 2, 0.0, 0.0]) if phases is None else _three(phases, "phases")
+    curve = Lissajous(vector(centre, 3, "centre"), _axes(normal, start), A, f, phi)
+    return along(by_length(curve), orientation, timing)
+
+
+def function(f: Callable[[float], Any], duration: float, orientation: Any = None) -> CartesianPath:
+    """A function of time (s), smooth from 0 to `duration`: its pose (4, 4), or its point (3,)
+    with an `orientation`.
+
+    The path has the function's own timing.  Derivatives are those of a series that fits it to
+    rounding (`brazo.trajectory.series`).
+    """
+    T = positive(duration, "duration")
+    s = series(lambda x: f(T * x), "the path's function", ((3,), (4, 4)))
+    if s.shape == (4, 4):
+        if orientation is not None:
+            raise BrazoError("the function gives whole poses; leave the orientation out")
+        for t in (0.0, 0.37, 1.0):
+            pose(np.round(s(np.array([t]))[0], 9), f"the path's function at t = {t * T:g} s")
+        point = FunctionCurve(lambda x: np.stack([s(x, k)[:, :3, 3] for k in range(4)]))
+        turning: Any = FunctionOrientation(
+            lambda x: (s(x)[:, :3, :3], s(x, 1)[:, :3, :3], s(x, 2)[:, :3, :3])
+        )
+    else:
+        if orientation is None:
+            raise BrazoError("the function gives points; say how the tool is turned: orientation=…")
+        point = FunctionCurve(lambda x: np.stack([s(x, k) for k in range(4)]))
+        turning = read_orientation(orientation)
+    return CurvePath(point, turning, progress(Timing("constant", T), 1.0, 0.0))
+
+
+def _stopping(
+    points: Array,
+    rotations: Array | None,
+    turning: ToolOrientation | None,
+    timing: Timing,
+    lengths: Array,
+) -> CartesianPath:
+    parts = []
+    for k, share in enumerate(lengths / lengths.sum()):
+        one = timing.shared(float(share))
+        straight = Straight(points[k], points[k + 1])
+        how: Any = turning if rotations is None else Between(rotations[k], rotations[k + 1])
+        parts.append(along(straight, how, one))
+    return SequencePath(parts)
+
+
+def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve, Array]:
+    """The rounded way, and the progress at which it passes each point."""
+    if blend is None:
+        raise BrazoError("corners='blend' needs blend=…, the metres before a corner it begins at")
+    d = positive(blend, "blend")
+    inner = len(points) - 2
+    # A side between two corners is shared by two blends.
+    taken = d * np.array([(k > 0) + (k < inner) for k in range(len(lengths))])
+    if (taken > lengths).any():
+        k = int(np.argmax(taken > lengths))
+        raise BrazoError(
+            f"blend of {d:g} m is too long for the side of {lengths[k]:g} m from point {k}; "
+            f"at most {d * lengths[k] / taken[k]:g} m"
+        )
+    parts: list[Curve] = []
+    marks = [0.0]
+    at, run = points[0], 0.0
+    for k in range(1, len(points) - 1):
+        before, vertex, after = points[k - 1], points[k], points[k + 1]
+        into = (vertex - before) / lengths[k - 1]
+        out = (after - vertex) / lengths[k]
+        if into @ out < -0.99:
+            raise BrazoError(f"at point {k} the polyline turns back; it must stop there")
+        straight = Straight(at, vertex - d * into)
+        if straight.length > 1e-12:
+            parts.append(straight)
+            run += straight.length
+        rounded = by_length(corner(before, vertex, after, d))
+        parts.append(rounded)
+        marks.append(run + 0.5 * rounded.length)
+        run += rounded.length
+        at = vertex + d * out
+    last = Straight(at, points[-1])
+    if last.length > 1e-12:
+        parts.append(last)
+        run += last.length
+    return joined(parts), np.array([*marks, run]) / run
+
+
+def _winding(p0: Any, p1: Any, p2: Any, whole: bool) -> Winding:
+    a, b, c = (vector(p, 3, name) for p, name in ((p0, "p0"), (p1, "p1"), (p2, "p2")))
+    u, v = b - a, c - a
+    normal = np.cross(u, v)
+    area = float(np.linalg.norm(normal))
+    if area < 1e-9 * max(float(u @ u), float(v @ v), 1e-300):
+        raise BrazoError("the three points lie on one line: no circle passes through them")
+    # The circumcentre, from the two perpendicular bisectors.
+    away = (u @ u * np.cross(v, normal) + v @ v * np.cross(normal, u)) / (2.0 * area**2)
+    centre = a + away
+    e1 = -away / np.linalg.norm(away)
+    e3 = normal / area
+    axes = np.stack([e1, np.cross(e3, e1), e3], axis=1)
+    x, y, _ = axes.T @ (c - centre)
+    last = 2.0 * math.pi if whole else math.atan2(y, x) % (2.0 * math.pi)
+    radius = float(np.linalg.norm(away))
+    return Winding(centre, axes, (radius, radius), (0.0, last))
+
+
+def _axes(normal: Any, start: Any) -> Array:
+    """A right-handed frame as columns: in the plane, in the plane, along the normal."""
+    e3 = direction(normal, "normal")
+    if start is None:
+        first = np.eye(3)[0 if abs(e3[0]) < 0.999 else 1]
+    else:
+        first = direction(start, "start")
+    e1 = first - (first @ e3) * e3
+    size = float(np.linalg.norm(e1))
+    if size < 1e-6:
+        raise BrazoError("start points along the normal; it must lie in the plane")
+    e1 /= size
+    return np.stack([e1, np.cross(e3, e1), e3], axis=1)
+
+
+def _poses(poses: Any, orientation: Any) -> tuple[Array, Array | None]:
+    given = array(poses, "poses")
+    if given.ndim == 3 and given.shape[1:] == (4, 4) and len(given) >= 2:
+        if orientation is not None:
+            raise BrazoError("the poses have their own orientation; leave orientation out")
+        checked = np.stack([pose(T, f"poses[{k}]") for k, T in enumerate(given)])
+        return checked[:, :3, 3], checked[:, :3, :3]
+    if given.ndim == 2 and given.shape[1] == 3 and len(given) >= 2:
+        if orientation is None:
+            raise BrazoError("points alone do not say how the tool is turned: give orientation=…")
+        return given, None
+    raise BrazoError(f"poses have shape {given.shape}; wanted (k, 4, 4) or points (k, 3), k ≥ 2")
+
+
+def _turns(turns: Any) -> float:
+    value = float(array(turns, "turns"))
+    if value == 0.0:
+        raise BrazoError("turns is 0; the path would go nowhere")
+    return value
+
+
+def _three(value: Any, what: str) -> Array:
+    numbers = vector(value, None, what)
+    if len(numbers) not in (2, 3):
+        raise BrazoError(f"{what} has {len(numbers)} numbers; wanted two or three")
+    return np.concatenate([numbers, np.zeros(3 - len(numbers))])

@@ -1,0 +1,92 @@
+"""A user's function as a Chebyshev series, so that its derivatives are exact and not differences.
+
+A smooth function on 0..1 is a rapidly convergent sum of Chebyshev polynomials; the degree is
+doubled until the last terms are rounding noise, and a function that never gets there (a corner, a
+jump) is refused.  (Trefethen, *Approximation Theory and Approximation Practice*, 2013.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from brazo.errors import BrazoError
+from brazo.trajectory.reading import array
+
+Array = np.ndarray
+_DEGREES = (16, 32, 64, 128, 256)
+_NOISE = 1e-13
+
+
+class Series:
+    """Chebyshev series of an array-valued function of x in 0..1."""
+
+    def __init__(self, coefficients: Array, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self._derivatives = [coefficients]
+        for _ in range(3):
+            # d/dx of a series in 2x − 1.
+            self._derivatives.append(2.0 * chebyshev.chebder(self._derivatives[-1]))
+
+    def __call__(self, x: Array, order: int = 0) -> Array:
+        """Values (m, *shape), or those of a derivative up to the third."""
+        values = chebyshev.chebval(2.0 * x - 1.0, self._derivatives[order])
+        return values.T.reshape(len(x), *self.shape)
+
+
+def series(
+    function: Callable[[float], Any], what: str, shapes: tuple[tuple[int, ...], ...]
+) -> Series:
+    """The series of a function of one number in 0..1, whose value has one of the shapes."""
+    known: dict[float, Array] = {}
+
+    def value(x: float) -> Array:
+        if x not in known:
+            try:
+                result = function(x)
+            except BrazoError:
+                raise
+            except Exception as error:
+                raise BrazoError(f"{what} raised {type(error).__name__}: {error}") from error
+            known[x] = array(result, what)
+        return known[x]
+
+    shape = value(0.5).shape
+    if shape not in shapes:
+        wanted = " or ".join(map(str, shapes))
+        raise BrazoError(f"{what} returned shape {shape}; wanted {wanted}")
+    for degree in _DEGREES:
+        # Extrema of the polynomial: those of half the degree are among them.
+        x = 0.5 - 0.5 * np.cos(np.pi * np.arange(degree + 1) / degree)
+        rows = []
+        for one in x.tolist():
+            row = value(one)
+            if row.shape != shape:
+                raise BrazoError(f"{what} returned shape {row.shape}, and {shape} before")
+            rows.append(row.ravel())
+        c = _coefficients(np.array(rows))
+        scale = max(float(np.abs(c).max()), 1e-300)
+        tail = np.abs(c[-degree // 4 :]).max()
+        if tail < _NOISE * scale:
+            size = np.abs(c).max(axis=1)
+            last = int(np.flatnonzero(size > _NOISE * scale)[-1]) if scale > 1e-300 else 0
+            # Rounding noise beyond would only be amplified by differentiating.
+            return Series(c[: max(last + 1, 4)], shape)
+    raise BrazoError(
+        f"{what} is not smooth enough to be differentiated: it has a corner or a jump, or swings "
+        "too often; join several paths, or give via points"
+    )
+
+
+def _coefficients(values: Array) -> Array:
+    """Series coefficients from values at the extrema x = (1 − cos(πk/N))/2, by the cosine sum."""
+    N = len(values) - 1
+    # The extrema run from −1 to 1; mirrored, the values are those of an even periodic function.
+    around = np.concatenate([values[::-1], values[1:-1]])
+    c = np.fft.rfft(around, axis=0).real / N
+    c[0] *= 0.5
+    c[-1] *= 0.5
+    return c[: N + 1]

@@ -1,0 +1,125 @@
+"""`Timing`: how the progress along a path grows with time, from 0 to 1.
+
+    quintic, cubic   rest to rest in one polynomial; from a duration, or from limits
+    trapezoid        ramp, steady speed, ramp; from limits, or from a duration with ramps of a
+                     quarter of it
+    jerk_limited     an S-curve; from limits
+    constant         a steady speed from the first instant to the last, for closed curves that go
+                     on; from a speed or a duration
+
+Speeds and accelerations are those along the path (m/s, m/s²) and of the turning (rad/s, rad/s²);
+whichever is reached first counts.  What a curve asks for sideways, v² / radius, comes on top.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from brazo.errors import BrazoError
+from brazo.trajectory import moves
+from brazo.trajectory.limits import Limits
+from brazo.trajectory.piecewise import Piecewise
+from brazo.trajectory.reading import choice, positive
+
+Law = Literal["quintic", "cubic", "trapezoid", "jerk_limited", "constant"]
+LAWS = ("quintic", "cubic", "trapezoid", "jerk_limited", "constant")
+_LIMITS = (
+    "speed",
+    "acceleration",
+    "jerk",
+    "angular_speed",
+    "angular_acceleration",
+    "angular_jerk",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """A law, and either a duration (s) or limits."""
+
+    law: Law = "quintic"
+    duration: float | None = None  # s
+    speed: float | None = None  # m/s
+    acceleration: float | None = None  # m/s²
+    jerk: float | None = None  # m/s³
+    angular_speed: float | None = None  # rad/s
+    angular_acceleration: float | None = None  # rad/s²
+    angular_jerk: float | None = None  # rad/s³
+
+    def __post_init__(self) -> None:
+        choice(self.law, LAWS, "law")
+        for name in ("duration", *_LIMITS):
+            value = getattr(self, name)
+            if value is not None:
+                positive(value, name)
+        if self.duration is not None:
+            given = [name for name in _LIMITS if getattr(self, name) is not None]
+            if given:
+                raise BrazoError(f"give a duration or limits, not both (got {', '.join(given)})")
+            if self.law == "jerk_limited":
+                raise BrazoError("a jerk_limited law takes limits: speed, acceleration and jerk")
+
+    def shared(self, share: float) -> Timing:
+        """The timing of one part of a path: the given share of the duration, the same limits."""
+        if self.duration is None:
+            return self
+        return Timing(self.law, share * self.duration)
+
+
+def read_timing(value: Timing | float) -> Timing:
+    """A plain number is a duration in s, with the quintic law."""
+    return value if isinstance(value, Timing) else Timing(duration=positive(value, "duration"))
+
+
+def progress(timing: Timing, length: float, turning: float) -> Piecewise:
+    """The progress 0..1 over time, for a path of a length (m) and a turning (rad, at its fastest
+    rate of turning by progress)."""
+    if length <= 0.0 and turning <= 0.0:
+        raise BrazoError("the path goes nowhere: its length and its turning are 0")
+    T = timing.duration
+    v = _rate(timing, "speed", length, turning)
+    a = _rate(timing, "acceleration", length, turning)
+    j = _rate(timing, "jerk", length, turning)
+    law = timing.law
+    if law in ("quintic", "cubic"):
+        move = moves.quintic if law == "quintic" else moves.cubic
+        if T is not None:
+            return move(0.0, 1.0, T)
+        if v is None and a is None:
+            raise _missing(timing, "a duration, a speed or an acceleration", length)
+        return move(0.0, 1.0, speed=v, acceleration=a)
+    if law == "trapezoid":
+        if T is not None:
+            return moves.trapezoid_in(0.0, 1.0, T)
+        if v is None or a is None:
+            raise _missing(timing, "a duration, or a speed and an acceleration", length)
+        return moves.trapezoid(0.0, 1.0, v, a)
+    if law == "jerk_limited":
+        if v is None or a is None or j is None:
+            raise _missing(timing, "a speed, an acceleration and a jerk", length)
+        from brazo.trajectory.jerk_limited import jerk_limited
+
+        return jerk_limited(0.0, 1.0, Limits(v, a, j))
+    if T is None:
+        if v is None:
+            raise _missing(timing, "a duration or a speed", length)
+        T = 1.0 / v
+    return Piecewise([0.0, T], [[[0.0], [1.0 / T]]])
+
+
+def _rate(timing: Timing, name: str, length: float, turning: float) -> float | None:
+    """A limit in units of progress: the lower of what the way and the turning allow."""
+    linear, angular = getattr(timing, name), getattr(timing, f"angular_{name}")
+    allowed = math.inf
+    if linear is not None and length > 0.0:
+        allowed = linear / length
+    if angular is not None and turning > 0.0:
+        allowed = min(allowed, angular / turning)
+    return None if allowed == math.inf else allowed
+
+
+def _missing(timing: Timing, wanted: str, length: float) -> BrazoError:
+    kind = "" if length > 0.0 else " (angular: the path only turns)"
+    return BrazoError(f"the {timing.law} law needs {wanted}{kind}")

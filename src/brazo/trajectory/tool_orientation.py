@@ -1,0 +1,185 @@
+"""How the tool is turned along a path: the same way, from one to another, or with the path.
+
+Each gives, for the progress x, the rotation R(x) (tool in base) and with what angular velocity a
+unit of progress turns it: ω(x) with dR/dx = [ω]× R, and dω/dx.
+
+    Constant      R stays
+    Between       the shortest turn from R₀ to R₁, even in x (slerp): R = exp(x [φ]×) R₀
+    AlongPath     the tool's x axis along the path, its z axis as near to `approach` as that allows
+    Radial        R = Rot(axis, azimuth of the point) R₀: the tool turns with the arm, which is how
+                  an arm of five joints can hold it
+    Through       through rotations at given progress; the turn between two begins and ends
+                  smoothly (10 y³ − 15 y⁴ + 6 y⁵)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import matrix_from_rotvec, rotvec_from_matrix
+from brazo.trajectory.reading import direction, rotation, vector
+
+Array = np.ndarray
+Turn = tuple[Array, Array, Array]  # R (m, 3, 3), ω (m, 3), dω/dx (m, 3)
+
+DOWN = np.diag([1.0, -1.0, -1.0])  # tool z down, tool x along the base's x
+DOWN.flags.writeable = False
+
+
+class ToolOrientation(ABC):
+    """The rotation of the tool along a curve."""
+
+    @abstractmethod
+    def at(self, x: Array, p: Array) -> Turn:
+        """At progress x (m,), where the curve has the point and derivatives p (4, m, 3)."""
+
+
+class Constant(ToolOrientation):
+    """The same rotation (3, 3) everywhere."""
+
+    def __init__(self, R: Any) -> None:
+        self.R = rotation(R, "orientation")
+
+    def at(self, x: Array, p: Array) -> Turn:
+        zero = np.zeros((len(x), 3))
+        return np.broadcast_to(self.R, (len(x), 3, 3)), zero, zero
+
+
+class Between(ToolOrientation):
+    """The shortest turn from one rotation to another, even in the progress."""
+
+    def __init__(self, R0: Any, R1: Any) -> None:
+        self.R0 = rotation(R0, "first orientation")
+        R1 = rotation(R1, "last orientation")
+        self.turn = rotvec_from_matrix(R1 @ self.R0.T)
+
+    @property
+    def angle(self) -> float:
+        """rad, 0..π."""
+        return float(np.linalg.norm(self.turn))
+
+    def at(self, x: Array, p: Array) -> Turn:
+        R = matrix_from_rotvec(x[:, None] * self.turn) @ self.R0
+        return R, np.broadcast_to(self.turn, (len(x), 3)), np.zeros((len(x), 3))
+
+
+class AlongPath(ToolOrientation):
+    """The tool looks where it goes: its x axis is the tangent, its z axis near `approach`."""
+
+    def __init__(self, approach: Any = (0.0, 0.0, -1.0)) -> None:
+        self.approach = direction(approach, "approach")
+
+    def at(self, x: Array, p: Array) -> Turn:
+        if (np.linalg.norm(p[1], axis=-1) < 1e-12).any():
+            raise BrazoError("the path stands still: along it there is no direction to look")
+        e = _unit(p[1], p[2], p[3])
+        across = np.cross(self.approach, np.stack(e))
+        if (np.linalg.norm(across[0], axis=-1) < 1e-6).any():
+            raise BrazoError(
+                "the path runs along the approach direction, which leaves the tool's turn about it "
+                "open; give another approach or another orientation"
+            )
+        side = _unit(*across)
+        up = [
+            np.cross(e[0], side[0]),
+            np.cross(e[1], side[0]) + np.cross(e[0], side[1]),
+            np.cross(e[2], side[0]) + 2.0 * np.cross(e[1], side[1]) + np.cross(e[0], side[2]),
+        ]
+        axes = [e, side, up]
+        R = np.stack([axis[0] for axis in axes], axis=-1)
+        # eᵢ' = ω × eᵢ for all three axes gives 2 ω = Σ eᵢ × eᵢ'.
+        w = 0.5 * sum(np.cross(axis[0], axis[1]) for axis in axes)
+        w1 = 0.5 * sum(np.cross(axis[0], axis[2]) for axis in axes)
+        return R, np.asarray(w), np.asarray(w1)
+
+
+class Radial(ToolOrientation):
+    """The tool turns with the arm: R0 where the point lies in the base's x direction."""
+
+    def __init__(self, R0: Any = DOWN, centre: Any = (0.0, 0.0, 0.0)) -> None:
+        self.R0 = rotation(R0, "orientation")
+        self.centre = vector(centre, 3, "centre")
+
+    def at(self, x: Array, p: Array) -> Turn:
+        X, Y = (p[0, :, i] - self.centre[i] for i in (0, 1))
+        square = X * X + Y * Y
+        if (square < 1e-12).any():
+            raise BrazoError("the path passes through the axis the tool turns about")
+        area = X * p[1, :, 1] - Y * p[1, :, 0]
+        area1 = X * p[2, :, 1] - Y * p[2, :, 0]
+        square1 = 2.0 * (X * p[1, :, 0] + Y * p[1, :, 1])
+        azimuth = np.zeros((3, len(x), 3))
+        azimuth[0, :, 2] = np.arctan2(Y, X)
+        azimuth[1, :, 2] = area / square
+        azimuth[2, :, 2] = (area1 - area * square1 / square) / square
+        return matrix_from_rotvec(azimuth[0]) @ self.R0, azimuth[1], azimuth[2]
+
+
+class Through(ToolOrientation):
+    """Through rotations (k, 3, 3) at progress (k,), standing for a moment at each."""
+
+    def __init__(self, x: Array, R: Array) -> None:
+        self.x = x
+        self.turns = [Between(a, b) for a, b in pairwise(R)]
+
+    def at(self, x: Array, p: Array) -> Turn:
+        which = np.clip(np.searchsorted(self.x[1:-1], x, side="right"), 0, len(self.turns) - 1)
+        R, w, w1 = np.empty((len(x), 3, 3)), np.empty((len(x), 3)), np.empty((len(x), 3))
+        for k, turn in enumerate(self.turns):
+            rows = which == k
+            width = self.x[k + 1] - self.x[k]
+            y = np.clip((x[rows] - self.x[k]) / width, 0.0, 1.0)[:, None]
+            share = y**3 * (10.0 - 15.0 * y + 6.0 * y**2)
+            R[rows] = turn.at(share[:, 0], p)[0]
+            w[rows] = turn.turn * (30.0 * y**2 * (1.0 - y) ** 2) / width
+            w1[rows] = turn.turn * (60.0 * y * (1.0 - y) * (1.0 - 2.0 * y)) / width**2
+        return R, w, w1
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionOrientation(ToolOrientation):
+    """Rotations a function gives: x (m,) -> R (m, 3, 3) and its first two derivatives."""
+
+    function: Callable[[Array], tuple[Array, Array, Array]]
+
+    def at(self, x: Array, p: Array) -> Turn:
+        R, R1, R2 = self.function(x)
+        back = np.swapaxes(R, -1, -2)
+        # [ω]× = R' Rᵀ, and the skew part of R'' Rᵀ is [ω']×.
+        return R, _vee(R1 @ back), _vee(R2 @ back)
+
+
+def read_orientation(value: Any) -> ToolOrientation:
+    """A rotation matrix stands for one that stays."""
+    return value if isinstance(value, ToolOrientation) else Constant(value)
+
+
+def _unit(v: Array, v1: Array, v2: Array) -> tuple[Array, Array, Array]:
+    """The unit vector along v and its first two derivatives, from those of v."""
+    length = np.linalg.norm(v, axis=-1, keepdims=True)
+    length1 = np.sum(v * v1, axis=-1, keepdims=True) / length
+    squares = np.sum(v1 * v1 + v * v2, axis=-1, keepdims=True)
+    length2 = (squares - length1**2) / length
+    e = v / length
+    e1 = (v1 - e * length1) / length
+    e2 = (v2 - 2.0 * e1 * length1 - e * length2) / length
+    return e, e1, e2
+
+
+def _vee(M: Array) -> Array:
+    """The vector of the skew part of (..., 3, 3)."""
+    return 0.5 * np.stack(
+        [
+            M[..., 2, 1] - M[..., 1, 2],
+            M[..., 0, 2] - M[..., 2, 0],
+            M[..., 1, 0] - M[..., 0, 1],
+        ],
+        axis=-1,
+    )
