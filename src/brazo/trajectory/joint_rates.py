@@ -1,0 +1,119 @@
+"""Joint speeds and accelerations that move the tool as wanted, exactly and for any arm.
+
+The rule, in this order:
+
+1. the tool point has the velocity v wanted;
+2. as far as that leaves joints free, the tool turns with the angular velocity ω wanted, in the
+   least-squares sense;
+3. as far as that leaves joints free, they move least (smallest Σ q̇²).
+
+With J = (V; W), N = 1 − V⁺V and B = W N:
+
+    q̇ = V⁺ v + B⁺ (ω − W V⁺ v)
+
+For six joints away from singularities this is J⁻¹ (v, ω); for fewer it keeps the position and
+turns as near as it can; for more it is the pseudoinverse.  q̈ is the exact time derivative of this,
+with the derivative of a pseudoinverse of constant rank (Golub, Pereyra 1973)
+
+    (A⁺)' = −A⁺ A' A⁺ + A⁺ A⁺ᵀ A'ᵀ (1 − A A⁺) + (1 − A⁺ A) A'ᵀ A⁺ᵀ A⁺.
+
+The ranks are those the arm has almost everywhere; where a singular value that should count nears
+0, `Rates.margin` does too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.trajectory.jacobian_rate import jacobian_rate
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rates:
+    """Joint speeds and accelerations at one configuration, and how far it is from singular."""
+
+    qd: Array  # (n,)
+    qdd: Array  # (n,)
+    margin: float  # smallest singular value that counts: V's by its reach, B's as it is
+
+
+class ToolMotion:
+    """The rule above for one robot; with `turning` False only the point counts."""
+
+    def __init__(self, robot: Robot, turning: bool = True) -> None:
+        self.robot = robot
+        self.turning = turning
+        self._rate = jacobian_rate(robot.model)
+        self._zero = np.zeros(robot.n)
+        V = robot.jacobian(robot.random_q(20, seed=0))[:, :3]
+        self.reach = max(float(np.linalg.norm(V, axis=(1, 2)).max()), 1e-12)
+        self.point_rank = int(np.linalg.matrix_rank(V / self.reach, tol=1e-8).max())
+        self.turn_rank = robot.mobility - self.point_rank if turning else 0
+
+    @property
+    def spare(self) -> int:
+        """Joints the rule's first two lines leave free."""
+        return self.robot.n - self.point_rank - self.turn_rank
+
+    def rates(self, q: Array, velocity: Array, acceleration: Array) -> Rates:
+        """q̇ and q̈ for a velocity and an acceleration of the tool (6,), linear then angular."""
+        J = self.robot.jacobian(q)
+        V, W = J[:3], J[3:]
+        Vp, margin = _pinv(V, self.point_rank)
+        margin /= self.reach
+        point_qd = Vp @ velocity[:3]
+        if not self.turn_rank:
+            Vd = self._rate(q, point_qd)[1][:3]
+            qdd = _pinv_rate(V, Vp, Vd) @ velocity[:3] + Vp @ acceleration[:3]
+            return Rates(point_qd, qdd, margin)
+        N = np.eye(len(q)) - Vp @ V
+        B = W @ N
+        Bp, turn_margin = _pinv(B, self.turn_rank)
+        left = velocity[3:] - W @ point_qd
+        qd = point_qd + Bp @ left
+        Jd = self._rate(q, qd)[1]
+        Vd, Wd = Jd[:3], Jd[3:]
+        Vpd = _pinv_rate(V, Vp, Vd)
+        point_qdd = Vpd @ velocity[:3] + Vp @ acceleration[:3]
+        Bpd = _pinv_rate(B, Bp, Wd @ N - W @ (Vpd @ V + Vp @ Vd))
+        turning = acceleration[3:] - Wd @ point_qd - W @ point_qdd
+        qdd = point_qdd + Bpd @ left + Bp @ turning
+        return Rates(qd, qdd, min(margin, turn_margin))
+
+    def step(self, q: Array, shift: Array) -> Array:
+        """The joint motion that moves the tool by a small shift (6,), by the same rule."""
+        J = self.robot.jacobian(q)
+        Vp, _ = _pinv(J[:3], self.point_rank)
+        dq = Vp @ shift[:3]
+        if self.turn_rank:
+            B = J[3:] @ (np.eye(len(q)) - Vp @ J[:3])
+            dq = dq + _pinv(B, self.turn_rank)[0] @ (shift[3:] - J[3:] @ dq)
+        return dq
+
+
+def _pinv(A: Array, rank: int) -> tuple[Array, float]:
+    """The pseudoinverse of a matrix known to have a rank, and the last singular value that counts.
+
+    A vanishing singular value is not inverted: its direction is left out, and the margin is 0.
+    """
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    kept = s[:rank]
+    if rank == 0:
+        return np.zeros((A.shape[1], A.shape[0])), np.inf
+    inverse = np.divide(1.0, kept, out=np.zeros(rank), where=kept > 1e-12 * max(s[0], 1e-12))
+    return (Vt[:rank].T * inverse) @ U[:, :rank].T, float(kept[-1])
+
+
+def _pinv_rate(A: Array, P: Array, Ad: Array) -> Array:
+    """The rate of a pseudoinverse P of A while A changes with the rate Ad at constant rank."""
+    PAd, PtAd = P @ Ad, P @ P.T @ Ad.T
+    inner = Ad.T @ P.T @ P
+    return -PAd @ P + PtAd - (PtAd @ A) @ P + inner - P @ (A @ inner)

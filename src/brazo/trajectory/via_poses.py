@@ -1,0 +1,106 @@
+"""Through poses of the tool at given times: each goes through inverse kinematics, and the joints
+run on cubics or quintics through what it gives.
+
+Only at the given times is the tool where it was asked to be; in between it goes where the joints
+take it, the nearer to the wanted way the more points are given.  A tool that has to keep to its way
+needs a path (`follow_path`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.ik import Orientation
+from brazo.trajectory.joint_rates import ToolMotion
+from brazo.trajectory.piecewise import Piecewise
+from brazo.trajectory.reading import array, choice, times, vector
+from brazo.trajectory.via_points import Rule, cubic_via_points, quintic_via_points
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+Array = np.ndarray
+Degree = Literal["cubic", "quintic"]
+
+
+def via_poses(
+    robot: Robot,
+    t: Any,
+    poses: Any,
+    velocities: Any = None,
+    q0: Any = None,
+    branch: str | None = None,
+    *,
+    orientation: Orientation = "full",
+    degree: Degree = "cubic",
+    rule: Rule = "average",
+) -> Piecewise:
+    """Joint motion through tool poses (k, 4, 4), or points (k, 3), at times t (k,).
+
+    `velocities` (k, 6), whose rows may be None, are those of the tool (linear, then angular, base
+    axes); without one the `rule` of via points gives the joints' speed.  All points are reached in
+    the branch of the first, which is the one nearest to `q0`, or the named one.
+    """
+    choice(degree, ("cubic", "quintic"), "degree")
+    t = times(t)
+    q = solve_poses(robot, t, poses, q0, branch, orientation)
+    qd = joint_speeds(robot, q, velocities, orientation)
+    through = cubic_via_points if degree == "cubic" else quintic_via_points
+    return through(t, q, qd, rule=rule)
+
+
+def solve_poses(
+    robot: Robot,
+    t: Array,
+    poses: Any,
+    q0: Any = None,
+    branch: str | None = None,
+    orientation: Orientation = "full",
+    names: list[str] | None = None,
+) -> Array:
+    """Joint values (k, n) for poses or points, each near the one before and in one branch.
+
+    `names` are what messages call the points, where they come from a file.
+    """
+    targets = [array(T, f"poses[{k}]") for k, T in enumerate(poses)]
+    if len(targets) != len(t):
+        raise BrazoError(f"{len(targets)} poses for {len(t)} times; wanted one for each")
+    found: list[Array] = []
+    kept = branch
+    for k, T in enumerate(targets):
+        name = names[k] if names else f"poses[{k}], t = {t[k]:g} s: "
+        try:
+            answer = robot.ik(T, q0 if k == 0 else found[-1], kept, orientation=orientation)
+        except BrazoError as error:
+            raise BrazoError(f"{name}{error}") from None
+        if not answer.success:
+            raise BrazoError(f"{name}{answer.reason}")
+        # With a joint to spare solutions are a continuum, and the nearest is in no named branch.
+        if kept is None and answer.branch not in (None, "NULL-SPACE"):
+            kept = answer.branch
+        found.append(answer.q)
+    return np.stack(found)
+
+
+def joint_speeds(
+    robot: Robot, q: Array, velocities: Any, orientation: Orientation
+) -> list[Array | None] | None:
+    """Joint speeds for tool velocities, None where none is given."""
+    if velocities is None:
+        return None
+    if len(velocities) != len(q):
+        raise BrazoError(f"{len(velocities)} velocities for {len(q)} poses; rows may be None")
+    motion = ToolMotion(robot, turning=orientation != "free")
+    found: list[Array | None] = []
+    for k, row in enumerate(velocities):
+        if row is None:
+            found.append(None)
+            continue
+        rates = motion.rates(q[k], vector(row, 6, f"velocities[{k}]"), np.zeros(6))
+        if rates.margin < 1e-9:
+            raise BrazoError(f"velocities[{k}]: the arm is singular there; it cannot move at will")
+        found.append(rates.qd)
+    return found
