@@ -1,0 +1,112 @@
+"""`GoTo`: joints on their way to a target that may change at any time, jerk-limited.
+
+Whenever the target changes, the shortest motion from the present state (position, speed,
+acceleration) to rest at the new target is planned by Ruckig, and `update` walks along it; so no
+speed, acceleration or jerk ever passes its limit, whatever is asked and when.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.result import violations
+from brazo.trajectory.base import Sample
+from brazo.trajectory.jerk_limited import Planner
+from brazo.trajectory.limits import Limits
+from brazo.trajectory.reading import positive, vector
+
+Array = np.ndarray
+
+
+class GoTo:
+    """Jerk-limited motion to a changing target; all joints arrive together.
+
+    `limits` say how fast (see `limits_of`); `q0` (n,) is where the joints are, at rest or with
+    the speeds and accelerations they have.
+    """
+
+    def __init__(self, limits: Limits, q0: Any, qd0: Any = None, qdd0: Any = None) -> None:
+        n = limits.n
+        q = vector(q0, n, "q0")
+        qd = np.zeros(n) if qd0 is None else vector(qd0, n, "qd0")
+        qdd = np.zeros(n) if qdd0 is None else vector(qdd0, n, "qdd0")
+        self.limits = limits
+        self._together = Planner(limits, "position", "time")
+        self._apart = Planner(limits, "position", "none")
+        self._stopping = Planner(limits, "velocity", "none")
+        self._state = Sample(q, qd, qdd)
+        self._plan: Any = None
+        self._t = 0.0
+        self._goal: Array | None = None
+        self.update_seconds = 0.0  # what the last update took, by the machine's own clock
+        self.stop()
+
+    @property
+    def state(self) -> Sample:
+        """Where the joints are now."""
+        return self._state
+
+    @property
+    def moving(self) -> bool:
+        """Whether the joints are still on their way."""
+        return self._plan is not None
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the joints rest."""
+        return 0.0 if self._plan is None else max(self._plan.duration - self._t, 0.0)
+
+    def target(self, q: Any) -> None:
+        """Go to joint values q (n,) from now on."""
+        goal = vector(q, self.limits.n, "target")
+        past = violations(goal, self.limits.position)
+        if past.any():
+            i = int(np.argmax(past))
+            low, high = self.limits.position[i]
+            raise BrazoError(
+                f"target of joint {i + 1} is {goal[i]:g}; its limits are {low:g} to {high:g}"
+            )
+        s = self._state
+        plan = self._together.plan(s.q, s.qd, s.qdd, goal)
+        if not self._inside(plan):
+            # In step with slower joints one may swing past a limit; each on its own turns at once.
+            plan = self._apart.plan(s.q, s.qd, s.qdd, goal)
+        self._follow(plan, goal)
+
+    def stop(self) -> None:
+        """Come to rest as quickly as the limits allow, each joint on its own."""
+        s = self._state
+        if s.qd.any() or s.qdd.any():
+            self._follow(self._stopping.plan(s.q, s.qd, s.qdd, np.zeros(self.limits.n)), None)
+        else:
+            self._plan = None
+
+    def update(self, dt: float) -> Sample:
+        """Let dt seconds pass; the state then."""
+        begin = time.perf_counter()
+        dt = positive(dt, "dt")
+        if self._plan is not None:
+            self._t += dt
+            if self._t >= self._plan.duration:
+                end = self._plan.at_time(self._plan.duration)[0] if self._goal is None else None
+                q = np.array(end) if end is not None else np.array(self._goal)
+                self._state = Sample(q, np.zeros(len(q)), np.zeros(len(q)))
+                self._plan = None
+            else:
+                self._state = Sample(*map(np.array, self._plan.at_time(self._t)))
+        self.update_seconds = time.perf_counter() - begin
+        return self._state
+
+    def _follow(self, plan: Any, goal: Array | None) -> None:
+        self._plan, self._t, self._goal = plan, 0.0, goal
+
+    def _inside(self, plan: Any) -> bool:
+        reached = np.array([(bound.min, bound.max) for bound in plan.position_extrema])
+        # A joint that already is outside may come back.
+        low = np.minimum(self.limits.position[:, 0], self._state.q)
+        high = np.maximum(self.limits.position[:, 1], self._state.q)
+        return bool(((reached[:, 0] >= low - 1e-9) & (reached[:, 1] <= high + 1e-9)).all())

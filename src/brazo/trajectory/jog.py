@@ -1,0 +1,141 @@
+"""`Jog`: joints that move while a button is held, jerk-limited, and stop before their limits.
+
+Hold to run: `hold` asks for speeds and has to be renewed; when the last renewal is older than
+`hold_time` the joints come to rest by themselves, as they do after `stop`.
+
+Each joint runs on its own towards the speed asked for.  Before every step it is made sure that it
+could still stop inside its limit afterwards; the moment it could not, it takes the shortest motion
+that ends at rest exactly on the limit.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.trajectory.base import Sample
+from brazo.trajectory.jerk_limited import Planner
+from brazo.trajectory.limits import Limits
+from brazo.trajectory.reading import positive, vector
+
+Array = np.ndarray
+HOLD_TIME = 0.2  # s
+
+
+class Jog:
+    """Hold-to-run motion of single joints.
+
+    `q0` (n,) is where the joints are, at rest; a joint outside its limits may only come back.
+    """
+
+    def __init__(self, limits: Limits, q0: Any, hold_time: float = HOLD_TIME) -> None:
+        q = vector(q0, limits.n, "q0")
+        self.limits = limits
+        self.hold_time = positive(hold_time, "hold_time")
+        self._axes = [_Axis(limits, i, float(value)) for i, value in enumerate(q)]
+        self._age = 0.0
+        self.update_seconds = 0.0  # what the last update took, by the machine's own clock
+
+    @property
+    def state(self) -> Sample:
+        """Where the joints are now."""
+        return Sample(*np.array([axis.state for axis in self._axes]).T)
+
+    @property
+    def moving(self) -> bool:
+        """Whether any joint moves."""
+        return any(axis.state[1] != 0.0 or axis.state[2] != 0.0 for axis in self._axes)
+
+    def hold(self, speeds: Any) -> None:
+        """Run at these speeds (n,), rad/s and m/s, for as long as this is renewed."""
+        wanted = vector(speeds, self.limits.n, "speeds")
+        fast = np.abs(wanted) > self.limits.speed * (1.0 + 1e-12)
+        if fast.any():
+            i = int(np.argmax(fast))
+            raise BrazoError(
+                f"speed of joint {i + 1} is {wanted[i]:g}; at most {self.limits.speed[i]:g}"
+            )
+        self._age = 0.0
+        for axis, speed in zip(self._axes, wanted.tolist(), strict=True):
+            axis.run(speed)
+
+    def stop(self) -> None:
+        """Let go: every joint comes to rest as quickly as its limits allow."""
+        for axis in self._axes:
+            axis.run(0.0)
+
+    def update(self, dt: float) -> Sample:
+        """Let dt seconds pass; the state then."""
+        begin = time.perf_counter()
+        dt = positive(dt, "dt")
+        self._age += dt
+        if self._age > self.hold_time:
+            self.stop()
+        for axis in self._axes:
+            axis.advance(dt)
+        self.update_seconds = time.perf_counter() - begin
+        return self.state
+
+
+class _Axis:
+    """One joint: a speed asked for, a plan, and a watch on the limit ahead."""
+
+    def __init__(self, limits: Limits, i: int, q: float) -> None:
+        one = Limits(*(getattr(limits, name)[[i]] for name in ("speed", "acceleration", "jerk")))
+        self._to_speed = Planner(one, "velocity", "none")
+        self._to_place = Planner(one, "position", "none")
+        low, high = limits.position[i].tolist()
+        self.low, self.high = min(low, q), max(high, q)
+        self._bounded = np.isfinite([low, high]).any()
+        self.state = (q, 0.0, 0.0)
+        self.wanted = 0.0
+        self._plan: Any = None
+        self._t = 0.0
+        self._end: tuple[float | None, float] = (q, 0.0)
+
+    def run(self, speed: float) -> None:
+        if speed != self.wanted:
+            self.wanted = speed
+            self._plan = _plan(self._to_speed, self.state, speed)
+            self._t = 0.0
+            self._end = (None, speed)
+
+    def advance(self, dt: float) -> None:
+        if self._plan is None:
+            return
+        state = self._at(dt)
+        limit = self._passed(state) if self._end[0] is None and self._bounded else None
+        if limit is not None:
+            self._plan = _plan(self._to_place, self.state, limit)
+            self._t = 0.0
+            self._end = (limit, 0.0)
+            state = self._at(dt)
+        self._t += dt
+        self.state = state
+        if state[1] == 0.0 and state[2] == 0.0 and self._t >= self._plan.duration:
+            self._plan = None
+
+    def _at(self, dt: float) -> tuple[float, float, float]:
+        t, end = self._t + dt, self._plan.duration
+        if t < end:
+            q, qd, qdd = self._plan.at_time(t)
+            return q[0], qd[0], qdd[0]
+        place, speed = self._end
+        if place is None:
+            place = self._plan.at_time(end)[0][0] + speed * (t - end)
+        return place, speed, 0.0
+
+    def _passed(self, state: tuple[float, float, float]) -> float | None:
+        """The limit that a stop from this state would pass, if any."""
+        reached = _plan(self._to_speed, state, 0.0).position_extrema[0]
+        if reached.max > self.high:
+            return self.high
+        return self.low if reached.min < self.low else None
+
+
+def _plan(planner: Planner, state: tuple[float, float, float], target: float) -> Any:
+    q, qd, qdd = state
+    return planner.plan([q], [qd], [qdd], [target])
