@@ -1,0 +1,102 @@
+"""Motion over time: of joints, of the tool along a path, planned ahead or as it comes.
+
+Joints, planned ahead:   cubic_via_points, quintic_via_points, via_poses, cubic, quintic,
+                         trapezoid, jerk_limited, concatenate; all give a `Trajectory`
+The tool along a path:   line, polyline, circle, circle_through, arc, square, spiral, helix,
+                         lissajous, function, sequence; all give a `CartesianPath`, which
+                         `follow_path` turns into a `Trajectory`
+As it comes:             GoTo, Jog, CartesianJog
+Limits:                  limits_of, check, assert_within, scaled, fastest_within
+Files:                   to_dict, from_dict, read_via_points
+"""
+
+from brazo.trajectory.base import Sample, Table, Trajectory
+from brazo.trajectory.cartesian import CartesianPath, PathSample, sequence
+from brazo.trajectory.cartesian_jog import CartesianJog, ToolLimits
+from brazo.trajectory.check import Violation, assert_within, check
+from brazo.trajectory.files import from_dict, parse_via_points, read_via_points, to_dict
+from brazo.trajectory.follow import PathError, follow_path, path_error
+from brazo.trajectory.go_to import GoTo
+from brazo.trajectory.jerk_limited import jerk_limited
+from brazo.trajectory.jog import Jog
+from brazo.trajectory.limits import Assumed, Limits, limits_of
+from brazo.trajectory.moves import cubic, quintic, trapezoid
+from brazo.trajectory.paths import (
+    arc,
+    circle,
+    circle_through,
+    function,
+    helix,
+    line,
+    lissajous,
+    polyline,
+    spiral,
+    square,
+)
+from brazo.trajectory.piecewise import Piecewise, concatenate
+from brazo.trajectory.scaling import fastest_within, scaled
+from brazo.trajectory.time_law import Timing
+from brazo.trajectory.tool_orientation import (
+    DOWN,
+    AlongPath,
+    Between,
+    Constant,
+    Radial,
+    ToolOrientation,
+)
+from brazo.trajectory.via_points import cubic_via_points, quintic_via_points
+from brazo.trajectory.via_poses import via_poses
+
+__all__ = [
+    "DOWN",
+    "AlongPath",
+    "Assumed",
+    "Between",
+    "CartesianJog",
+    "CartesianPath",
+    "Constant",
+    "GoTo",
+    "Jog",
+    "Limits",
+    "PathError",
+    "PathSample",
+    "Piecewise",
+    "Radial",
+    "Sample",
+    "Table",
+    "Timing",
+    "ToolLimits",
+    "ToolOrientation",
+    "Trajectory",
+    "Violation",
+    "arc",
+    "assert_within",
+    "check",
+    "circle",
+    "circle_through",
+    "concatenate",
+    "cubic",
+    "cubic_via_points",
+    "fastest_within",
+    "follow_path",
+    "from_dict",
+    "function",
+    "helix",
+    "jerk_limited",
+    "limits_of",
+    "line",
+    "lissajous",
+    "parse_via_points",
+    "path_error",
+    "polyline",
+    "quintic",
+    "quintic_via_points",
+    "read_via_points",
+    "scaled",
+    "sequence",
+    "spiral",
+    "square",
+    "to_dict",
+    "trapezoid",
+    "via_poses",
+]
