@@ -106,11 +106,12 @@ class LQR(CompiledController):
         try:
             P = solve_continuous_are(model.A, model.B, Q, np.diag(R))
         except (LinAlgError, ValueError) as error:
-            raise BrazoError(
-                f"LQR: the Riccati equation has no solution for these weights ({error}); "
-                "take positive weights of similar size"
-            ) from None
-        return {"K": (model.B.T @ P) / R[:, None], "tau": model.tau}
+            raise _no_solution(str(error)) from None
+        K = (model.B.T @ P) / R[:, None]
+        poles = np.linalg.eigvals(model.A - model.B @ K)
+        if not poles.real.max() < -1e-9 * max(np.abs(poles).max(), 1.0):
+            raise _no_solution("the arm would not come to rest")
+        return {"K": K, "tau": model.tau}
 
     def feedback(self) -> np.ndarray:
         """The gain K (n, 2n) of now."""
@@ -158,6 +159,13 @@ def read_pose(pose: Any, robot: Robot, what: str) -> np.ndarray:
             raise BrazoError(f"{what} '{pose}' is not one of {', '.join(robot.poses) or 'none'}")
         return np.array(robot.poses[pose], dtype=float)
     return read_vector(pose, robot, what)
+
+
+def _no_solution(why: str) -> BrazoError:
+    return BrazoError(
+        f"LQR: the Riccati equation has no stable solution for these weights ({why}); "
+        "give every joint a q_weight above 0"
+    )
 
 
 def _friction_slope(robot: Robot) -> np.ndarray:
