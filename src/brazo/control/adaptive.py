@@ -94,11 +94,10 @@ class Adaptive(CompiledController):
     def adaptation(self) -> np.ndarray:
         """The diagonal of Γ (p,), with the gains of now."""
         joint = list(self.regressor.coordinates)
-        return (self.gains["rate"] * self.gains["kd"])[joint] * self._scale**2
+        return (self.gains["rate"] * self.gains["kd"])[joint] * self._scale()
 
-    @property
     def _scale(self) -> np.ndarray:
-        return self.regressor.size / self.regressor.weight
+        return (self.regressor.size / self.regressor.weight) ** 2
 
     def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
         n = len(x.q)
@@ -116,15 +115,13 @@ class Adaptive(CompiledController):
     def _learnt(
         self, estimate: Vector, gradient: Vector, gains: Mapping[str, Vector], dt: Any
     ) -> Vector:
+        known, scale = self.regressor, self._scale().tolist()
         result = []
-        for k, joint in enumerate(self.regressor.coordinates):
-            gamma = gains["rate"][joint] * gains["kd"][joint] * float(self._scale[k]) ** 2
+        for k, joint in enumerate(known.coordinates):
+            gamma = gains["rate"][joint] * gains["kd"][joint] * scale[k]
             value = estimate[k] - dt * (gamma * gradient[k])
             if self.bound is not None:
-                centre, width = (
-                    float(self.regressor.values[k]),
-                    self.bound * float(self.regressor.size[k]),
-                )
+                centre, width = float(known.values[k]), self.bound * float(known.size[k])
                 value = maximum(minimum(value, centre + width), centre - width)
             result.append(value)
         return result
