@@ -1,0 +1,33 @@
+"""A cell in one physical world: robots, clamps, bodies, contacts, grasps, distances."""
+
+from brazo.world.cell import Cell, CellRobot, Chute, Fixture, FreeBody
+from brazo.world.cell_file import cell_names, load_cell, parse_cell
+from brazo.world.contacts import Contact, Contacts
+from brazo.world.distances import Distance
+from brazo.world.events import ContactEvent, GraspEvent
+from brazo.world.grasps import Grasp
+from brazo.world.guard import Diverged
+from brazo.world.robots import WorldRobot
+from brazo.world.state import State
+from brazo.world.world import World
+
+__all__ = [
+    "Cell",
+    "CellRobot",
+    "Chute",
+    "Contact",
+    "ContactEvent",
+    "Contacts",
+    "Distance",
+    "Diverged",
+    "Fixture",
+    "FreeBody",
+    "Grasp",
+    "GraspEvent",
+    "State",
+    "World",
+    "WorldRobot",
+    "cell_names",
+    "load_cell",
+    "parse_cell",
+]

@@ -1,0 +1,173 @@
+"""A cell as one MuJoCo model: settings, floor, fixtures, robots, free bodies.
+
+Everything of a robot is named `robot/…`; free bodies and fixtures have their own names.  Two modes:
+
+    contact   implicitfast, contacts and joint limits on: work with things
+    exact     classic Runge–Kutta, contacts and limits off: open-loop studies of the robots' motion
+
+Friction of a pair of solids: that of a clamp's pad if one is a pad, else that of the fixture or
+floor if one is, else the greater of the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from brazo.model.description import Array, DeltaModel, Inertia, Part, frozen
+from brazo.model.inertia import shape_tensor
+from brazo.model.mjcf.engine import engine
+from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
+from brazo.world.assembly import Assembly, Drawn, Label, Surface
+from brazo.world.cell import Cell, CellRobot, FreeBody, Solid
+from brazo.world.collision import primitives
+from brazo.world.delta import add_delta
+from brazo.world.excludes import near_neighbours
+from brazo.world.plan import FIXTURE_SURFACE, ROBOT_SURFACE, RobotPlan
+from brazo.world.tree import add_tree
+
+Mode = Literal["contact", "exact"]
+TOLERANCE = 1e-10  # of the solver; loops of a Delta want it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Built:
+    """A compiled model and what is where in it."""
+
+    model: Any
+    robots: tuple[RobotPlan, ...]
+    objects: dict[str, Any]  # free bodies by name
+    labels: tuple[Label, ...]  # of every geom
+    drawn: tuple[Drawn, ...]
+
+
+def build(cell: Cell, mode: Mode, excluded: dict[str, tuple[tuple[str, str], ...]]) -> Built:
+    """Compile a cell; `excluded` are further pairs of bodies of a robot that never touch."""
+    assembly = Assembly(cell.contact)
+    _settings(assembly.spec, cell, mode)
+    _static(assembly, cell)
+    robots = [_robot(assembly, cell, robot, mode) for robot in cell.robots]
+    objects = {body.name: _free_body(assembly, body) for body in cell.bodies}
+    for plan in robots:
+        for first, second in (*near_neighbours(plan), *excluded.get(plan.robot.name, ())):
+            assembly.exclude(first, second)
+        _welds(assembly, plan, cell)
+    clamps = sum(plan.clamp is not None for plan in robots)
+    assembly.spec.nuserdata = 2 * clamps
+    return _finish(assembly, robots, objects)
+
+
+def build_alone(cell: Cell, robot: CellRobot) -> Built:
+    """A model of one robot with nothing around it."""
+    assembly = Assembly(cell.contact)
+    _settings(assembly.spec, cell, "contact")
+    plan = _robot(assembly, cell, robot, "contact")
+    for first, second in near_neighbours(plan):
+        assembly.exclude(first, second)
+    return _finish(assembly, [plan], {})
+
+
+def solid_inertia(shape: Solid, mass: float) -> Inertia:
+    """Of a homogeneous solid, about its middle."""
+    match shape:
+        case Box(size):
+            tensor = shape_tensor("box", mass, size)
+        case Cylinder(radius, length):
+            tensor = shape_tensor("cylinder", mass, (radius, length))
+        case Capsule(radius, length):
+            tensor = shape_tensor("capsule", mass, (radius, length))
+        case Sphere(radius):
+            tensor = shape_tensor("sphere", mass, (radius,))
+    return Inertia(mass, frozen(np.zeros(3)), frozen(tensor))
+
+
+def _finish(assembly: Assembly, robots: list[RobotPlan], objects: dict[str, Any]) -> Built:
+    model = assembly.compile()
+    labels: list[Label | None] = [None] * model.ngeom
+    for geom, label in assembly.geoms:
+        labels[geom.id] = label
+    known = tuple(label for label in labels if label is not None)
+    assert len(known) == model.ngeom
+    return Built(model, tuple(robots), objects, known, tuple(assembly.drawn))
+
+
+def _settings(spec: Any, cell: Cell, mode: Mode) -> None:
+    mujoco = engine()
+    spec.compiler.degree = False
+    option = spec.option
+    option.timestep = cell.step
+    option.gravity = cell.gravity
+    option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    option.impratio = cell.contact.impratio
+    option.noslip_iterations = cell.contact.noslip
+    option.tolerance = TOLERANCE
+    # Dense beats sparse for the few dozen degrees of freedom of a cell.
+    option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    # A run that breaks down is stopped and reported, not quietly started again.
+    flags = int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    if mode == "exact":
+        option.integrator = mujoco.mjtIntegrator.mjINT_RK4
+        flags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT)
+    option.disableflags |= flags
+
+
+def _static(assembly: Assembly, cell: Cell) -> None:
+    if cell.floor is not None:
+        surface = Surface(cell.floor.friction, FIXTURE_SURFACE)
+        assembly.plane(cell.floor.height, Label("fixture", "floor"), surface)
+    for fixture in cell.static:
+        surface = Surface(fixture.friction, FIXTURE_SURFACE)
+        body = assembly.body(assembly.world, fixture.name, fixture.pose)
+        for part in fixture.parts:
+            label = Label("fixture", fixture.name, part.name if len(fixture.parts) > 1 else "")
+            for solid in primitives(part):
+                assembly.solid(body, solid, label, surface)
+        assembly.drawn.append(
+            Drawn(fixture.name, "fixture", fixture.parts, None, pose=fixture.pose)
+        )
+
+
+def _robot(assembly: Assembly, cell: Cell, robot: CellRobot, mode: Mode) -> RobotPlan:
+    in_engine = mode == "contact"
+    if isinstance(robot.model, DeltaModel):
+        return add_delta(assembly, robot, cell.clamp, cell.step, coulomb_in_engine=in_engine)
+    return add_tree(assembly, robot, cell.clamp, coulomb_in_engine=in_engine)
+
+
+def _free_body(assembly: Assembly, body: FreeBody) -> Any:
+    element = assembly.body(assembly.world, body.name, body.pose)
+    element.add_freejoint(name=body.name)
+    assembly.inertia(element, solid_inertia(body.shape, body.mass))
+    part = Part(body.name, body.shape, color=body.color)
+    label, surface = Label("object", body.name), Surface(body.friction, ROBOT_SURFACE)
+    for solid in primitives(part):
+        assembly.solid(element, solid, label, surface)
+    assembly.drawn.append(Drawn(body.name, "object", (part,), element))
+    return element
+
+
+def _welds(assembly: Assembly, plan: RobotPlan, cell: Cell) -> None:
+    """An inactive weld for every body a clamp could pick up."""
+    if plan.clamp is None:
+        return
+    mujoco = engine()
+    for body in cell.bodies:
+        weld = assembly.spec.add_equality(
+            name=f"{plan.robot.name}/weld {body.name}",
+            name1=plan.tip.name,
+            name2=body.name,
+            type=mujoco.mjtEq.mjEQ_WELD,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            active=False,
+        )
+        plan.clamp.welds.append((assembly.tie(weld), body.name))
+
+
+def start_pose(body: FreeBody) -> Array:
+    """Position and quaternion wxyz (7,) a free body starts with."""
+    from brazo.model.mjcf.quaternion import quat_of
+
+    return np.concatenate([body.pose[:3, 3], quat_of(body.pose[:3, :3])])

@@ -1,0 +1,236 @@
+"""The solids and settings of a cell file: bodies, fixtures, chutes, floor, contact and clamp."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from brazo import units
+from brazo.model.description import Array, Part, frozen
+from brazo.model.document import Field
+from brazo.model.part_fields import read_color
+from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
+from brazo.model.transforms import pose
+from brazo.world.cell import (
+    RED,
+    STEEL,
+    Chute,
+    ClampSettings,
+    ContactSettings,
+    Fixture,
+    Floor,
+    FreeBody,
+    Friction,
+    Solid,
+    sliding,
+)
+
+LEAST_SIZE, GREATEST_SIZE = 1e-4, 100.0  # m
+LEAST_MASS, GREATEST_MASS = 1e-6, 1e6  # kg
+FLOOR = "floor"
+
+_SHAPES = ("box", "cylinder", "capsule", "sphere")
+_CHUTE = ("name", "inner", "length", "angle", "xyz", "yaw", "wall", "friction", "color")
+
+
+class Names:
+    """Names given so far: everything in a cell is told apart by its name."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, int] = {FLOOR: 0}
+
+    def take(self, block: Field, fields: dict[str, Field]) -> str:
+        if "name" not in fields:
+            block.fail("field 'name' is missing")
+        name = fields["name"].identifier()
+        if "/" in name:
+            fields["name"].fail(f"'{name}': a name has no '/', which leads to a robot's parts")
+        if name in self.lines:
+            line = self.lines[name]
+            fields["name"].fail(
+                f"'{name}' is used twice (first on line {line})"
+                if line
+                else f"'{name}' is what the floor is called; choose another name"
+            )
+        self.lines[name] = fields["name"].line
+        return name
+
+
+# ---- solids --------------------------------------------------------------------------------
+
+
+def read_body(block: Field, names: Names) -> FreeBody:
+    fields = block.mapping(("name", "mass", "xyz", "rpy", "friction", "color", *_SHAPES))
+    name = names.take(block, fields)
+    if "mass" not in fields:
+        block.fail("field 'mass' is missing: a free body falls, and masses are never guessed")
+    return FreeBody(
+        name,
+        _shape(block, fields),
+        _between(fields["mass"], units.MASS, LEAST_MASS, GREATEST_MASS),
+        read_pose(fields),
+        _friction(fields.get("friction"), 0.5),
+        read_color(fields["color"]) if "color" in fields else RED,
+    )
+
+
+def read_fixture(block: Field, names: Names) -> Fixture:
+    fields = block.mapping(("name", "xyz", "rpy", "friction", "color", *_SHAPES))
+    name = names.take(block, fields)
+    color = read_color(fields["color"]) if "color" in fields else STEEL
+    part = Part(name, _shape(block, fields), color=color)
+    return Fixture(name, (part,), read_pose(fields), _friction(fields.get("friction"), 0.5))
+
+
+def read_chute(block: Field, names: Names) -> Chute:
+    fields = block.mapping(_CHUTE)
+    given: dict[str, Any] = {"name": names.take(block, fields)}
+    for key in ("inner", "length", "angle", "xyz"):
+        if key not in fields:
+            block.fail(f"field '{key}' is missing")
+    inner = fields["inner"]
+    if inner.is_list:
+        width, height = inner.numbers(2, units.LENGTH)
+    else:
+        width = height = inner.number(units.LENGTH)
+    if not LEAST_SIZE <= min(width, height) <= max(width, height) <= GREATEST_SIZE:
+        inner.fail(f"sizes lie between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m")
+    angle = fields["angle"].number(units.ANGLE)
+    if not 0.0 <= angle <= math.pi / 2:
+        fields["angle"].fail(f"{math.degrees(angle):g} degrees; a chute leads down by 0 to 90")
+    given |= {
+        "inner": (width, height),
+        "length": _between(fields["length"], units.LENGTH, LEAST_SIZE, GREATEST_SIZE),
+        "angle": angle,
+        "xyz": tuple(fields["xyz"].numbers(3, units.LENGTH)),
+        "yaw": fields["yaw"].number(units.ANGLE) if "yaw" in fields else 0.0,
+        "friction": _friction(fields.get("friction"), 0.2),
+    }
+    if "wall" in fields:
+        given["wall"] = _between(fields["wall"], units.LENGTH, LEAST_SIZE, GREATEST_SIZE)
+    if "color" in fields:
+        given["color"] = read_color(fields["color"])
+    return Chute(**given)
+
+
+def _shape(block: Field, fields: dict[str, Field]) -> Solid:
+    shapes = [key for key in _SHAPES if key in fields]
+    if len(shapes) != 1:
+        block.fail(f"give exactly one of {', '.join(_SHAPES)}")
+    kind = shapes[0]
+    field = fields[kind]
+    if kind == "sphere":
+        return Sphere(_between(field, units.LENGTH, LEAST_SIZE, GREATEST_SIZE))
+    sizes = field.numbers(3 if kind == "box" else 2, units.LENGTH)
+    if not LEAST_SIZE <= min(sizes) <= max(sizes) <= GREATEST_SIZE:
+        field.fail(f"sizes lie between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m")
+    if kind == "box":
+        return Box((sizes[0], sizes[1], sizes[2]))
+    return Cylinder(*sizes) if kind == "cylinder" else Capsule(*sizes)
+
+
+def _between(field: Field, dimension: units.Dimension, low: float, high: float) -> float:
+    value = field.number(dimension)
+    if not low <= value <= high:
+        field.fail(f"{value:g} is not between {low:g} and {high:g}")
+    return value
+
+
+def read_pose(fields: dict[str, Field]) -> Array:
+    xyz = fields["xyz"].numbers(3, units.LENGTH) if "xyz" in fields else (0.0, 0.0, 0.0)
+    rpy = fields["rpy"].numbers(3, units.ANGLE) if "rpy" in fields else (0.0, 0.0, 0.0)
+    return frozen(pose(xyz, rpy))
+
+
+def _friction(field: Field | None, default: float) -> Friction:
+    """Sliding coefficient, or [sliding, torsional, rolling]."""
+    if field is None:
+        return sliding(default)
+    if not field.is_list:
+        return sliding(field.number(at_least=0.0))
+    items = list(field.items())
+    if len(items) != 3:
+        field.fail("expected a coefficient, or [sliding, torsional (m), rolling (m)]")
+    return (
+        items[0].number(at_least=0.0),
+        items[1].number(units.LENGTH, at_least=0.0),
+        items[2].number(units.LENGTH, at_least=0.0),
+    )
+
+
+def read_floor(field: Field | None) -> Floor | None:
+    if field is None:
+        return Floor()
+    if not field.is_mapping:
+        return Floor() if field.choice("on", "none") == "on" else None
+    fields = field.mapping(("height", "friction"))
+    height = fields["height"].number(units.LENGTH) if "height" in fields else 0.0
+    return Floor(height, _friction(fields.get("friction"), 0.5))
+
+
+# ---- settings ------------------------------------------------------------------------------
+
+
+def read_contact(field: Field | None) -> ContactSettings:
+    if field is None or field.is_null:
+        return ContactSettings()
+    allowed = (
+        "solref", "solimp", "impratio", "noslip", "pad_friction", "pad_dimension", "link_friction",
+        "warning",
+    )  # fmt: skip
+    fields = field.mapping(allowed)
+    given: dict[str, Any] = {}
+    if "solref" in fields:
+        items = list(fields["solref"].items(2))
+        if len(items) != 2:
+            fields["solref"].fail("expected [time constant, damping ratio]")
+        given["solref"] = (items[0].number(units.TIME, above=0.0), items[1].number(above=0.0))
+    if "solimp" in fields:
+        d0, d1, width, middle, power = fields["solimp"].numbers(5, units.NUMBER, units.LENGTH)
+        if not (0 < d0 < 1 and 0 < d1 < 1 and width > 0 and 0 < middle < 1 and power >= 1):
+            fields["solimp"].fail(
+                "expected [d0, d1, width, middle, power] with d0, d1 and middle between 0 and 1, "
+                "a width above 0 and a power of at least 1"
+            )
+        given["solimp"] = (d0, d1, width, middle, power)
+    if "impratio" in fields:
+        given["impratio"] = fields["impratio"].number(at_least=1.0)
+    if "noslip" in fields:
+        given["noslip"] = _whole(fields["noslip"], range(51))
+    if "pad_dimension" in fields:
+        given["pad_dimension"] = _whole(fields["pad_dimension"], (3, 4, 6))
+    for key in ("pad_friction", "link_friction"):
+        if key in fields:
+            given[key] = _friction(fields[key], 0.0)
+    if "warning" in fields:
+        given["warning"] = fields["warning"].number(units.LENGTH, at_least=0.0)
+        if given["warning"] > 1.0:
+            fields["warning"].fail(f"{given['warning']:g} m; a warning zone is at most 1 m wide")
+    return ContactSettings(**given)
+
+
+def read_clamp(field: Field | None) -> ClampSettings:
+    if field is None or field.is_null:
+        return ClampSettings()
+    dimensions = {
+        "finger_inertia": units.MASS,
+        "closing_speed": units.SPEED,
+        "hold_force": units.FORCE,
+        "angle": units.ANGLE,
+    }
+    fields = field.mapping(dimensions)
+    given = {key: child.number(dimensions[key], above=0.0) for key, child in fields.items()}
+    if given.get("angle", 0.0) > math.pi / 4:
+        fields["angle"].fail("a face is at most 45deg away from the fingers' direction")
+    return ClampSettings(**given)
+
+
+def _whole(field: Field, allowed: range | tuple[int, ...]) -> int:
+    value = field.number()
+    if value not in allowed:
+        if isinstance(allowed, range):
+            field.fail(f"{value:g}: expected a whole number from 0 to {allowed[-1]}")
+        field.fail(f"{value:g} is not one of {', '.join(map(str, allowed))}")
+    return int(np.rint(value))

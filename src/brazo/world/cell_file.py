@@ -1,0 +1,202 @@
+"""The cell file: YAML fields to a `Cell`, one reading function a block.
+
+Every complaint says `file:line: field:` and what is allowed, as for robot files.  A robot is named
+or given by a path beside the cell file; its own parameters may be set for the cell.
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+from brazo import units
+from brazo.errors import BrazoError
+from brazo.model.description import EARTH_GRAVITY, Array, Model, frozen
+from brazo.model.document import Field, parse_document, read_document
+from brazo.model.joint_fields import position_of
+from brazo.world.cell import Cell, CellRobot, GraspRule, default_start
+from brazo.world.cell_fields import (
+    Names,
+    read_body,
+    read_chute,
+    read_clamp,
+    read_contact,
+    read_fixture,
+    read_floor,
+    read_pose,
+)
+from brazo.world.robot_source import RobotSource, joint_names_of, kinds_of, limits_of
+
+SUFFIXES = (".yaml", ".yml")
+MAX_ROBOTS, MAX_SOLIDS = 16, 200
+
+_CELL = (
+    "name", "about", "gravity", "floor", "step", "contact", "clamp", "robots", "bodies", "fixtures",
+    "chute",
+)  # fmt: skip
+_ROBOT = ("name", "robot", "base", "parameters", "start", "force_feedback", "grasp")
+
+
+def load_cell(name_or_path: str | Path) -> Cell:
+    """Read a shipped cell's name or a path to a cell file."""
+    return read_cell(read_document(find_cell(name_or_path)))
+
+
+def parse_cell(text: str | bytes, path: Path | None = None) -> Cell:
+    """Read a cell from text; `path` is what messages name and where robot files are looked for."""
+    return read_cell(parse_document(text, path))
+
+
+def cell_directory() -> Path:
+    """Where the shipped cell files are."""
+    return Path(str(files("brazo.library") / "cells"))
+
+
+def cell_names() -> list[str]:
+    """Names of the shipped cells, sorted."""
+    return sorted(path.stem for path in cell_directory().glob("*.yaml"))
+
+
+def find_cell(name_or_path: str | Path) -> Path:
+    """The file of a shipped cell's name or of a path to a cell file."""
+    text = str(name_or_path)
+    path = Path(text).expanduser()
+    if path.suffix.lower() in SUFFIXES:
+        if not path.is_file():
+            raise BrazoError(f"{path}: no such file")
+        return path
+    names = cell_names()
+    if text in names:
+        return cell_directory() / f"{text}.yaml"
+    close = difflib.get_close_matches(text.lower()[:80], names, n=1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    raise BrazoError(
+        f"no cell named '{text[:80]}'; {hint}shipped: {', '.join(names)}. "
+        f"A path to a cell file ({', '.join(SUFFIXES)}) works too"
+    )
+
+
+def read_cell(root: Field) -> Cell:
+    """Read the fields of a cell file."""
+    if not root.is_mapping:
+        root.fail("expected a cell file: fields such as name, robots, bodies")
+    fields = root.mapping(_CELL)
+    if "name" not in fields:
+        root.fail("field 'name' is missing")
+    names = Names()
+    robots = tuple(_robot(block, names) for block in _blocks(fields, "robots", MAX_ROBOTS))
+    bodies = tuple(read_body(block, names) for block in _blocks(fields, "bodies", MAX_SOLIDS))
+    fixtures = tuple(
+        read_fixture(block, names) for block in _blocks(fields, "fixtures", MAX_SOLIDS)
+    )
+    gravity = EARTH_GRAVITY
+    if "gravity" in fields:
+        gravity = frozen(fields["gravity"].numbers(3, units.ACCELERATION))
+    step = 1e-3
+    if "step" in fields:
+        step = fields["step"].number(units.TIME, above=0.0)
+        if not 1e-5 <= step <= 1e-2:
+            fields["step"].fail(f"{step:g} s; a step lies between 0.01ms and 10ms")
+    return Cell(
+        name=fields["name"].identifier(),
+        about=fields["about"].text().strip() if "about" in fields else "",
+        robots=robots,
+        bodies=bodies,
+        fixtures=fixtures,
+        chutes=tuple(read_chute(block, names) for block in _chutes(fields)),
+        floor=read_floor(fields.get("floor")),
+        gravity=gravity,
+        contact=read_contact(fields.get("contact")),
+        clamp=read_clamp(fields.get("clamp")),
+        step=step,
+        path=root.path,
+    )
+
+
+def _blocks(fields: dict[str, Field], key: str, at_most: int) -> list[Field]:
+    if key not in fields or fields[key].is_null:
+        return []
+    return list(fields[key].items(at_most))
+
+
+def _chutes(fields: dict[str, Field]) -> list[Field]:
+    """One chute, or a list of them."""
+    if "chute" in fields and fields["chute"].is_mapping:
+        return [fields["chute"]]
+    return _blocks(fields, "chute", MAX_SOLIDS)
+
+
+# ---- robots --------------------------------------------------------------------------------
+
+
+def _robot(block: Field, names: Names) -> CellRobot:
+    fields = block.mapping(_ROBOT)
+    name = names.take(block, fields)
+    if "robot" not in fields:
+        block.fail("field 'robot' is missing: a shipped robot's name or the path of a robot file")
+    source = _source(fields)
+    given: dict[str, Any] = {}
+    if "base" in fields:
+        given["base"] = read_pose(fields["base"].mapping(("xyz", "rpy")))
+    if "force_feedback" in fields:
+        given["force_feedback"] = _switch(fields["force_feedback"])
+    if "grasp" in fields:
+        rule = fields["grasp"]
+        given["grasp"] = cast(GraspRule, rule.choice("friction", "weld"))
+        if given["grasp"] == "weld" and source.model.gripper is None:
+            rule.fail(f"robot '{source.model.name}' has no gripper")
+    return CellRobot(name, source, start=_start(fields.get("start"), source.model), **given)
+
+
+def _source(fields: dict[str, Field]) -> RobotSource:
+    field = fields["robot"]
+    text = field.text(at_most=300).strip()
+    if not text or not text.isprintable():
+        field.fail("expected a shipped robot's name or the path of a robot file")
+    folder = field.path.parent if field.path else Path()
+    parameters: dict[str, float] = {}
+    try:
+        source = RobotSource.load(text, {}, folder)
+    except BrazoError as error:
+        field.fail(str(error))
+    if "parameters" in fields and not fields["parameters"].is_null:
+        block = fields["parameters"]
+        for key, child in block.mapping(list(source.model.parameters)).items():
+            parameters[key] = child.quantity().value
+        try:
+            source = RobotSource.load(text, parameters, folder)
+        except BrazoError as error:
+            block.fail(str(error))
+    return source
+
+
+def _start(field: Field | None, model: Model) -> Array:
+    limits = limits_of(model)
+    if field is None or field.is_null:
+        return default_start(model, limits)
+    if field.is_list:
+        kinds = kinds_of(model)
+        items = list(field.items())
+        if len(items) != len(kinds):
+            field.fail(f"{len(items)} values for {len(kinds)} joints")
+        values = [i.number(position_of(kind)) for i, kind in zip(items, kinds, strict=True)]
+        q = frozen(values)
+    else:
+        name = field.text()
+        if name not in model.poses:
+            known = ", ".join(model.poses) or "none"
+            field.fail(f"robot '{model.name}' has no pose '{name[:40]}'; its poses: {known}")
+        q = frozen(model.poses[name])
+    for i, (low, high) in enumerate(limits):
+        if not low - 1e-9 <= q[i] <= high + 1e-9:
+            field.fail(
+                f"{q[i]:g} is outside the limits {low:g} .. {high:g} of joint "
+                f"'{joint_names_of(model)[i]}'"
+            )
+    return q
+
+
+def _switch(field: Field) -> bool:
+    return field.choice("on", "off", "true", "false") in ("on", "true")

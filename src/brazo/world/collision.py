@@ -1,0 +1,110 @@
+"""Parts of a robot as the convex solids that collide: boxes, cylinders, capsules, balls, hulls.
+
+What a part cannot be exactly it contains: bevels are filled in, a tapered beam becomes up to three
+straight ones, each as thick as the thicker of its ends.  A lever becomes its two discs and a box
+between them of their mean width, so its flanks are off by at most half the difference of its radii.
+Patterns and meshes become their convex hull.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from brazo.model.description import Array, Part
+from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Shape, Sphere
+from brazo.model.solids import triangles
+from brazo.model.transforms import translate
+
+TAPER = 0.010  # m of width between the slices of a tapered beam
+MAX_SLICES = 3
+ROUND_CORNER = 0.9  # from here on a square section counts as round
+FLAT = 1e-3  # a hull thinner than this part of its extent becomes a box
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Primitive:
+    """A convex solid; `size` as MuJoCo wants it (half lengths), `pose` in the body's frame."""
+
+    kind: Literal["box", "cylinder", "capsule", "sphere", "mesh"]
+    size: tuple[float, ...]
+    pose: Array
+    vertices: Array | None = None  # (v, 3) of a mesh, in the frame of `pose`
+
+
+def primitives(part: Part) -> tuple[Primitive, ...]:
+    """The solids that collide for a part."""
+    return tuple(
+        Primitive(solid.kind, solid.size, part.pose @ solid.pose, solid.vertices)
+        for solid in _solids(part.shape)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _solids(shape: Shape) -> tuple[Primitive, ...]:
+    middle = np.eye(4)
+    match shape:
+        case Box((x, y, z)):
+            return (_box(x, y, z, middle),)
+        case Cylinder(radius, length):
+            return (Primitive("cylinder", (radius, length / 2), middle),)
+        case Capsule(radius, length):
+            if length == 0.0:
+                return (Primitive("sphere", (radius,), middle),)
+            return (Primitive("capsule", (radius, length / 2), middle),)
+        case Sphere(radius):
+            return (Primitive("sphere", (radius,), middle),)
+        case Beam():
+            return _beam(shape)
+        case Lever(length, (first, second), thickness):
+            discs = [
+                Primitive("cylinder", (radius, thickness / 2), translate(x=x))
+                for radius, x in ((first, -length / 2), (second, length / 2))
+            ]
+            return (
+                (*discs, _box(length, first + second, thickness, middle))
+                if length
+                else (max(discs, key=lambda disc: disc.size[0]),)
+            )
+        case Pattern() | Mesh():
+            return (_hull(shape),)
+
+
+def _beam(beam: Beam) -> tuple[Primitive, ...]:
+    change = max(abs(a - b) for a, b in zip(beam.start, beam.end, strict=True))
+    slices = min(MAX_SLICES, max(1, math.ceil(change / TAPER)))
+    length = beam.length / slices
+    round_ = beam.corner >= ROUND_CORNER and all(
+        math.isclose(*ends) for ends in (beam.start, beam.end)
+    )
+    found = []
+    for k in range(slices):
+        x, y = (
+            max(a + (b - a) * t for t in (k / slices, (k + 1) / slices))
+            for a, b in zip(beam.start, beam.end, strict=True)
+        )
+        at = translate(z=(k + 0.5) * length - beam.length / 2)
+        if round_:
+            found.append(Primitive("cylinder", (x / 2, length / 2), at))
+        else:
+            found.append(_box(x, y, length, at))
+    return tuple(found)
+
+
+def _hull(shape: Shape) -> Primitive:
+    vertices, _ = triangles(shape)
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    spread = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False)
+    if len(vertices) < 4 or spread[2] < FLAT * spread[0]:
+        least = FLAT * float((high - low).max())
+        x, y, z = np.maximum(high - low, least)
+        return _box(float(x), float(y), float(z), translate(*((low + high) / 2)))
+    return Primitive("mesh", (), np.eye(4), vertices)
+
+
+def _box(x: float, y: float, z: float, pose: Array) -> Primitive:
+    return Primitive("box", (x / 2, y / 2, z / 2), pose)

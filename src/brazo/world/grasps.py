@@ -1,0 +1,149 @@
+"""When a clamp holds something, by friction or by the weld rule.
+
+A body is *held* when both pads touch it, each presses with more than a given force, and it lies
+suitably: the fingers' direction is within a given angle (10°) of a face of it.  The angle is
+
+    box        to the nearest of its face normals
+    cylinder   to the nearest radial direction, or to its axis
+    sphere     none: every direction is alike
+
+Friction does the holding.  With the *weld* rule the clamp needs no friction: as soon as both pads
+touch a body that lies suitably while the clamp closes, the body is fixed to the hand as it lies
+there, until the clamp is told to open.  Bodies the clamp only rides through (force feedback off)
+can be welded, too: touching is enough.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.model.description import Array
+from brazo.model.shapes import Box, Sphere
+from brazo.world.cell import ClampSettings, FreeBody, Solid
+from brazo.world.clamp import Clamp
+from brazo.world.contacts import Contacts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grasp:
+    """What a clamp has between its pads."""
+
+    robot: str
+    left: dict[str, float]  # bodies the left pad touches, with the normal force (N)
+    right: dict[str, float]
+    body: str | None  # what both pads touch: the one pressed hardest
+    force: float  # N, on the pad that presses less
+    angle: float  # rad, between the fingers' direction and the nearest face; nan without a body
+    suitable: bool  # the angle is small enough
+    welded: bool
+
+    holds: bool
+
+    @property
+    def held(self) -> str | None:
+        """The name of the body that is held."""
+        return self.body if self.holds else None
+
+
+class GraspReader:
+    """Finds out what the clamp of one robot has between its pads."""
+
+    def __init__(
+        self,
+        clamp: Clamp,
+        tip: int,
+        tool: Array,
+        bodies: dict[str, tuple[FreeBody, int]],
+        settings: ClampSettings,
+    ) -> None:
+        self._clamp = clamp
+        self._tip = tip
+        self._y = np.array(tool[:3, 1])  # the fingers' direction in the tip's frame
+        self._bodies = bodies
+        self._settings = settings
+
+    def read(self, contacts: Contacts, data: Any, before: str | None = None) -> Grasp:
+        """The grasp now; a body held `before` is kept down to half the force."""
+        left, right = (self._pressed(contacts, pad) for pad in self._clamp.pad_ids)
+        both = left.keys() & right.keys()
+        welded = self.welded(data)
+        body = welded or max(both, key=lambda name: min(left[name], right[name]), default=None)
+        if body is None:
+            return Grasp(self._clamp.robot, left, right, None, 0.0, math.nan, False, False, False)
+        force = min(left.get(body, 0.0), right.get(body, 0.0))
+        angle = self._angle(body, data)
+        suitable = angle <= self._settings.angle
+        least = self._settings.hold_force * (0.5 if body == before else 1.0)
+        holds = welded is not None or (body in both and suitable and force >= least)
+        return Grasp(
+            self._clamp.robot, left, right, body, force, angle, suitable, welded is not None, holds
+        )
+
+    def welded(self, data: Any) -> str | None:
+        """The body fixed to the hand."""
+        for name, equality in self._clamp.weld_ids.items():
+            if data.eq_active[equality]:
+                return name
+        return None
+
+    def apply_weld_rule(self, contacts: Contacts, model: Any, data: Any) -> None:
+        """Fix what lies well between closing pads; let go when told to open."""
+        held = self.welded(data)
+        if held is not None:
+            if not (self._clamp.weld and self._keeps()):
+                data.eq_active[self._clamp.weld_ids[held]] = 0
+            return
+        if not (self._clamp.weld and self._clamp.closes):
+            return
+        grasp = self.read(contacts, data)
+        if grasp.body is not None and grasp.suitable:
+            self._fix(grasp.body, model, data)
+
+    def _keeps(self) -> bool:
+        """Told to close, or to an opening no wider than the present one."""
+        mode, value = self._clamp.command
+        return value > 0.0 if mode == "force" else value <= self._clamp.opening + 1e-3
+
+    def _fix(self, body: str, model: Any, data: Any) -> None:
+        """Take the present pose of the body in the hand as the one to keep."""
+        from brazo.model.mjcf.quaternion import quat_of
+
+        tip, other = self._tip, self._bodies[body][1]
+        R = data.xmat[tip].reshape(3, 3)
+        equality = self._clamp.weld_ids[body]
+        pose = model.eq_data[equality]
+        pose[0:3] = 0.0  # anchor: the body's own origin
+        pose[3:6] = R.T @ (data.xpos[other] - data.xpos[tip])
+        pose[6:10] = quat_of(R.T @ data.xmat[other].reshape(3, 3))
+        pose[11] = 0.0
+        data.eq_active[equality] = 1
+
+    def _pressed(self, contacts: Contacts, pad: int) -> dict[str, float]:
+        """Bodies a pad touches, with the sum of the normal forces."""
+        found: dict[str, float] = {}
+        rows = np.flatnonzero((contacts.geoms[:, 0] == pad) & (contacts.depth >= 0.0))
+        for i in rows.tolist():
+            name = contacts.names[contacts.second[i]]
+            if name in self._bodies:
+                push = float(contacts.force[i] @ contacts.normal[i])
+                found[name] = found.get(name, 0.0) + push
+        return found
+
+    def _angle(self, body: str, data: Any) -> float:
+        solid, index = self._bodies[body]
+        along = data.xmat[self._tip].reshape(3, 3) @ self._y
+        return face_angle(solid.shape, data.xmat[index].reshape(3, 3).T @ along)
+
+
+def face_angle(shape: Solid, direction: Array) -> float:
+    """Angle (rad) between a unit direction in a solid's frame and the nearest of its normals."""
+    if isinstance(shape, Sphere):
+        return 0.0
+    x, y, z = np.abs(direction)
+    if isinstance(shape, Box):
+        return math.acos(min(1.0, max(x, y, z)))
+    return math.acos(min(1.0, max(math.hypot(x, y), z)))

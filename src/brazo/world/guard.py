@@ -1,0 +1,72 @@
+"""Watches a run for numbers that blow up, and keeps the engine's warnings off the screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.model.mjcf.engine import engine
+
+
+class Diverged(BrazoError):
+    """A run broke down: `time` says when, `where` which joint or drive."""
+
+    def __init__(self, message: str, time: float, where: str) -> None:
+        super().__init__(message)
+        self.time = time
+        self.where = where
+
+
+class Guard:
+    """A context for stepping: `check` raises what the engine would only print."""
+
+    def __init__(self, model: Any, data: Any) -> None:
+        self._mujoco = engine()
+        self._model = model
+        self._data = data
+        self._counts = data.warning.number
+        self._calm = self._counts.tolist()
+        self._messages: list[str] = []
+        self._previous: list[Any] = []
+
+    def __enter__(self) -> Guard:
+        self._previous.append(self._mujoco.get_mju_user_warning())
+        self._mujoco.set_mju_user_warning(self._messages.append)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._mujoco.set_mju_user_warning(self._previous.pop())
+
+    def check(self) -> None:
+        """Raise `Diverged` if the last step warned of anything."""
+        counts = self._counts.tolist()
+        if counts == self._calm:
+            return
+        kinds = self._mujoco.mjtWarning
+        rising = [i for i, (a, b) in enumerate(zip(counts, self._calm, strict=True)) if a > b]
+        self._calm = counts
+        text = " ".join(" ".join(self._messages).split())
+        self._messages.clear()
+        if rising:
+            kind = kinds(rising[-1])
+            where = self._where(kind)
+            raise Diverged(
+                f"the run broke down at {self._data.time:.4f} s at {where}: {text or kind.name}. "
+                "Lower the gains or the step, or look for bodies forced into each other",
+                float(self._data.time),
+                where,
+            )
+
+    def _where(self, kind: Any) -> str:
+        model, data, kinds = self._model, self._data, self._mujoco.mjtWarning
+        if kind == kinds.mjWARN_BADCTRL:
+            wrong = np.flatnonzero(~np.isfinite(data.ctrl) | (np.abs(data.ctrl) > 1e10))
+            return f"drive '{model.actuator(int(wrong[0])).name}'" if len(wrong) else "a drive"
+        for values in (data.qacc, data.qvel):
+            wrong = np.flatnonzero(~np.isfinite(values) | (np.abs(values) > 1e10))
+            if len(wrong):
+                joint = int(model.dof_jntid[wrong[0]])
+                return f"joint '{model.joint(joint).name}'"
+        return "a joint"

@@ -1,0 +1,127 @@
+"""What the builders of one robot hand on: where its bodies, joints and drives are in the model.
+
+Elements are those of the spec; their numbers are read from them (`.id`) once it is compiled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from brazo.errors import BrazoError
+from brazo.model.description import Array, DeltaModel, Drive, Friction, Model, TreeModel
+from brazo.model.mjcf.engine import engine
+from brazo.world.assembly import Assembly, Surface, limited
+from brazo.world.cell import CellRobot, ContactSettings
+
+ROBOT_SURFACE, FIXTURE_SURFACE, PAD_SURFACE = 0, 1, 2  # priorities: the higher one's values count
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A joint of the spec: value = multiplier·q[coordinate] + offset; None moves by itself."""
+
+    element: Any
+    coordinate: int | None
+    multiplier: float = 1.0
+    offset: float = 0.0
+    friction: Friction = Friction()
+
+
+@dataclass(slots=True, eq=False)
+class ClampPlan:
+    """The fingers of a clamp: their bodies, slides, pads and the drive that moves both."""
+
+    fingers: tuple[Any, Any]
+    slides: tuple[Any, Any]
+    pads: tuple[Any, Any]  # geoms
+    drive: Any
+    welds: list[tuple[Any, str]] = field(default_factory=list)  # equality, free body's name
+
+
+@dataclass(slots=True, eq=False)
+class RobotPlan:
+    """One robot of the cell inside the spec."""
+
+    robot: CellRobot
+    bodies: list[Any]  # all of them, base first
+    tip: Any  # the body that carries the tool
+    joints: list[Any]  # in the order of q
+    members: list[Member]  # every joint
+    drives: list[Any]  # in the order of q
+    loops: list[Any] = field(default_factory=list)  # equalities that close its loops
+    clamp: ClampPlan | None = None
+
+
+def add_joint(
+    body: Any,
+    name: str,
+    kind: str,
+    axis: Array,
+    position: Array,
+    *,
+    contact: ContactSettings,
+    limits: tuple[float, float] | None = None,
+    drive: Drive | None = None,
+    viscous: float = 0.0,
+    coulomb: float = 0.0,
+    ref: float = 0.0,
+) -> Any:
+    """A hinge or slide; axis and position are in the body's frame."""
+    kinds = engine().mjtJoint
+    joint = body.add_joint(
+        name=name,
+        type=kinds.mjJNT_HINGE if kind == "revolute" else kinds.mjJNT_SLIDE,
+        axis=axis,
+        pos=position,
+        ref=ref,
+    )
+    joint.solref_limit, joint.solimp_limit = contact.solref, contact.solimp
+    joint.solref_friction, joint.solimp_friction = contact.solref, contact.solimp
+    limited(joint, limits or (-float("inf"), float("inf")))
+    if drive is not None:
+        joint.armature = drive.armature
+    joint.damping = [viscous, 0.0, 0.0]
+    joint.frictionloss = coulomb
+    return joint
+
+
+def add_motor(assembly: Assembly, joint: str, greatest: float) -> Any:
+    """A drive whose command is a torque or force, cut off at its greatest."""
+    motor = assembly.spec.add_actuator(name=joint, target=joint)
+    motor.trntype = engine().mjtTrn.mjTRN_JOINT
+    motor.set_to_motor()
+    if greatest < float("inf"):
+        motor.ctrllimited = 1
+        motor.ctrlrange = [-greatest, greatest]
+    return motor
+
+
+def link_surface(contact: ContactSettings) -> Surface:
+    return Surface(contact.link_friction, ROBOT_SURFACE, 3, contact.warning)
+
+
+def require_dynamics(model: Model) -> None:
+    """Forces cannot move what has no known mass."""
+    if isinstance(model, TreeModel):
+        missing = ", ".join(model.missing_inertia)
+    else:
+        assert isinstance(model, DeltaModel)
+        known = {
+            "arm": model.arm_inertia,
+            "rod_mass": model.rod_mass,
+            "platform_mass": model.platform_mass,
+        }
+        missing = ", ".join(name for name, value in known.items() if value is None)
+    if missing:
+        raise BrazoError(
+            f"robot '{model.name}' is kinematic only (no inertia for {missing}): forces cannot "
+            "move it; give the masses in its file"
+        )
+
+
+def coulomb_loss(friction: Friction, in_engine: bool) -> float:
+    """Dry friction the engine models itself: the mean of both directions, sharp at rest."""
+    if not in_engine or friction.smooth:
+        return 0.0
+    return sum(friction.coulomb) / 2.0

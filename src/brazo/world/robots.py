@@ -1,0 +1,188 @@
+"""One robot of a running world: its joints as views of the engine's arrays, drives and clamp.
+
+`q`, `qd` and `torque` are the engine's own memory wherever the joints lie evenly spaced in it
+(every serial robot, every Delta): reading costs nothing, and writing into `torque` commands the
+drives.  After `World.edit` the arrays are other ones: take them from the robot again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.model.description import Array, DeltaModel, Model, TreeModel
+from brazo.world.clamp import Clamp
+from brazo.world.delta import closed_pose
+from brazo.world.plan import RobotPlan
+from brazo.world.robot_source import joint_names_of
+from brazo.world.wrenches import loop_map
+
+if TYPE_CHECKING:
+    from brazo.world.world import World
+
+THROUGH = 10.0  # m; solids must be this deep inside each other before a force acts
+
+
+class WorldRobot:
+    """A robot in a world; made by `World`."""
+
+    def __init__(self, world: World, plan: RobotPlan, clamp: Clamp | None) -> None:
+        self._world = world
+        self.name: str = plan.robot.name
+        self.model: Model = plan.robot.model
+        self.base: Array = plan.robot.base
+        self.start: Array = plan.robot.start
+        self.joint_names: tuple[str, ...] = joint_names_of(self.model)
+        self.clamp: Clamp | None = clamp
+        self._plan = plan
+        self._feedback = True
+        model, data = world.mj_model, world.mj_data
+        elements = [member.element.name for member in plan.members]
+        self._member_q = np.array([int(model.joint(name).qposadr[0]) for name in elements], int)
+        self._member_v = np.array([int(model.joint(name).dofadr[0]) for name in elements], int)
+        names = [joint.name for joint in plan.joints]
+        self._iq = np.array([int(model.joint(name).qposadr[0]) for name in names], int)
+        self._iv = np.array([int(model.joint(name).dofadr[0]) for name in names], int)
+        self._drives = np.array([int(drive.id) for drive in plan.drives], int)
+        self._loops = [int(equality.id) for equality in plan.loops]
+        self.body_ids = np.array([int(body.id) for body in plan.bodies], int)
+        self.tip_id = int(plan.tip.id)
+        self.geom_ids = np.flatnonzero([label.owner == self.name for label in world.labels])
+        self._gap = np.array(model.geom_gap[self.geom_ids])
+        self._q, self._qd = _view(data.qpos, self._iq), _view(data.qvel, self._iv)
+        self._torque = _view(data.ctrl, self._drives)
+        if clamp is not None:
+            clamp.bind(model, data)
+
+    def __repr__(self) -> str:
+        return f"<brazo robot {self.name} in a world: {len(self.joint_names)} joints>"
+
+    @property
+    def n(self) -> int:
+        """Number of joint coordinates."""
+        return len(self.joint_names)
+
+    @property
+    def q(self) -> Array:
+        """Joint positions (n,), rad and m."""
+        return self._world.mj_data.qpos[self._iq] if self._q is None else self._q
+
+    @property
+    def qd(self) -> Array:
+        """Joint speeds (n,)."""
+        return self._world.mj_data.qvel[self._iv] if self._qd is None else self._qd
+
+    @property
+    def qdd(self) -> Array:
+        """Joint accelerations (n,) of the last step."""
+        return self._world.mj_data.qacc[self._iv]
+
+    @property
+    def torque(self) -> Array:
+        """What the drives are told (n,): write into it."""
+        assert self._torque is not None  # drives are made in the order of q
+        return self._torque
+
+    def set_torque(self, torque: Any) -> None:
+        """Tell the drives their torques (n,); checked."""
+        self.torque[:] = self._checked(torque, "torque")
+
+    @property
+    def drive_torque(self) -> Array:
+        """What the drives gave in the last step (n,): cut off at their greatest."""
+        return self._world.mj_data.actuator_force[self._drives]
+
+    def set_state(self, q: Any, qd: Any = None) -> None:
+        """Put the robot somewhere: joints that follow others and loops are placed, too."""
+        world, plan = self._world, self._plan
+        q = self._checked(q, "q")
+        qd = np.zeros(self.n) if qd is None else self._checked(qd, "qd")
+        data = world.mj_data
+        if isinstance(self.model, DeltaModel):
+            free = [k for k, member in enumerate(plan.members) if member.coordinate is None]
+            data.qpos[self._member_q[free]] = closed_pose(self.model, q)
+            data.qpos[self._iq] = q
+            world.forward()
+            data.qvel[self._member_v] = self._followers()[self._member_v] @ qd
+        else:
+            which = [member.coordinate for member in plan.members]
+            scale = np.array([member.multiplier for member in plan.members])
+            offset = np.array([member.offset for member in plan.members])
+            data.qpos[self._member_q] = scale * q[which] + offset
+            data.qvel[self._member_v] = scale * qd[which]
+        world.forward()
+
+    @property
+    def force_feedback(self) -> bool:
+        """Whether contacts push on the robot.
+
+        Off, its contacts are still found and reported, but neither side feels them: the robot rides
+        through.  May be switched at any time.
+        """
+        return self._feedback
+
+    @force_feedback.setter
+    def force_feedback(self, on: bool) -> None:
+        model = self._world.mj_model
+        # Below the margin forces act, from there to margin + gap contacts are only listed.
+        model.geom_margin[self.geom_ids] = 0.0 if on else -THROUGH
+        model.geom_gap[self.geom_ids] = self._gap + (0.0 if on else THROUGH)
+        self._feedback = bool(on)
+
+    def frames(self) -> Array:
+        """Poses (bodies, 4, 4) of the model's bodies, base first, in the world."""
+        return self._world.poses()[self._world.drawn_of(self.name)]
+
+    def tool(self) -> Array:
+        """Pose (4, 4) of the tool in the world."""
+        T = self._world.body_pose(self.tip_id)
+        assert isinstance(self.model, (TreeModel, DeltaModel))
+        return T @ self.model.tool
+
+    def contact_wrenches(self) -> Array:
+        """Force and moment (bodies, 6) contacts put on each body, about its frame's origin.
+
+        World axes; the bodies in the order of `frames` (the rods of a Delta count for both sides
+        together in the first), fingers as part of the link that carries them.
+        """
+        return self._world.link_wrenches(self)
+
+    def external_torque(self) -> Array:
+        """Joint torques (n,) equal to all contact and weld forces on the robot, J^T F."""
+        world = self._world
+        total = world.external_forces()
+        if self._loops:
+            return self._followers().T @ total
+        scale = np.zeros((len(self._member_v), self.n))
+        for row, member in enumerate(self._plan.members):
+            assert member.coordinate is not None
+            scale[row, member.coordinate] = member.multiplier
+        return scale.T @ total[self._member_v]
+
+    def _followers(self) -> Array:
+        world = self._world
+        own, every = self._iv.tolist(), self._member_v.tolist()
+        return loop_map(world.mj_model, world.mj_data, self._loops, own, every)
+
+    def _checked(self, values: Any, what: str) -> Array:
+        try:
+            array = np.asarray(values, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise BrazoError(f"{what} of '{self.name}': not an array of numbers") from error
+        if array.shape != (self.n,):
+            raise BrazoError(f"{what} of '{self.name}' has shape {array.shape}; wanted ({self.n},)")
+        if not np.isfinite(array).all():
+            raise BrazoError(f"{what} of '{self.name}': every value must be finite")
+        return array
+
+
+def _view(array: Array, indices: Array) -> Array | None:
+    """The entries as a view, where they are evenly spaced upward; else None."""
+    if len(indices) == 1:
+        return array[indices[0] : indices[0] + 1]
+    steps = np.diff(indices)
+    if len(indices) == 0 or (steps != steps[0]).any() or steps[0] <= 0:
+        return None
+    return array[indices[0] : indices[-1] + 1 : steps[0]]

@@ -1,0 +1,84 @@
+"""Where everything is now, in one call, without touching what the last step left behind.
+
+The engine's own frames are one step old after a step, and its contacts belong to them.  The present
+ones are computed from the positions in a second workspace.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brazo.model.description import Array
+from brazo.model.mjcf.engine import engine
+from brazo.world.assembly import Drawn
+
+
+class Snapshot:
+    """Poses of all drawn bodies of one compiled model."""
+
+    def __init__(self, model: Any, drawn: tuple[Drawn, ...]) -> None:
+        mujoco = engine()
+        self._kinematics = mujoco.mj_kinematics
+        self._model = model
+        self._data = mujoco.MjData(model)
+        self.drawn = drawn
+        self._moving = np.array([i for i, one in enumerate(drawn) if one.body is not None], int)
+        self._bodies = np.array([drawn[i].body.id for i in self._moving], int)
+        self._still = np.tile(np.eye(4), (len(drawn), 1, 1))
+        for i, one in enumerate(drawn):
+            if one.pose is not None:
+                self._still[i] = one.pose
+        shifted = [(i, one.shift) for i, one in enumerate(drawn) if one.shift is not None]
+        self._shifted = np.array([i for i, _ in shifted], int)
+        self._carriers = np.array([body.id for _, (body, _) in shifted], int)
+        self._shift = np.array([by for _, (_, by) in shifted])
+
+    def now(self, data: Any) -> Any:
+        """The workspace with the frames of the present positions."""
+        self._data.qpos[:] = data.qpos
+        self._kinematics(self._model, self._data)
+        return self._data
+
+    def poses(self, data: Any) -> Array:
+        """(k, 4, 4), in the order of `drawn`."""
+        now = self.now(data)
+        T = self._still.copy()
+        T[self._moving, :3, :3] = now.xmat[self._bodies].reshape(-1, 3, 3)
+        T[self._moving, :3, 3] = now.xpos[self._bodies]
+        if len(self._shifted):
+            y = now.xmat[self._carriers].reshape(-1, 3, 3)[:, :, 1]
+            T[self._shifted, :3, 3] += self._shift[:, None] * y
+        return T
+
+    def body(self, data: Any, body: int) -> Array:
+        """(4, 4) of one of the engine's bodies."""
+        now = self.now(data)
+        T = np.eye(4)
+        T[:3, :3] = now.xmat[body].reshape(3, 3)
+        T[:3, 3] = now.xpos[body]
+        return T
+
+    def of(self, robot: str) -> Array:
+        """Entries of a robot's own bodies, without its fingers."""
+        return np.array(
+            [
+                i
+                for i, one in enumerate(self.drawn)
+                if one.kind == "robot"
+                and one.name.startswith(f"{robot}/")
+                and not one.name.startswith(f"{robot}/finger ")
+            ],
+            int,
+        )
+
+    def by_drawn(self, values: Array, robot: str) -> Array:
+        """Rows by engine body rearranged to a robot's bodies; a body drawn twice counts once."""
+        rows = np.zeros((0, values.shape[1]))
+        seen: set[int] = set()
+        for i in self.of(robot):
+            body = int(self.drawn[i].body.id)
+            rows = np.vstack([rows, values[body] * (body not in seen)])
+            seen.add(body)
+        return rows

@@ -1,0 +1,111 @@
+"""A serial or branching robot inside the physical model, each body in its own frame.
+
+Body i stands in its parent at  before · after  (q = 0), with its joint at  −Rᵀ t  along  Rᵀ a,
+after = [R t].  Then the positions and orientations the engine computes *are* the model's frames,
+and masses, centres of mass and tensors go in unchanged.  Joints that mimic another are tied to it
+by an equality.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.model.description import TreeModel
+from brazo.model.mjcf.engine import engine
+from brazo.world.assembly import Assembly, Drawn
+from brazo.world.cell import CellRobot, ClampSettings
+from brazo.world.clamp import add_clamp, without_fingers
+from brazo.world.plan import (
+    Member,
+    RobotPlan,
+    add_joint,
+    add_motor,
+    coulomb_loss,
+    link_surface,
+    require_dynamics,
+)
+
+
+def add_tree(
+    assembly: Assembly, robot: CellRobot, clamp: ClampSettings, *, coulomb_in_engine: bool
+) -> RobotPlan:
+    """Put a robot into the model."""
+    model = robot.model
+    assert isinstance(model, TreeModel)
+    require_dynamics(model)
+    bodies, members, joint_of = [], [], {}
+    surface = link_surface(assembly.contact)
+    for i, body in enumerate(model.bodies):
+        name = f"{robot.name}/{body.name}"
+        parts = without_fingers(model, i)
+        if body.joint is None:
+            element = assembly.body(assembly.world, name, robot.base)
+        else:
+            joint = body.joint
+            T = joint.before @ joint.after
+            element = assembly.body(bodies[body.parent], name, T)
+            R, t = joint.after[:3, :3], joint.after[:3, 3]
+            joint_of[i] = add_joint(
+                element,
+                f"{robot.name}/{joint.name}",
+                joint.kind,
+                R.T @ joint.axis,
+                -R.T @ t,
+                contact=assembly.contact,
+                limits=joint.limits,
+                drive=joint.drive,
+                viscous=joint.friction.viscous,
+                coulomb=coulomb_loss(joint.friction, coulomb_in_engine),
+            )
+            members.append(
+                Member(
+                    joint_of[i], joint.coordinate, joint.multiplier, joint.offset, joint.friction
+                )
+            )
+            assert body.inertia is not None
+            assembly.inertia(element, body.inertia)
+        bodies.append(element)
+        assembly.solids(element, parts, "robot", robot.name, surface)
+        assembly.drawn.append(Drawn(name, "robot", parts, element))
+    masters = _masters(model)
+    for i, element in joint_of.items():
+        joint = model.bodies[i].joint
+        assert joint is not None
+        master = masters[joint.coordinate]
+        if master != i:
+            tie = assembly.spec.add_equality(
+                name1=element.name,
+                name2=joint_of[master].name,
+                type=engine().mjtEq.mjEQ_JOINT,
+                objtype=engine().mjtObj.mjOBJ_JOINT,
+            )
+            tie.data = np.array([joint.offset, joint.multiplier, *[0.0] * (len(tie.data) - 2)])
+            assembly.tie(tie)
+    joints = [joint_of[masters[k]] for k in range(model.n)]
+    drives = [
+        add_motor(assembly, element.name, joint.drive.max_torque)
+        for element, joint in zip(joints, model.coordinates, strict=True)
+    ]
+    plan = RobotPlan(robot, bodies, bodies[model.tip], joints, members, drives)
+    if model.gripper is not None:
+        parts = model.bodies[model.tip].parts
+        plan.clamp = add_clamp(assembly, plan, model.gripper, model.tool, parts, clamp)
+    return plan
+
+
+def _masters(model: TreeModel) -> dict[int, int]:
+    """For every coordinate the body whose joint has that very value."""
+    masters: dict[int, int] = {}
+    for i, body in enumerate(model.bodies):
+        joint = body.joint
+        if joint is not None and (joint.multiplier, joint.offset) == (1.0, 0.0):
+            masters.setdefault(joint.coordinate, i)
+    for k in range(model.n):
+        if k not in masters:
+            names = [j.name for j in model.joints if j.coordinate == k]
+            raise BrazoError(
+                f"robot '{model.name}': no joint has the value of coordinate {k + 1} itself "
+                f"({', '.join(names)}); give one of them multiplier 1 and offset 0"
+            )
+    return masters

@@ -1,0 +1,384 @@
+"""`World`: a cell in motion, one MuJoCo model with robots, clamps, bodies and their contacts.
+
+A step takes the state from t to t + dt.  Positions, speeds, poses, openings and distances are those
+of t + dt.  Contacts, their forces, wrenches and grasps are those the step was computed with, at t:
+they fit each other exactly.  `forward` computes them for the present moment.
+
+Runs repeat bit for bit: the same cell, commands and calls of `step` give the same numbers, also
+after `save` and `restore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.model.description import Array, DeltaModel, Finding, TreeModel
+from brazo.model.mjcf.engine import engine
+from brazo.world import state as states
+from brazo.world.assembly import Drawn, Label
+from brazo.world.build import Built, Mode, build, build_alone, start_pose
+from brazo.world.cell import Cell, CellRobot
+from brazo.world.cell_file import load_cell
+from brazo.world.clamp import Clamp
+from brazo.world.contacts import ContactClass, ContactReader, Contacts
+from brazo.world.distances import Distance, nearest
+from brazo.world.events import ContactEvent, GraspEvent, Subscription
+from brazo.world.excludes import Pair, always_touching
+from brazo.world.friction import JointFriction
+from brazo.world.grasps import Grasp, GraspReader
+from brazo.world.guard import Guard
+from brazo.world.observer import Observer
+from brazo.world.robot_source import Edits
+from brazo.world.robots import WorldRobot
+from brazo.world.snapshot import Snapshot
+from brazo.world.state import State
+from brazo.world.wrenches import WrenchReader
+
+
+class World:
+    """A cell in motion.
+
+    `mode="contact"` is for working with things; `"exact"` has no contacts and no joint stops and
+    integrates with Runge–Kutta, for open-loop studies.
+    """
+
+    def __init__(self, cell: Cell | str, mode: Mode = "contact") -> None:
+        if mode not in ("contact", "exact"):
+            raise BrazoError(f"mode '{mode}' is not one of contact, exact")
+        self._mujoco = engine()
+        self.cell = cell if isinstance(cell, Cell) else load_cell(cell)
+        self.mode: Mode = mode
+        self._excluded: dict[str, tuple[CellRobot, tuple[Pair, ...], list[Finding]]] = {}
+        self._observer = Observer()
+        self.robots: Mapping[str, WorldRobot] = {}
+        self._install(self._build())
+        self.reset()
+
+    # ---- time ------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Seconds since the start."""
+        return float(self.mj_data.time)
+
+    @property
+    def dt(self) -> float:
+        """Length of a step (s)."""
+        return self.cell.step
+
+    def step(self, n: int = 1) -> None:
+        """Let `n` steps pass; raises `Diverged` when the numbers blow up."""
+        if n < 0:
+            raise BrazoError(f"cannot step {n} times; time only goes on")
+        mj_step, model, data = self._mujoco.mj_step, self.mj_model, self.mj_data
+        with self._guard:
+            for _ in range(n):
+                for clamp in self._clamps:
+                    clamp.drive()
+                self._friction.apply(data)
+                self._moment = data.time
+                mj_step(model, data)
+                self._contacts = None
+                self._guard.check()
+                if self._observer.watches:
+                    self._observer.observe(self.contacts(), model, data)
+
+    def forward(self) -> None:
+        """Compute contacts and accelerations of the present moment without letting time pass."""
+        with self._guard:
+            self._mujoco.mj_forward(self.mj_model, self.mj_data)
+        self._moment = float(self.mj_data.time)
+        self._contacts = None
+
+    def reset(self) -> None:
+        """Back to the cell as its file has it, at time 0."""
+        data = self.mj_data
+        self._mujoco.mj_resetData(self.mj_model, data)
+        self._friction.start(data)
+        for body in self.cell.bodies:
+            at = int(self.mj_model.joint(body.name).qposadr[0])
+            data.qpos[at : at + 7] = start_pose(body)
+        for robot, given in zip(self.robots.values(), self.cell.robots, strict=True):
+            robot.force_feedback = given.force_feedback
+            if robot.clamp is not None:
+                robot.clamp.weld = given.grasp == "weld"
+                robot.clamp.open()
+                robot.clamp.place(robot.clamp.gripper.opening[1])
+            robot.set_state(given.start)
+        data.qacc_warmstart[:] = 0.0
+        self.forward()
+        data.qacc_warmstart[:] = 0.0
+        self._look()
+
+    def save(self) -> State:
+        """The present state, to the last bit."""
+        return states.save(self.mj_model, self.mj_data, self._switches())
+
+    def restore(self, state: State) -> None:
+        """Back to a saved state; the run from there repeats bit for bit."""
+        with self._guard:
+            states.restore(self.mj_model, self.mj_data, state)
+        for robot, (feedback, weld) in zip(self.robots.values(), state.switches, strict=True):
+            robot.force_feedback = feedback
+            if robot.clamp is not None:
+                robot.clamp.weld = weld
+        self._moment, self._contacts = float(self.mj_data.time), None
+        self._look()
+
+    def edit(
+        self,
+        robot: str,
+        parameters: Mapping[str, float] | None = None,
+        *,
+        width: float | None = None,
+        finger: tuple[float, float, float] | None = None,
+        opening: tuple[float, float] | None = None,
+        base: Array | None = None,
+    ) -> None:
+        """Change a robot while the world runs, keeping the state of everything by name.
+
+        `parameters` are the robot file's own (segment lengths, heights), `width` scales its radii,
+        `finger` (three sizes, m) and `opening` (closed and open, m) are its clamp's, `base` (4, 4)
+        is where it stands.
+        """
+        place = self._place_of(robot)
+        old = self.cell.robots[place]
+        source = old.source.edited(
+            Edits(
+                dict(parameters or {}),
+                width,
+                None if finger is None else tuple(map(float, finger)),
+                None if opening is None else tuple(map(float, opening)),
+            )
+        )
+        given = replace(old, source=source, base=old.base if base is None else _pose(base))
+        robots = (*self.cell.robots[:place], given, *self.cell.robots[place + 1 :])
+        previous, model, data = self.cell, self.mj_model, self.mj_data
+        switches = self._switches()
+        self.cell = replace(previous, robots=robots)
+        try:
+            built = self._build()
+        except BrazoError:
+            self.cell = previous
+            raise
+        self._install(built)
+        self._friction.start(self.mj_data)
+        states.carry_over(model, data, self.mj_model, self.mj_data)
+        for one, (feedback, weld) in zip(self.robots.values(), switches, strict=True):
+            one.force_feedback = feedback
+            if one.clamp is not None:
+                one.clamp.weld = weld
+        changed = self.robots[robot]
+        if isinstance(changed.model, DeltaModel):
+            changed.set_state(changed.q.copy(), changed.qd.copy())  # close the loops anew
+        self.forward()
+        self._look()
+
+    # ---- what there is ---------------------------------------------------------------------
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is odd about the robots in this cell."""
+        own = [f for robot in self.cell.robots for f in robot.model.findings]
+        return (*own, *(f for _, _, findings in self._excluded.values() for f in findings))
+
+    @property
+    def drawn(self) -> tuple[Drawn, ...]:
+        """What a viewer draws, in the order of `poses`: names, parts, and whose they are."""
+        return self._snapshot.drawn
+
+    def poses(self) -> Array:
+        """Pose (k, 4, 4) of everything in `drawn`, now."""
+        return self._snapshot.poses(self.mj_data)
+
+    def pose(self, name: str) -> Array:
+        """Pose (4, 4) of a body, fixture or `robot/body`, now."""
+        names = [body.name for body in self.drawn]
+        if name not in names:
+            raise BrazoError(f"nothing named '{name}' here; there are: {', '.join(names)}")
+        return self.poses()[names.index(name)]
+
+    def body_pose(self, body: int) -> Array:
+        """Pose (4, 4) of one of the engine's bodies, now."""
+        return self._snapshot.body(self.mj_data, body)
+
+    def drawn_of(self, robot: str) -> Array:
+        """Which entries of `drawn` are the bodies of a robot's model, base first."""
+        return self._snapshot.of(robot)
+
+    def velocity(self, body: str) -> Array:
+        """Linear and angular velocity (6,) of a free body's middle, world axes."""
+        at = self._dofs_of(body)
+        qvel = self.mj_data.qvel
+        turned = self.pose(body)[:3, :3] @ qvel[at + 3 : at + 6]
+        return np.concatenate([qvel[at : at + 3], turned])
+
+    def place(self, body: str, pose: Array, velocity: Any = None) -> None:
+        """Put a free body somewhere (4, 4), with a velocity (6,) or at rest."""
+        at = self._dofs_of(body)
+        T = _pose(pose)
+        speed = np.zeros(6) if velocity is None else np.array(velocity, dtype=float)
+        if speed.shape != (6,) or not np.isfinite(speed).all():
+            raise BrazoError(f"velocity of '{body}': wanted six finite numbers, linear and angular")
+        first = int(self.mj_model.joint(body).qposadr[0])
+        free = next(one for one in self.cell.bodies if one.name == body)
+        self.mj_data.qpos[first : first + 7] = start_pose(replace(free, pose=T))
+        speed[3:] = T[:3, :3].T @ speed[3:]
+        self.mj_data.qvel[at : at + 6] = speed
+        self.forward()
+
+    # ---- touching --------------------------------------------------------------------------
+
+    def contacts(self) -> Contacts:
+        """Contacts of the last step, with the forces it was computed with."""
+        if self._contacts is None:
+            self._contacts = self._reader.read(self.mj_data, self._moment)
+        return self._contacts
+
+    def on_contact(
+        self,
+        callback: Callable[[ContactEvent], object],
+        kinds: Collection[ContactClass] | None = None,
+    ) -> Subscription[ContactEvent]:
+        """Call back when a pair of parts comes near, touches or parts, of the given classes."""
+        self._look()
+        return self._observer.on_contact(callback, kinds)
+
+    def on_grasp(self, callback: Callable[[GraspEvent], object]) -> Subscription[GraspEvent]:
+        """Call back when a clamp takes hold of a body or loses it."""
+        self._look()
+        return self._observer.on_grasp(callback)
+
+    def grasp(self, robot: str) -> Grasp:
+        """What the robot's clamp has between its pads."""
+        self._place_of(robot)
+        if robot not in self._grasps:
+            raise BrazoError(f"robot '{robot}' has no gripper")
+        return self._grasps[robot].read(
+            self.contacts(), self.mj_data, self._observer.held.get(robot)
+        )
+
+    def distance(self, first: str, second: str, limit: float = 1.0) -> Distance | None:
+        """Distance of two robots, bodies or fixtures now; None when beyond `limit` (m)."""
+        return nearest(
+            self.mj_model,
+            self._snapshot.now(self.mj_data),
+            self._geoms_of(first),
+            self._geoms_of(second),
+            self._reader.names,
+            self._reader.part,
+            limit,
+        )
+
+    def link_wrenches(self, robot: WorldRobot) -> Array:
+        """See `WorldRobot.contact_wrenches`."""
+        wrench = self._wrenches.on_bodies(self.contacts(), self.mj_data)
+        if robot.clamp is not None:
+            origin = self.mj_data.xpos[robot.tip_id]
+            for finger in robot.clamp.finger_ids:
+                wrench[robot.tip_id] += wrench[finger]
+                arm = self.mj_data.xpos[finger] - origin
+                wrench[robot.tip_id, 3:] += np.cross(arm, wrench[finger, :3])
+        return self._snapshot.by_drawn(wrench, robot.name)
+
+    def external_forces(self) -> Array:
+        """Generalised force (nv,) of all contacts and welds, by the engine's degrees of freedom."""
+        data = self.mj_data
+        total = self._wrenches.generalised(self._wrenches.on_bodies(self.contacts(), data), data)
+        welds = [i for clamp in self._clamps for i in clamp.weld_ids.values()]
+        if welds and data.eq_active[welds].any():
+            total += self._wrenches.of_equalities(data, welds)
+        return total
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    def _build(self) -> Built:
+        for robot in self.cell.robots:
+            known = self._excluded.get(robot.name)
+            if known is None or known[0].model is not robot.model:
+                pairs, findings = always_touching(build_alone(self.cell, robot))
+                self._excluded[robot.name] = (robot, pairs, findings)
+        excluded = {name: pairs for name, (_, pairs, _) in self._excluded.items()}
+        return build(self.cell, self.mode, excluded)
+
+    def _install(self, built: Built) -> None:
+        """Take a compiled model into use."""
+        mujoco = self._mujoco
+        self.mj_model: Any = built.model
+        self.mj_data: Any = mujoco.MjData(built.model)
+        self.labels: tuple[Label, ...] = built.labels
+        self._contacts: Contacts | None = None
+        self._moment = 0.0
+        self._guard = Guard(self.mj_model, self.mj_data)
+        names = tuple(plan.robot.name for plan in built.robots)
+        self._reader = ContactReader(built.labels, names, self.cell.contact.warning)
+        self._wrenches = WrenchReader(built.model)
+        self._snapshot = Snapshot(built.model, built.drawn)
+        members = [member for plan in built.robots for member in plan.members]
+        self._friction = JointFriction(members, built.model, in_engine=self.mode == "contact")
+        objects = {body.name: (body, int(built.objects[body.name].id)) for body in self.cell.bodies}
+        robots, self._clamps, self._grasps = {}, [], {}
+        for plan in built.robots:
+            name, model, clamp = plan.robot.name, plan.robot.model, None
+            if plan.clamp is not None:
+                assert model.gripper is not None
+                assert isinstance(model, (TreeModel, DeltaModel))
+                clamp = Clamp(
+                    name,
+                    model.gripper,
+                    plan.clamp,
+                    len(self._clamps),
+                    self.cell.clamp,
+                    self.cell.step,
+                )
+                self._clamps.append(clamp)
+                tip = int(plan.tip.id)
+                self._grasps[name] = GraspReader(clamp, tip, model.tool, objects, self.cell.clamp)
+            robots[name] = WorldRobot(self, plan, clamp)
+        self.robots = robots
+        self._observer.bind(self._grasps, self._clamps)
+
+    def _look(self) -> None:
+        """Let no event tell of the present moment, unless somebody is being told already."""
+        self._observer.look(self.contacts(), self.mj_data)
+
+    def _switches(self) -> tuple[tuple[bool, bool], ...]:
+        return tuple(
+            (robot.force_feedback, robot.clamp is not None and robot.clamp.weld)
+            for robot in self.robots.values()
+        )
+
+    def _place_of(self, robot: str) -> int:
+        names = list(self.robots)
+        if robot not in names:
+            raise BrazoError(f"no robot named '{robot}' in this cell; robots: {', '.join(names)}")
+        return names.index(robot)
+
+    def _dofs_of(self, body: str) -> int:
+        names = [one.name for one in self.cell.bodies]
+        if body not in names:
+            raise BrazoError(f"no free body named '{body}'; bodies: {', '.join(names) or 'none'}")
+        return int(self.mj_model.joint(body).dofadr[0])
+
+    def _geoms_of(self, name: str) -> Array:
+        found = np.flatnonzero([name in (label.owner, label.name) for label in self.labels])
+        if not len(found):
+            owners = ", ".join(dict.fromkeys(label.owner for label in self.labels))
+            raise BrazoError(f"nothing named '{name}' here; there are: {owners}")
+        return found
+
+
+def _pose(T: Any) -> Array:
+    array = np.array(T, dtype=float)
+    if array.shape != (4, 4) or not np.isfinite(array).all():
+        raise BrazoError(f"a pose is a 4x4 matrix of finite numbers, got shape {array.shape}")
+    R = array[:3, :3]
+    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+        raise BrazoError("a pose's upper left 3x3 block must be a rotation")
+    array.flags.writeable = False
+    return array
