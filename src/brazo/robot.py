@@ -11,8 +11,9 @@ import numpy as np
 
 from brazo.dynamics import dynamics_of
 from brazo.dynamics.simulate import Run, follow, simulate
+from brazo.errors import BrazoError
 from brazo.kinematics import kinematics_of
-from brazo.kinematics.measures import Dexterity, Rows, dexterity
+from brazo.kinematics.measures import ROWS, Dexterity, Rows, dexterity
 from brazo.kinematics.result import IKResult
 from brazo.model.description import Finding, Model, Part
 from brazo.model.load import Source, load_source
@@ -141,7 +142,9 @@ class Robot:
 
     def dexterity(self, q, rows: Rows = "all") -> Dexterity:
         """Manipulability, condition and smallest singular value of the Jacobian at q."""
-        return dexterity(self.jacobian(q), rows, self.mobility)
+        if rows not in ROWS:
+            raise BrazoError(f"rows '{rows}' is not one of {', '.join(ROWS)}")
+        return dexterity(self.jacobian(q), rows, self._kinematics.mobility_of(rows))
 
     def configuration(self, q) -> str:
         """Shoulder, elbow and wrist configuration by name, e.g. `"LEFTY ABOVE NOFLIP"`."""
@@ -211,7 +214,7 @@ class Robot:
     def random_q(self, size: int | tuple[int, ...] = (), seed: int | None = None) -> np.ndarray:
         """Random configurations inside the limits (±180°, ±1 m where there are none)."""
         rng = np.random.default_rng(seed)
-        shape = (size,) if isinstance(size, int) else tuple(size)
+        shape = (int(size),) if isinstance(size, (int, np.integer)) else tuple(size)
         low, high = self._kinematics.sampling_box.T
         return rng.uniform(low, high, (*shape, self.n))
 
@@ -225,6 +228,8 @@ class Robot:
 
     def with_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=(0.0, 0.0, 0.0)) -> Robot:
         """The same robot holding a load: mass (kg), centre (m) and inertia in the tool frame."""
-        return Robot(with_payload(self._source, mass, com, inertia))
+        robot = Robot(with_payload(self._source, mass, com, inertia))
+        robot._overrides = self._overrides
+        return robot
 
     _overrides: Mapping[str, float] = {}

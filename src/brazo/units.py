@@ -224,7 +224,7 @@ class _Parser:
             raise BrazoError(f"'{_short(self.text)}': an exponent cannot carry a unit")
         dimension = base.dimension
         if dimension is not None:
-            if exponent.value != int(exponent.value) or abs(exponent.value) > 9:
+            if abs(exponent.value) > 9 or exponent.value != int(exponent.value):
                 raise BrazoError(f"'{_short(self.text)}': a unit needs a whole exponent")
             k = int(exponent.value)
             dimension = tuple(k * d for d in dimension)

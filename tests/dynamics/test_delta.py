@@ -72,3 +72,23 @@ def test_rods_keep_their_length_in_free_motion():
     middle = frames.rods[..., :3, 3].mean(axis=2)
     assert np.abs(np.linalg.norm(ends - middle, axis=-1) - arm.model.L2).max() < 1e-14
     assert run.energy_drift < 1e-10
+
+
+def test_every_method_takes_lists_batches_and_refuses_nonsense():
+    arm = brazo.load("delta")
+    q, qd = [0.1, 0.2, 0.3], [0.0, 0.1, 0.2]
+    calls = {
+        "gravity": (q,), "mass_matrix": (q,), "coriolis": (q, qd), "energy": (q, qd),
+        "inverse_dynamics": (q, qd, qd), "forward_dynamics": (q, qd, qd),
+    }  # fmt: skip
+    for name, arguments in calls.items():
+        method = getattr(arm, name)
+        one = method(*arguments)
+        many = method(*(np.tile(a, (4, 1)) for a in arguments))
+        assert many.shape == (4, *one.shape) and (many == one).all()
+        assert method(*(np.zeros((0, 3)) for _ in arguments)).shape[0] == 0
+        with pytest.raises(brazo.BrazoError, match="finite"):
+            method(*([np.nan, 0, 0] for _ in arguments))
+        with pytest.raises(brazo.BrazoError, match="no pose exists"):
+            method([-2.56, -2.47, 1.70], *arguments[1:])
+    assert arm.gravity(q, gravity=[0, 0, 0]) == pytest.approx([0, 0, 0])

@@ -262,3 +262,35 @@ def test_smooth_friction_meets_the_sharp_one_away_from_rest():
     assert smooth.inverse_dynamics(q, np.array([0.01]), zero)[0] == pytest.approx(
         sharp.gravity(q)[0] + 2 / math.sqrt(2)
     )
+
+
+def test_parameters_and_payload_in_any_order():
+    arm = brazo.load("scara2")
+    q = arm.random_q(seed=5)
+    one = arm.with_parameters(L1=0.3).with_payload(1.0).with_parameters(L2=0.22)
+    other = arm.with_payload(1.0).with_parameters(L1=0.3, L2=0.22)
+    assert one.parameters["L1"] == 0.3 and one.parameters["L2"] == 0.22
+    assert (one.mass_matrix(q) == other.mass_matrix(q)).all()
+
+
+def test_a_tools_mass_sits_in_the_tool_frame():
+    from brazo.model.robot_file import RobotFile
+
+    text = """\
+name: arm
+joints: [{mass: 1, inertia: [1, 1, 1]}]
+tool: {xyz: [0.5, 0, 0], rpy: [90deg, 0, 0], mass: 2, com: [0, 0, 0.1], inertia: [0, 0, 0]}
+"""
+    inertia = RobotFile.parse(text).build().bodies[1].inertia
+    assert inertia.com == pytest.approx([1 / 3, -0.2 / 3, 0.0])
+
+
+def test_a_wrench_needs_a_tip_that_moves(tmp_path):
+    arm = brazo.load("scara1")
+    from brazo.model.urdf.writer import export_urdf
+
+    export_urdf(arm.model, tmp_path / "arm.urdf")
+    fixed = brazo.load(tmp_path / "arm.urdf", tip="base")
+    q, zero = np.full(5, 0.1), np.zeros(5)
+    pushed = fixed.inverse_dynamics(q, zero, zero, wrench=np.ones(6))
+    assert close(pushed, fixed.inverse_dynamics(q, zero, zero))

@@ -157,3 +157,17 @@ def test_mistakes_are_named(options, said):
 def test_bad_trajectories_are_named(trajectory, said):
     with pytest.raises(brazo.BrazoError, match=said):
         brazo.load("puma560").follow(trajectory, t_end=0.1, dt=0.01)
+
+
+def test_what_is_logged_is_what_moved_the_robot():
+    """A law with a memory is asked four times a step and never again afterwards."""
+    arm = brazo.load("srm1")
+    calls = []
+
+    def integrating(t, q, qd):
+        calls.append(t)
+        return np.full(6, 1e-3 * len(calls))
+
+    run = arm.simulate(integrating, q0=[0.0] * 6, t_end=0.02)
+    assert run.tau[:, 0] == pytest.approx(1e-3 * (1 + 4 * np.arange(21)))
+    assert len(calls) == 81

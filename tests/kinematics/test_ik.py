@@ -325,3 +325,59 @@ def test_position_only_and_weighted_targets():
 def test_bad_targets_are_named(call, said):
     with pytest.raises(brazo.BrazoError, match=said):
         brazo.load("puma560").ik(**call)
+
+
+@pytest.mark.parametrize("digits", [6, 7, 9])
+def test_rounded_targets_are_taken_as_meant(digits):
+    for name in ("puma560", "srm1", "scara1", "rv2aj", "delta"):
+        arm = brazo.load(name)
+        for T in arm.fk(arm.random_q(20, seed=31)):
+            result = arm.ik(T.round(digits), tolerance=10.0 ** (1 - digits))
+            assert result.success or "limits" in result.reason, (name, result.reason)
+    arm = brazo.load("puma560")
+    assert arm.ik(arm.fk([0.1, 0.6, -1.2, 0.3, 0.4, 0.5]).astype(np.float32)).success
+
+
+@pytest.mark.parametrize("name", ["puma560", "delta"])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"tolerance": math.nan}, "tolerance"),
+        ({"tolerance": -1.0}, "tolerance"),
+        ({"seed": None}, "seed"),
+        ({"attempts": 0}, "attempts"),
+        ({"branch": 3}, "branch"),
+        ({"sead": 1}, "no option 'sead'; options: orientation"),
+        ({"orientation": "sideways"}, "full, nearest, free"),
+        ({"weights": [0] * 6}, "at least one"),
+        ({"weights": [1] * 6, "method": "closed"}, "numeric"),
+        ({"branch": "OUT", "redundancy": "nearest"}, "not both"),
+    ],
+)
+def test_options_are_checked_for_every_kind(name, options, said):
+    arm = brazo.load(name)
+    with pytest.raises(brazo.BrazoError, match=said):
+        arm.ik(arm.fk(arm.random_q(seed=1)), **options)
+
+
+def test_weights_do_not_soften_the_tolerance():
+    arm = brazo.load("panda")
+    T = arm.fk(arm.random_q(seed=2))
+    for weights in ([1e-6] * 6, [1, 1, 1, 0.01, 0.01, 0.01]):
+        result = arm.ik(T, weights=weights)
+        assert result.success and float(result.residual) < 1e-8
+
+
+def test_joints_that_mimic_keep_inside_their_own_limits(tmp_path):
+    path = tmp_path / "mimic.urdf"
+    path.write_text(
+        """<robot name="m"><link name="a"/><link name="b"/><link name="c"/>
+        <joint name="j1" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+          <limit lower="-6" upper="6" effort="1" velocity="1"/></joint>
+        <joint name="j2" type="revolute"><parent link="b"/><child link="c"/><axis xyz="0 1 0"/>
+          <origin xyz="1 0 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
+          <mimic joint="j1" multiplier="0.5" offset="0.2"/></joint></robot>""",
+        encoding="utf-8",
+    )
+    arm = brazo.load(path)
+    assert arm.limits == pytest.approx(np.array([[-2.4, 1.6]]))

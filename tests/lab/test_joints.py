@@ -57,7 +57,8 @@ def test_a_joint_without_limits_can_be_pulled_a_full_turn_or_a_metre_either_way(
     free = np.array([-math.inf, math.inf])
     assert joint_range(free, "revolute").tolist() == [-math.pi, math.pi]
     assert joint_range(free, "prismatic").tolist() == [-1.0, 1.0]
-    assert joint_range(np.array([-math.inf, 0.3]), "prismatic").tolist() == [-1.0, 0.3]
+    assert joint_range(np.array([-math.inf, 0.3]), "prismatic").tolist() == [-1.7, 0.3]
+    assert joint_range(np.array([1.5, math.inf]), "prismatic").tolist() == [1.5, 3.5]
 
 
 def test_a_page_sets_one_joint_within_its_limits(lab, panel):

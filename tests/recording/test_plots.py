@@ -58,3 +58,16 @@ def test_the_report_is_one_safe_page(recording, tmp_path):
     loads = re.findall(r'(?:src|href)="(?!#)[^"]+"', text)
     assert not loads
     assert key_numbers(recording)["greatest |arm.q|"].startswith("1 rad")
+
+
+def test_names_are_drawn_as_they_stand(tmp_path):
+    t = np.linspace(0, 1, 9999)
+    spike = np.zeros(9999)
+    spike[-3] = 7.0
+    spike[100] = np.nan
+    columns = {"t": (t, "s"), "a.$\\q$": (t, "m"), "a._hidden": (spike, "m")}
+    text = svg(Recording(columns), ["*"])
+    assert "_hidden" in text
+    from brazo.recording.plots import _thinned
+
+    assert np.nanmax(_thinned(t, spike)[1]) == 7.0

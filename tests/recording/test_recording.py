@@ -157,3 +157,24 @@ def test_bad_files_are_named(tmp_path, name):
         Recording.open(tmp_path / name)
     with pytest.raises(brazo.BrazoError, match="did you mean"):
         Recording({"t": (np.zeros(1), "s"), "arm.q": (np.zeros(1), "m")})["arm.qq"]
+
+
+def test_a_killed_run_is_never_written_over(tmp_path):
+    path = tmp_path / "run.parquet"
+    record(path, rows=10).close()
+    record(path, rows=1500, chunk=500).abandon()
+    assert len(Recording.open(path)) == 1500
+    with pytest.raises(brazo.BrazoError, match="killed"):
+        Recorder(path, COLUMNS)
+    assert len(Recording.open(path)) == 1500
+
+
+def test_wrong_rows_and_late_ones_are_refused(tmp_path):
+    recorder = record(tmp_path / "run.parquet", rows=3)
+    with pytest.raises(brazo.BrazoError, match="2 values for 3"):
+        recorder.append([1.0, 2.0])
+    recorder.event(np.float64(0.1), "x", "y", count=np.int64(3), at=np.zeros(2))
+    recorder.close()
+    with pytest.raises(brazo.BrazoError, match="closed"):
+        recorder.append([1.0, 2.0, 3.0])
+    assert Recording.open(tmp_path / "run.parquet").events[-1]["count"] == 3

@@ -28,12 +28,13 @@ def inverse_dynamics(
     qdd: str = typer.Option(None, "--qdd", help="Joint accelerations (deg/s², m/s²)."),
     wrench: str = typer.Option(None, help="Force and moment on the tool 'fx fy fz mx my mz'."),
     rad: bool = typer.Option(False, "--rad", help="Bare angles are radians."),
+    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
     """Inverse dynamics: the joint torques a motion needs, with their parts."""
     import brazo
 
-    arm = brazo.load(robot)
+    arm = brazo.load(robot, tip=tip)
     position = joint_values(arm, _words(q), rad)
     speed, gain = _rates(arm, qd, rad, "qd"), _rates(arm, qdd, rad, "qdd")
     tau = arm.inverse_dynamics(position, speed, gain, wrench=_wrench(wrench))
@@ -43,6 +44,9 @@ def inverse_dynamics(
         "coriolis": arm.coriolis(position, speed) @ speed,
         "gravity": arm.gravity(position),
     }
+    parts["friction"] = arm.inverse_dynamics(position, speed, gain) - sum(list(parts.values())[1:])
+    if wrench is not None:
+        parts["wrench"] = -arm.jacobian(position).T @ _wrench(wrench)
     if json:
         print_json({"q": position, "qd": speed, "qdd": gain, **parts})
         return
@@ -56,12 +60,13 @@ def forward_dynamics(
     tau: str = typer.Option(None, help="Joint torques (N m, N); default none."),
     wrench: str = typer.Option(None, help="Force and moment on the tool 'fx fy fz mx my mz'."),
     rad: bool = typer.Option(False, "--rad", help="Bare angles are radians, in and out."),
+    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
     """Forward dynamics: the joint accelerations torques cause."""
     import brazo
 
-    arm = brazo.load(robot)
+    arm = brazo.load(robot, tip=tip)
     position = joint_values(arm, _words(q), rad)
     speed, torque = _rates(arm, qd, rad, "qd"), _plain(arm.n, tau, "tau")
     gain = arm.forward_dynamics(position, speed, torque, wrench=_wrench(wrench))
@@ -90,18 +95,21 @@ def simulate(
     stops: bool = typer.Option(False, "--stops", help="Joints halt at their limits."),
     output: Path = typer.Option(None, "-o", "--output", help="Write the run: .parquet or .csv."),
     rad: bool = typer.Option(False, "--rad", help="Bare angles are radians."),
+    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
     """Let a robot fall or be driven (--torque), or carry it along a motion (--trajectory)."""
     import brazo
     from brazo.recording.tables import SUFFIXES, write_table
 
+    if trajectory is not None and (torque, q0, qd0) != (None, None, None):
+        raise BrazoError("--trajectory gives the whole motion: leave out --torque, --q0, --qd0")
+    if trajectory is not None and (stops or method != "rk4"):
+        raise BrazoError("--trajectory integrates nothing: leave out --method and --stops")
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise BrazoError(f"{output}: unknown kind of table; use {' or '.join(SUFFIXES)}")
-    arm = brazo.load(robot)
+    arm = brazo.load(robot, tip=tip)
     if trajectory is not None:
-        if torque is not None:
-            raise BrazoError("give --torque or --trajectory, not both")
         run = arm.follow(_trajectory(trajectory), t_end, dt)
     else:
         run = arm.simulate(
@@ -163,8 +171,9 @@ def _trajectory(path: Path):
     if path.suffix.lower() != ".npy":
         return load_function(path, "trajectory", "trajectory(t) -> q, qd, qdd")
     try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
+        # Mapped, not read: a head that claims terabytes costs nothing.
+        return np.load(path, allow_pickle=False, mmap_mode="r")
+    except (OSError, ValueError, EOFError, MemoryError) as error:
         raise BrazoError(f"{path}: not a NumPy array file: {error}") from None
 
 

@@ -68,7 +68,7 @@ def ik(
     quat: tuple[float, float, float, float] = typer.Option(None, help="Quaternion w x y z."),
     q0: str = typer.Option(None, help="Start near these joint values: '0 90 -90 0 0 0'."),
     branch: str = typer.Option(None, help="A branch's name or part of it, e.g. 'LEFTY ABOVE'."),
-    orientation: str = typer.Option("full", help="full, nearest or free (position only)."),
+    orientation: str = typer.Option(None, help="full (default), nearest or free (position only)."),
     method: str = typer.Option("auto", help="auto, closed or numeric."),
     rad: bool = typer.Option(False, "--rad", help="Bare angles are radians, in and out."),
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
@@ -89,10 +89,12 @@ def ik(
         T[:3, :3] = conventions.matrix_from_oat([_angle(text, rad) for text in oat])
     elif quat is not None:
         T[:3, :3] = conventions.matrix_from_wxyz(quat)
+    elif orientation is not None and orientation != "free":
+        raise BrazoError(f"--orientation {orientation} needs --rpy, --oat or --quat")
     elif arm.model.kind != "delta":
         orientation = "free"
     start = None if q0 is None else joint_values(arm, q0.replace(",", " ").split(), rad)
-    result = arm.ik(T, q0=start, branch=branch, orientation=orientation, method=method)
+    result = arm.ik(T, q0=start, branch=branch, orientation=orientation or "full", method=method)
     if json:
         print_json(
             {

@@ -7,6 +7,7 @@ its line, not as a traceback through brazo.
 from __future__ import annotations
 
 import importlib.util
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -19,10 +20,11 @@ def load_function(path: Path, name: str, signature: str) -> Callable[..., Any]:
     """The function `name` of a Python file."""
     if not path.is_file():
         raise BrazoError(f"{path}: no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(f"user_file_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise BrazoError(f"{path}: not a Python file; its name must end in .py")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses and the like look their module up
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:

@@ -84,19 +84,17 @@ class DeltaDynamics:
     def mass_matrix(self) -> Callable[..., Any]:
         g = Graph()
         M, _ = self._matrices(g.inputs("q", 3), [0.0] * 3)
-        return compile_kernel("mass_matrix", g, {"M": _flat(M)}, {"M": (3, 3)}).entry
+        return _guarded(compile_kernel("mass_matrix", g, {"M": _flat(M)}, {"M": (3, 3)}))
 
     @cached_property
     def coriolis(self) -> Callable[..., Any]:
         g = Graph()
         _, C = self._matrices(g.inputs("q", 3), g.inputs("qd", 3))
-        return compile_kernel("coriolis", g, {"C": _flat(C)}, {"C": (3, 3)}).entry
+        return _guarded(compile_kernel("coriolis", g, {"C": _flat(C)}, {"C": (3, 3)}))
 
     @cached_property
     def gravity(self) -> Callable[..., Any]:
-        g = Graph()
-        G = self._holding(g.inputs("q", 3), self.model.gravity.tolist())
-        return compile_kernel("gravity", g, {"G": G}).entry_or(self._gravity)
+        return self._weight.entry_or(self._gravity)
 
     @cached_property
     def energy(self) -> Callable[..., Any]:
@@ -105,7 +103,7 @@ class DeltaDynamics:
         M, _ = self._matrices(q, [0.0] * 3)
         momentum = [dot(row, qd) for row in M]
         kinetic = 0.5 * dot(momentum, qd)
-        return compile_kernel("energy", g, {"E": [kinetic, self._potential(q)]}).entry
+        return _guarded(compile_kernel("energy", g, {"E": [kinetic, self._potential(q)]}))
 
     @cached_property
     def motion(self) -> GraphFunction:
@@ -158,6 +156,12 @@ class DeltaDynamics:
         return compile_kernel("forward_dynamics_full", g, {"qdd": qdd})
 
     @cached_property
+    def _weight(self) -> Kernel:
+        g = Graph()
+        G = self._holding(g.inputs("q", 3), self.model.gravity.tolist())
+        return compile_kernel("gravity", g, {"G": G})
+
+    @cached_property
     def _gravity_full(self) -> Kernel:
         g = Graph()
         G = self._holding(g.inputs("q", 3), g.inputs("gravity", 3))
@@ -165,22 +169,22 @@ class DeltaDynamics:
 
     def _inverse_dynamics(self, q, qd, qdd, wrench=None, gravity=None, out=None) -> np.ndarray:
         if wrench is None and gravity is None:
-            return self._inverse(q, qd, qdd, out=out)
+            return _posed(self._inverse(q, qd, qdd, out=out))
         wrench = _NO_FORCE if wrench is None else wrench
         gravity = self.model.gravity if gravity is None else gravity
-        return self._inverse_full(q, qd, qdd, wrench, gravity, out=out)
+        return _posed(self._inverse_full(q, qd, qdd, wrench, gravity, out=out))
 
     def _forward_dynamics(self, q, qd, tau, wrench=None, gravity=None, out=None) -> np.ndarray:
         if wrench is None and gravity is None:
-            return self._forward(q, qd, tau, out=out)
+            return _posed(self._forward(q, qd, tau, out=out))
         wrench = _NO_FORCE if wrench is None else wrench
         gravity = self.model.gravity if gravity is None else gravity
-        return self._forward_full(q, qd, tau, wrench, gravity, out=out)
+        return _posed(self._forward_full(q, qd, tau, wrench, gravity, out=out))
 
     def _gravity(self, q, gravity=None, out=None) -> np.ndarray:
         if gravity is None:
-            return self.gravity(q, out=out)
-        return self._gravity_full(q, gravity, out=out)
+            return _posed(self._weight(q, out=out))
+        return _posed(self._gravity_full(q, gravity, out=out))
 
     # -- the model over any scalar --------------------------------------------------------------
 
@@ -319,6 +323,17 @@ class DeltaDynamics:
 
     def _friction(self, qd: Vector) -> Vector:
         return [joint_friction(self.model.friction, w) for w in qd]
+
+
+def _posed(result: np.ndarray) -> np.ndarray:
+    """Refuse the NaN of arm angles at which the rods cannot meet."""
+    if np.isnan(result).any():
+        raise BrazoError("the rods are too short to meet at these arm angles: no pose exists")
+    return result
+
+
+def _guarded(kernel: Kernel) -> Callable[..., Any]:
+    return kernel.entry_or(lambda *inputs, out=None: _posed(kernel(*inputs, out=out)))
 
 
 def _columns(A: list[Vector], i: int, B: list[Vector], j: int) -> Scalar:

@@ -26,7 +26,7 @@ from typing import Any
 
 from brazo.dynamics.frames import JointTransform, joint_transform
 from brazo.dynamics.links import Links
-from brazo.dynamics.vectors import add, cross
+from brazo.dynamics.vectors import add, cross, subtract
 
 Scalar = Any
 Vector = list[Scalar]
@@ -67,36 +67,74 @@ def newton_euler(
             spin0, a0 = spins[link.parent], accel[link.parent]
         rate = 0.0 if qd is None else link.multiplier * qd[link.coordinate]
         gain = 0.0 if qdd is None else link.multiplier * qdd[link.coordinate]
-        w, al = T.to_link(spin0.omega), T.to_link(spin0.alpha)
-        a = T.to_link(add(a0, spin0.times(T.p)))
-        if link.kind == "revolute":
-            # (Rᵀω')×z q̇ = (ω_y, −ω_x, 0) q̇
-            al = [al[0] + w[1] * rate, al[1] - w[0] * rate, al[2] + gain]
-            w = [w[0], w[1], w[2] + rate]
-        else:
-            twice = 2.0 * rate
-            a = [a[0] + w[1] * twice, a[1] - w[0] * twice, a[2] + gain]
-        spins.append(Spin(w, al))
+        spin, a = outward(T, link.turning, spin0, a0, rate, gain)
+        spins.append(spin)
         accel.append(a)
     forces: list[Vector] = []
     moments: list[Vector] = []
     for link, spin, a in zip(links, spins, accel, strict=True):
-        h = list(link.inertia.first)
-        forces.append(add([link.inertia.mass * x for x in a], spin.times(h)))
-        moments.append(add(spin.moment(link.inertia.second), cross(h, a)))
-    if wrench is not None:
-        _apply_wrench(model, transforms, wrench, forces, moments)
+        f, n = inertial_force(link.inertia.mass, link.inertia.first, link.inertia.second, spin, a)
+        forces.append(f)
+        moments.append(n)
+    if wrench is not None and model.tip >= 0:
+        f, n = tip_load(model, transforms, wrench)
+        tip = model.tip
+        forces[tip], moments[tip] = subtract(forces[tip], f), subtract(moments[tip], n)
     tau: list[Scalar] = [0.0] * model.n
     for i in reversed(range(len(links))):
         link, T = links[i], transforms[i]
         f, n = forces[i], moments[i]
-        along = n[2] if link.kind == "revolute" else f[2]
+        along = link.turning * n[2] + (1.0 - link.turning) * f[2]
         tau[link.coordinate] = tau[link.coordinate] + link.multiplier * along
         if link.parent >= 0:
-            f0 = T.to_parent(f)
-            forces[link.parent] = add(forces[link.parent], f0)
-            moments[link.parent] = add(moments[link.parent], T.to_parent(n), cross(T.p, f0))
+            f, n = carried_force(T, f, n)
+            forces[link.parent] = add(forces[link.parent], f)
+            moments[link.parent] = add(moments[link.parent], n)
     return tau
+
+
+def outward(
+    T: JointTransform, turning: Scalar, spin: Spin, a: Vector, rate: Scalar, gain: Scalar
+) -> tuple[Spin, Vector]:
+    """A link's spin and acceleration from its parent's; `turning` is 1 (revolute) or 0."""
+    sliding = 1.0 - turning
+    w, al = T.to_link(spin.omega), T.to_link(spin.alpha)
+    a = T.to_link(add(a, spin.times(T.p)))
+    # w×z q̇ = (w_y, −w_x, 0) q̇, once for a turn and twice for a shift
+    turn, shift = turning * rate, sliding * (2.0 * rate)
+    al = [al[0] + w[1] * turn, al[1] - w[0] * turn, al[2] + turning * gain]
+    a = [a[0] + w[1] * shift, a[1] - w[0] * shift, a[2] + sliding * gain]
+    return Spin([w[0], w[1], w[2] + turn], al), a
+
+
+def inertial_force(
+    m: Scalar, h: Sequence[Scalar], S: Sequence[Scalar], spin: Spin, a: Vector
+) -> tuple[Vector, Vector]:
+    """Force and moment about the frame's origin that move the mass of one link as given."""
+    h = list(h)
+    return add([m * x for x in a], spin.times(h)), add(spin.moment(S), cross(h, a))
+
+
+def carried_force(T: JointTransform, f: Vector, n: Vector) -> tuple[Vector, Vector]:
+    """A force and a moment about a link's origin, in the parent's frame about its origin."""
+    f0 = T.to_parent(f)
+    return f0, add(T.to_parent(n), cross(T.p, f0))
+
+
+def tip_load(
+    model: Links, transforms: Sequence[JointTransform], wrench: Vector
+) -> tuple[Vector, Vector]:
+    """An outside wrench on the tool's point, in base axes, as force and moment about the origin of
+    the link that carries the tool, in its frame."""
+    path = []
+    i = model.tip
+    while i >= 0:
+        path.append(i)
+        i = model.links[i].parent
+    f, n = list(wrench[:3]), list(wrench[3:])
+    for i in reversed(path):
+        f, n = transforms[i].to_link(f), transforms[i].to_link(n)
+    return f, add(n, cross(model.tool[:3, 3].tolist(), f))
 
 
 class Spin:
@@ -131,26 +169,3 @@ class Spin:
             + (Sxx - Syy) * self.xy
             + (self.yy - self.xx) * Sxy,
         ]
-
-
-def _apply_wrench(
-    model: Links,
-    transforms: Sequence[JointTransform],
-    wrench: Vector,
-    forces: list[Vector],
-    moments: list[Vector],
-) -> None:
-    """Subtract an outside wrench on the tool from the tip's balance."""
-    path = []
-    i = model.tip
-    while i >= 0:
-        path.append(i)
-        i = model.links[i].parent
-    f, n = list(wrench[:3]), list(wrench[3:])
-    for i in reversed(path):
-        f, n = transforms[i].to_link(f), transforms[i].to_link(n)
-    point = model.tool[:3, 3].tolist()
-    tip = model.tip
-    forces[tip] = [x - y for x, y in zip(forces[tip], f, strict=True)]
-    total = add(n, cross(point, f))
-    moments[tip] = [x - y for x, y in zip(moments[tip], total, strict=True)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ Torque = Callable[[float, np.ndarray, np.ndarray], Any]
 Trajectory = Callable[[float], Any]
 Method = Literal["rk4", "dopri5"]
 MAX_SAMPLES = 20_000_000
+_PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +54,8 @@ class Run:
         """q and qd at any time, by the cubic through the neighbouring samples."""
         from scipy.interpolate import CubicHermiteSpline
 
+        if len(self.t) < 2:
+            raise BrazoError("a run of one sample has nothing between its samples")
         if not self.t[0] <= t <= self.t[-1]:
             raise BrazoError(f"t = {t:g} s is outside the run, {self.t[0]:g} to {self.t[-1]:g} s")
         k = min(max(int(np.searchsorted(self.t, t)) - 1, 0), len(self.t) - 2)
@@ -99,6 +103,8 @@ def simulate(
 
     `dt` is the step of `rk4` and the spacing of the output of `dopri5`, whose own steps follow
     `rtol` and `atol` (default: rtol / 100).  With `stops` joints halt at their limits.
+    `dopri5` calls the torque function at trial times, some of which it takes back: a law with a
+    memory needs `rk4`, which calls it four times a step in order.
     """
     dynamics = arm.dynamics
     if method not in ("rk4", "dopri5"):
@@ -118,14 +124,21 @@ def simulate(
     )
     Q, QD = np.empty((len(t), arm.n)), np.empty((len(t), arm.n))
     Q[0], QD[0] = q, qd
+    applied = []
     for k in range(len(t) - 1):
+        drive.first = None
         q, qd = advance(float(t[k]), q, qd)
+        applied.append(drive.first)
         if limits is not None:
             q, qd = hold_at_limits(q, qd, limits, dynamics.mass_matrix, restitution)
         if not (math.isfinite(q.sum()) and math.isfinite(qd.sum())):
             _blown_up(arm, q, qd, float(t[k + 1]), method)
         Q[k + 1], QD[k + 1] = q, qd
-    tau = drive.rows(t, Q, QD)
+    if method == "rk4" and drive.function is not None:
+        # What moved the robot, not what the function would say if asked again.
+        tau = np.array([*applied, drive(float(t[-1]), Q[-1], QD[-1])])
+    else:
+        tau = drive.rows(t, Q, QD)
     return Run(
         robot=arm.name,
         joint_names=arm.joint_names,
@@ -197,6 +210,7 @@ class _Torque:
     def __init__(self, torque: Any, n: int) -> None:
         self.n = n
         self.evaluations = 0
+        self.first: np.ndarray | None = None  # of the calls since it was last cleared
         self.function = torque if callable(torque) else None
         self.constant = np.zeros(n)
         if torque is not None and self.function is None:
@@ -212,7 +226,10 @@ class _Torque:
             raise
         except Exception as error:
             raise BrazoError(_raised("torque(t, q, qd)", t, error)) from error
-        return self._checked(value, f"torque(t, q, qd) at t = {t:g} s")
+        tau = self._checked(value, f"torque(t, q, qd) at t = {t:g} s")
+        if self.first is None:
+            self.first = tau
+        return tau
 
     def rows(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """The torque at every sample."""
@@ -333,6 +350,10 @@ def _state(arm: Any, value: Any, what: str, default: np.ndarray) -> np.ndarray:
 
 
 def _grid(t_end: float, dt: float) -> np.ndarray:
+    try:
+        t_end, dt = float(t_end), float(dt)
+    except (TypeError, ValueError):
+        raise BrazoError(f"t_end = {t_end!r}, dt = {dt!r}: both must be numbers") from None
     if not (math.isfinite(t_end) and math.isfinite(dt) and t_end > 0.0 and dt > 0.0):
         raise BrazoError(f"t_end = {t_end}, dt = {dt}: both must be finite and greater than 0")
     count = round(t_end / dt)
@@ -349,7 +370,7 @@ def _raised(what: str, t: float, error: Exception) -> str:
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if "brazo" not in code.co_filename.replace("\\", "/").split("/"):
+        if not Path(code.co_filename).is_relative_to(_PACKAGE):
             place = f" ({code.co_filename}:{trace.tb_lineno})"
         trace = trace.tb_next
     return f"{what} raised {type(error).__name__} at t = {t:g} s: {error}{place}"

@@ -7,12 +7,15 @@ rows are zero and inverse kinematics looks at the target's position, and refuses
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics import ik as tree_ik
 from brazo.kinematics.closed_form import delta
+from brazo.kinematics.options import read_options
+from brazo.kinematics.orientation import angle_between
 from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
 from brazo.kinematics.sampling import sampling_box
 from brazo.model.description import DeltaModel, JointKind, Part
@@ -27,6 +30,11 @@ class DeltaKinematics:
     n = 3
     joint_kinds = _KINDS
     mobility = 3
+
+    @staticmethod
+    def mobility_of(rows: str) -> int:
+        """Degrees of freedom of position and orientation: a Delta never turns."""
+        return 0 if rows == "angular" else 3
 
     def __init__(self, model: DeltaModel) -> None:
         self.model = model
@@ -43,7 +51,7 @@ class DeltaKinematics:
     def fk(self, q, out=None) -> np.ndarray:
         """The tool in the base frame, of the assembly below the base."""
         P = self._platform(self._read(q))
-        T = np.zeros((*P.shape[:-1], 4, 4)) if out is None else out
+        T = _result((*P.shape[:-1], 4, 4), out)
         T[...] = self.model.tool
         T[..., :3, 3] += P
         return T
@@ -53,7 +61,7 @@ class DeltaKinematics:
         q = self._read(q)
         P = self._platform(q)
         loops = delta.loop_frames(self.model, q, P, self.model.rod_spacing)
-        frames = np.empty((*q.shape[:-1], len(self.body_names), 4, 4)) if out is None else out
+        frames = _result((*q.shape[:-1], len(self.body_names), 4, 4), out)
         frames[..., 0, :, :] = np.eye(4)
         frames[..., 1:4, :, :] = loops.arms
         frames[..., 4:10, :, :] = loops.rods.reshape(*q.shape[:-1], 6, 4, 4)
@@ -72,7 +80,7 @@ class DeltaKinematics:
         if link not in (None, "platform"):
             raise BrazoError(f"a Delta's Jacobian is that of its platform, not of '{link}'")
         q = self._read(q)
-        J = np.empty((*q.shape[:-1], 6, 3)) if out is None else out
+        J = _result((*q.shape[:-1], 6, 3), out)
         J[..., :3, :] = delta.jacobian(self.model, q, self._platform(q))
         J[..., 3:, :] = 0.0
         return J
@@ -86,23 +94,16 @@ class DeltaKinematics:
         """Elbow of each arm, `OUT` or `IN`."""
         return delta.BRANCH_NAMES[int(delta.branch_of(self.model, self._read(q)))]
 
-    def ik(
-        self,
-        T,
-        q0=None,
-        branch: str | None = None,
-        *,
-        orientation: tree_ik.Orientation = "full",
-        method: tree_ik.Method = "auto",
-        tolerance: float = 1e-9,
-    ) -> IKResult:
+    def ik(self, T, q0=None, branch: str | None = None, **options: Any) -> IKResult:
         """Joint values that put the tool at T (4, 4) or xyz (3,): every choice of elbows."""
-        if method == "numeric":
-            raise BrazoError("a Delta is solved in closed form; use method='auto' or 'closed'")
-        target, orientation = tree_ik.read_target(T, orientation)
+        given = read_options(branch, options)
+        if given.method == "numeric" or given.weights is not None:
+            raise BrazoError("a Delta is solved in closed form; use method='auto', no weights")
+        target, orientation = tree_ik.read_target(T, given.orientation)
         start = tree_ik.read_start(self, q0)
-        turn = float(np.arccos(np.clip((np.trace(target[:3, :3]) - 1.0) / 2.0, -1.0, 1.0)))
-        turned = orientation == "full" and turn > max(tolerance, 1e-8)
+        tolerance = given.tolerance
+        turn = float(angle_between(np.eye(3), target[:3, :3]))
+        turned = orientation == "full" and turn > tolerance
         P = target[:3, 3] - self.model.tool[:3, 3]
         theta, valid = delta.ik_branches(self.model, P)
         # The same angles put the other assembly elsewhere: only what comes back counts.
@@ -207,3 +208,12 @@ class DeltaKinematics:
                 f"the rods are too short to meet at these arm angles (row {where}): no pose exists"
             )
         return both[..., 0, :]
+
+
+def _result(shape: tuple[int, ...], out: Any) -> np.ndarray:
+    if out is None:
+        return np.empty(shape)
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != np.float64:
+        got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else repr(out)
+        raise BrazoError(f"out is {got}; wanted a float64 array of shape {shape}")
+    return out

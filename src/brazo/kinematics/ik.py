@@ -14,23 +14,22 @@ The rule of the answer:
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.closed_form.base import ClosedForm
 from brazo.kinematics.closed_form.redundant_scara import RedundantScara
-from brazo.kinematics.orientation import angle_between
+from brazo.kinematics.options import IKOptions, Orientation, read_options
+from brazo.kinematics.orientation import angle_between, nearest_rotation
 from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
 from brazo.model.description import JointKind
 
 if TYPE_CHECKING:
     from brazo.kinematics.tree import TreeKinematics
 
-Orientation = Literal["full", "nearest", "free"]
-Method = Literal["auto", "closed", "numeric"]
-Redundancy = Literal["auto", "rule", "nearest"]
 
 _POSITION_ONLY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
 _POSITION_FIRST = np.array([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])
@@ -51,62 +50,47 @@ class Joints(Protocol):
     def reference(self) -> np.ndarray: ...
 
 
-def solve(
-    arm: TreeKinematics,
-    T,
-    q0=None,
-    branch: str | None = None,
-    *,
-    orientation: Orientation = "full",
-    method: Method = "auto",
-    redundancy: Redundancy = "auto",
-    weights=None,
-    tolerance: float = 1e-9,
-    seed: int = 0,
-    attempts: int = 100,
-) -> IKResult:
+def solve(arm: TreeKinematics, T, q0=None, branch: str | None = None, **options: Any) -> IKResult:
     """Joint values that put the tool at T (4, 4), or its point at xyz (3,).
 
+    Options (`brazo.kinematics.options.IKOptions`): `orientation`, `method`;
     `redundancy` says how a closed form with a joint to spare uses it: by its `"rule"` (a SCARA's
     two middle joints equal), or `"nearest"` to `q0` inside the limits; `"auto"` is nearest when
-    `q0` is given or the rule leads beyond the limits.
-    `weights` (6,) scale the numeric method's errors in x, y, z and about them; 0 leaves one free.
-    `seed` picks the numeric method's restarts: the same seed gives the same answer.
+    `q0` is given or the rule leads beyond the limits;
+    `weights` (6,) scale the numeric method's errors in x, y, z and about them, 0 leaves one free;
+    `tolerance` in m and rad; `seed` picks the numeric method's restarts: the same seed gives the
+    same answer; `attempts` bounds them.
     """
-    _check(orientation, ("full", "nearest", "free"), "orientation")
-    _check(method, ("auto", "closed", "numeric"), "method")
-    _check(redundancy, ("auto", "rule", "nearest"), "redundancy")
-    target, orientation = read_target(T, orientation)
+    given = read_options(branch, options)
+    target, orientation = read_target(T, given.orientation)
     start = read_start(arm, q0)
-    if weights is not None:
-        weights = _read_weights(weights)
-        method = "numeric" if method == "auto" else method
-    closed = None
-    if method != "numeric" and orientation != "free":
-        closed = arm.closed_form
-        if closed is None and method == "closed":
-            raise BrazoError(f"no closed form for '{arm.model.name}': {arm.no_closed_form}")
-    elif method == "closed":
-        raise BrazoError("the closed form needs an orientation; use method='numeric' or 'auto'")
+    numeric = given.method == "numeric" or given.weights is not None or orientation == "free"
+    closed = None if numeric else arm.closed_form
+    if given.method == "closed" and closed is None:
+        if orientation == "free":
+            raise BrazoError("the closed form needs an orientation; use method='auto'")
+        raise BrazoError(f"no closed form for '{arm.model.name}': {arm.no_closed_form}")
     if branch is not None and closed is None:
         raise BrazoError(f"'{arm.model.name}' has no named branches here: the method is numeric")
-    if closed is not None:
-        spare = None
-        if isinstance(closed, RedundantScara) and branch is None and redundancy != "rule":
-            spare = closed
-        if spare is not None and (q0 is not None or redundancy == "nearest"):
-            near = _null_space(arm, spare, target, start, orientation, tolerance)
-            if near is not None:
-                return near
-        found = _closed(arm, closed, target, start, q0 is not None, branch, orientation, tolerance)
-        if found.success:
-            return found
-        if spare is not None and q0 is None:
-            near = _null_space(arm, spare, target, start, orientation, tolerance)
-            if near is not None:
-                return near
-        return _nearest(arm, target, found, orientation, tolerance, seed, attempts)
-    return _numeric(arm, target, start, orientation, weights, tolerance, seed, attempts)
+    if closed is None:
+        return _numeric(arm, target, start, orientation, given)
+    spare = None
+    if isinstance(closed, RedundantScara) and branch is None and given.redundancy != "rule":
+        spare = closed
+    if spare is not None and (q0 is not None or given.redundancy == "nearest"):
+        near = _null_space(arm, spare, target, start, orientation, given.tolerance)
+        if near is not None:
+            return near
+    found = _closed(
+        arm, closed, target, start, q0 is not None, branch, orientation, given.tolerance
+    )
+    if found.success:
+        return found
+    if spare is not None and q0 is None:
+        near = _null_space(arm, spare, target, start, orientation, given.tolerance)
+        if near is not None:
+            return near
+    return _nearest(arm, target, found, branch, orientation, given)
 
 
 def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
@@ -137,6 +121,10 @@ def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
             "target is no pose: its rotation must have unit, square, right-handed axes "
             "and its last row must be 0 0 0 1"
         )
+    off = abs(_dot(x, x) - 1.0) + abs(_dot(y, y) - 1.0) + abs(_dot(z, z) - 1.0)
+    if off + abs(_dot(x, y)) + abs(_dot(y, z)) + abs(_dot(x, z)) > 1e-14:
+        # Rounded digits: closed forms ask for an exact rotation.
+        target[:3, :3] = nearest_rotation(target[:3, :3])
     return target, orientation
 
 
@@ -260,16 +248,19 @@ def _nearest(
     arm: TreeKinematics,
     T: np.ndarray,
     failed: IKResult,
+    branch: str | None,
     orientation: Orientation,
-    tolerance: float,
-    seed: int,
-    attempts: int,
+    options: IKOptions,
 ) -> IKResult:
     """A failed closed form's reason with the nearest configuration inside the limits."""
     if failed.branch is not None and not violations(failed.q, arm.limits).any():
         return failed
     start = np.clip(failed.q, *arm.limits.T)
-    numeric = _numeric(arm, T, start, orientation, None, tolerance, seed, min(attempts, 20))
+    few = replace(options, attempts=min(options.attempts, 20))
+    numeric = _numeric(arm, T, start, orientation, few)
+    exact = options.method == "closed" or options.redundancy == "rule" or branch is not None
+    if numeric.success and not exact:
+        return numeric  # within a wide tolerance, where the closed form is exact or nothing
     return IKResult(
         q=numeric.q,
         success=False,
@@ -287,15 +278,17 @@ def _numeric(
     T: np.ndarray,
     start: np.ndarray,
     orientation: Orientation,
-    weights: np.ndarray | None,
-    tolerance: float,
-    seed: int,
-    attempts: int,
+    options: IKOptions,
 ) -> IKResult:
     solver = arm.numeric
     used = list(solver.coordinates)
-    if weights is None:
-        weights = _POSITION_ONLY if orientation == "free" else None
+    tolerance, seed, attempts = options.tolerance, options.seed, options.attempts
+    weights = options.weights
+    if weights is not None:
+        # Every row that is asked for has to meet the tolerance itself, not its weighted error.
+        tolerance = tolerance * float(weights[weights > 0.0].min())
+    elif orientation == "free":
+        weights = _POSITION_ONLY
     q = np.minimum(np.maximum(start, arm.limits[:, 0]), arm.limits[:, 1])
     if orientation == "nearest":
         q[used] = solver(T, q, _POSITION_FIRST, tolerance, seed, attempts).x
@@ -365,18 +358,3 @@ def read_start(arm: Joints, q0) -> np.ndarray:
     if start.shape != (arm.n,) or not np.isfinite(start).all():
         raise BrazoError(f"q0 has shape {start.shape}; wanted ({arm.n},), finite values")
     return start
-
-
-def _read_weights(weights) -> np.ndarray:
-    try:
-        values = np.array(weights, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"weights: not an array of numbers ({error})") from None
-    if values.shape != (6,) or not np.isfinite(values).all() or (values < 0).any():
-        raise BrazoError("weights: wanted six numbers, at least 0: x, y, z and about x, y, z")
-    return values
-
-
-def _check(value: str, allowed: tuple[str, ...], name: str) -> None:
-    if value not in allowed:
-        raise BrazoError(f"{name} '{value}' is not one of {', '.join(allowed)}")

@@ -21,7 +21,7 @@ import numpy as np
 from brazo.errors import BrazoError
 
 Rows = Literal["all", "linear", "angular"]
-_ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
+ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ def dexterity(
     tolerance: float = 1e-9,
 ) -> Dexterity:
     """Measures from Jacobians (..., 6, n); `tolerance` is relative, for the rank."""
-    if rows not in _ROWS:
-        raise BrazoError(f"rows '{rows}' is not one of {', '.join(_ROWS)}")
+    if rows not in ROWS:
+        raise BrazoError(f"rows '{rows}' is not one of {', '.join(ROWS)}")
     J = np.array(J, dtype=float)
     J[..., 3:, :] *= length
-    sigma = np.linalg.svd(J[..., _ROWS[rows], :], compute_uv=False)
-    sigma = sigma[..., :mobility]
+    sigma = np.linalg.svd(J[..., ROWS[rows], :], compute_uv=False)
+    sigma = sigma[..., : max(mobility, 1)]
     largest, smallest = sigma[..., 0], sigma[..., -1]
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = np.where(smallest > 0.0, largest / smallest, np.inf)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -16,10 +16,31 @@ from brazo.kinematics import ik
 from brazo.kinematics.chain import chain_of
 from brazo.kinematics.closed_form import ClosedForm, recognise
 from brazo.kinematics.kernels import JacobianFrame, TreeKernels
+from brazo.kinematics.measures import ROWS
 from brazo.kinematics.numeric import NumericIK
 from brazo.kinematics.result import IKResult
 from brazo.kinematics.sampling import sampling_box
 from brazo.model.description import IDENTITY, JointKind, Part, TreeModel
+
+
+def coordinate_limits(model: TreeModel) -> np.ndarray:
+    """Limits (n, 2) of the coordinates: a joint that mimics keeps inside its own, too."""
+    box = np.tile([-np.inf, np.inf], (model.n, 1))
+    for joint in model.joints:
+        low, high = joint.limits
+        if joint.multiplier == 0.0:
+            continue
+        ends = sorted((end - joint.offset) / joint.multiplier for end in (low, high))
+        own = box[joint.coordinate]
+        own[:] = max(own[0], ends[0]), min(own[1], ends[1])
+    for i, (low, high) in enumerate(box):
+        if low > high:
+            name = model.coordinates[i].name
+            raise BrazoError(
+                f"{model.path or model.name}: joint '{name}' and the joints that mimic it have no "
+                f"common range: {low:g} to {high:g}"
+            )
+    return box
 
 
 class TreeKinematics:
@@ -32,7 +53,7 @@ class TreeKinematics:
         self.n = model.n
         self.joint_names = tuple(joint.name for joint in joints)
         self.joint_kinds: tuple[JointKind, ...] = tuple(joint.kind for joint in joints)
-        self.limits = np.array([joint.limits for joint in joints], dtype=float).reshape(-1, 2)
+        self.limits = coordinate_limits(model)
         self.body_names = tuple(body.name for body in model.bodies)
         self.link_names = tuple(dict.fromkeys([*self.body_names, *model.named_frames]))
         self.parts: tuple[tuple[Part, ...], ...] = tuple(body.parts for body in model.bodies)
@@ -75,16 +96,21 @@ class TreeKinematics:
             return self.body_names.index(link), IDENTITY
         raise BrazoError(f"no link named '{link}'; links: {', '.join(self.link_names)}")
 
-    @cached_property
+    @property
     def mobility(self) -> int:
         """Degrees of freedom of the tool: the Jacobian's rank almost everywhere."""
+        return self.mobility_of("all")
+
+    @lru_cache(maxsize=8)  # noqa: B019 - a robot lives as long as its program
+    def mobility_of(self, rows: str) -> int:
+        """The same of its position or orientation alone."""
         rng = np.random.default_rng(0)
         low, high = self.sampling_box.T
         q = rng.uniform(low, high, (20, self.n))
         J = self.jacobian(q)
         scale = max(float(np.abs(J[:, :3]).max()), 1e-12)
         J[:, :3] /= scale
-        return int(np.max(np.linalg.matrix_rank(J, tol=1e-8)))
+        return int(np.max(np.linalg.matrix_rank(J[:, ROWS[rows]], tol=1e-8)))
 
     @property
     def reference(self) -> np.ndarray:
@@ -124,5 +150,15 @@ class TreeKinematics:
         closed = self.closed_form
         if closed is None:
             return ""
-        q = np.asarray(q, dtype=float)[list(closed.chain.coordinates)]
+        q = _one(q, self.n)[list(closed.chain.coordinates)]
         return closed.branch_names[int(closed.branch_of(q))]
+
+
+def _one(q, n: int) -> np.ndarray:
+    try:
+        values = np.asarray(q, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"q: not an array of numbers ({error})") from None
+    if values.shape != (n,) or not np.isfinite(values).all():
+        raise BrazoError(f"q has shape {values.shape}; wanted ({n},), finite values")
+    return values

@@ -24,15 +24,15 @@ def robot_names() -> list[str]:
 def find_robot(name_or_path: str | Path) -> Path:
     """The file of a shipped robot's name or of a path to a robot file."""
     text = str(name_or_path)
-    path = Path(text).expanduser()
+    path = Path(text)
     if path.suffix.lower() in SUFFIXES:
-        if not path.is_file():
-            raise BrazoError(f"{path}: no such file")
-        return path
+        if not _is_file(path):
+            raise BrazoError(f"{text[:200]}: no such file")
+        return path.expanduser()
     names = robot_names()
     if text in names:
         return robot_directory() / f"{text}.yaml"
-    if path.is_file():
+    if _is_file(path):
         raise BrazoError(
             f"{path}: unknown kind of file; robots are read from {', '.join(SUFFIXES)}"
         )
@@ -42,3 +42,10 @@ def find_robot(name_or_path: str | Path) -> Path:
         f"no robot named '{text[:80]}'; {hint}shipped: {', '.join(names)}. "
         f"A path to a robot file ({', '.join(SUFFIXES)}) works too"
     )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.expanduser().is_file()
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null character
+        return False

@@ -15,9 +15,13 @@ from brazo.model.load import Source
 
 def with_payload(source: Source, mass: float, com, inertia) -> Source:
     """A source whose model carries a load given in the tool frame: (3,) or (3, 3) inertia."""
-    c, tensor = np.array(com, dtype=float), np.array(inertia, dtype=float)
+    try:
+        mass = float(mass)
+        c, tensor = np.array(com, dtype=float), np.array(inertia, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"payload: not numbers ({error})") from None
     tensor = np.diag(tensor) if tensor.shape == (3,) else tensor
-    values = np.concatenate([[float(mass)], c.ravel(), tensor.ravel()])
+    values = np.concatenate([[mass], c.ravel(), tensor.ravel()])
     if c.shape != (3,) or tensor.shape != (3, 3) or not np.isfinite(values).all() or mass < 0.0:
         raise BrazoError(
             "payload: wanted a mass of at least 0, com (3,) and inertia (3,) or (3, 3), all finite"

@@ -33,7 +33,7 @@ from brazo.model.description import (
 )
 from brazo.model.dh import Convention, DHRow, before_after
 from brazo.model.document import Field, parse_document, read_document
-from brazo.model.inertia import merge
+from brazo.model.inertia import merge, transformed
 from brazo.model.joint_fields import (
     Context,
     Names,
@@ -50,6 +50,7 @@ from brazo.model.transforms import pose
 
 MAX_JOINTS = 64
 MAX_PARAMETERS = 200
+MAX_POSES = 200
 
 _COMMON = ("name", "about", "kind", "parameters", "gravity", "poses", "gripper", "tool", "body")
 _SERIAL = ("convention", "base", "joints")
@@ -171,7 +172,10 @@ class _Reader:
         if "poses" not in self.fields:
             return {}
         poses: dict[str, np.ndarray] = {}
-        for name, field in self.fields["poses"].mapping().items():
+        given = self.fields["poses"].mapping()
+        if len(given) > MAX_POSES:
+            self.fields["poses"].fail(f"{len(given)} poses; at most {MAX_POSES}")
+        for name, field in given.items():
             items = list(field.items(MAX_JOINTS))
             if len(items) != len(kinds):
                 field.fail(f"{len(items)} values for {len(kinds)} joints")
@@ -215,7 +219,7 @@ class _Reader:
             row = read_row(fields, self.context)
             joint = self._joint(i, fields, row, convention, base if i == 0 else None)
             if any(joint.name == other.name for other in joints):
-                fields["name"].fail(f"joint name '{joint.name}' is used twice")
+                block.fail(f"joint name '{joint.name}' is used twice")
             joints.append(joint)
             rows.append(row)
             inertias.append(read_inertia(fields, block, self.context))
@@ -223,8 +227,11 @@ class _Reader:
                 read_parts(fields["parts"], self.names) if "parts" in fields else None
             )
         tool, tool_inertia = self._tool()
-        if tool_inertia is not None and inertias[-1] is not None:
-            inertias[-1] = merge(inertias[-1], tool_inertia)
+        if tool_inertia is not None:
+            last = inertias[-1]
+            if last is None:
+                self.fields["tool"].fail("has a mass, but the last joint's link has none")
+            inertias[-1] = merge(last, transformed(tool_inertia, tool))
         limits = frozen([joint.limits for joint in joints])
         common = self._common()
         parts = generate_parts(
@@ -342,7 +349,9 @@ class _Reader:
             if key in self.fields
         }
         tool, tool_inertia = self._tool()
-        if tool_inertia is not None and "platform_mass" in masses:
+        if tool_inertia is not None:
+            if "platform_mass" not in masses:
+                self.fields["tool"].fail("has a mass, but the platform has none")
             masses["platform_mass"] += tool_inertia.mass
         if not np.allclose(tool[:3, :3], np.eye(3)):
             self.fields["tool"].fail("a Delta's tool cannot be turned: the platform stays level")
@@ -376,17 +385,12 @@ def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]
     for name, field in given.items():
         if not name.isidentifier() or name in ("pi", "sin", "cos", "tan", "sqrt", "abs"):
             field.fail(f"'{name[:40]}' cannot be a parameter's name; use letters, digits and _")
-        if name in overrides:
-            value = float(overrides[name])
-            if not math.isfinite(value):
-                raise BrazoError(f"parameter '{name}' must be a finite number, got {value}")
-            values[name] = units.Quantity(value)
-            del waiting[name]
     while waiting:
         ready = {}
         for name, field in waiting.items():
             if not units.names_in(field.text(at_most=400)) & waiting.keys():
-                ready[name] = field.quantity(values)
+                own = field.quantity(values)
+                ready[name] = _overridden(name, own, overrides) if name in overrides else own
         if not ready:
             name, field = next(iter(waiting.items()))
             field.fail(
@@ -396,3 +400,16 @@ def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]
         for name in ready:
             del waiting[name]
     return {name: values[name] for name in given}
+
+
+def _overridden(name: str, own: units.Quantity, overrides: Mapping[str, float]) -> units.Quantity:
+    """Another value for a parameter, with the dimension the file gave it."""
+    try:
+        value = float(overrides[name])
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise BrazoError(
+            f"parameter '{name}' must be a finite number in SI, got {overrides[name]!r}"
+        )
+    return units.Quantity(value, own.dimension)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from brazo.recording.files import replacing
+from brazo.files import replacing
 
 
 def write_mcap(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.recording.files import replacing
+from brazo.files import replacing
 from brazo.recording.recording import Recording
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b")
@@ -53,24 +53,27 @@ def figure(
         shown, scale = _DEGREES.get(unit, (unit, 1.0)) if degrees else (unit, 1.0)
         mine = [name for name in names if recording.unit(name) == unit]
         common = _common_prefix(mine)
+        lines: dict[str, Any] = {}
         for i, name in enumerate(mine):
             x, y = _thinned(t, scale * recording[name])
             color = COLORS[i % len(COLORS)]
             style = "-" if i < len(COLORS) else "--"
-            ax.plot(x, y, style, lw=1.1, color=color, label=name[len(common) :] or name)
+            (line,) = ax.plot(x, y, style, lw=1.1, color=color)
+            lines[_literal(name[len(common) :] or name)] = line
         for event in recording.events:
             ax.axvline(float(event.get("t", 0.0)), color="#bbbbbb", lw=0.6, zorder=0)
-        ax.set_ylabel(f"{common.rstrip('.')} [{shown}]" if common else f"[{shown}]", fontsize=8)
+        label = f"{common.rstrip('.')} [{shown}]" if common else f"[{shown}]"
+        ax.set_ylabel(_literal(label), fontsize=8)
         ax.tick_params(labelsize=8)
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(True, lw=0.4, color="#e5e5e5")
         ax.margins(x=0.0)
         if len(mine) > 1:
-            ax.legend(fontsize=7, frameon=False, ncols=1, loc="upper left",
+            ax.legend(list(lines.values()), list(lines), fontsize=7, frameon=False, ncols=1, loc="upper left",
                       bbox_to_anchor=(1.0, 1.0))  # fmt: skip
     axes[-1].set_xlabel("time [s]", fontsize=8)
     if title:
-        fig.suptitle(title, fontsize=10, x=0.01, ha="left")
+        fig.suptitle(_literal(title), fontsize=10, x=0.01, ha="left")
     return fig
 
 
@@ -104,12 +107,21 @@ def _thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if len(t) <= _POINTS:
         return t, y
     size = math.ceil(len(t) / (_POINTS // 2))
-    whole = len(t) // size * size
-    blocks = y[:whole].reshape(-1, size)
-    first = np.sort(np.stack([blocks.argmin(1), blocks.argmax(1)], 1), 1)
-    keep = (first + np.arange(len(blocks))[:, None] * size).ravel()
-    keep = np.append(keep, len(t) - 1)
+    count = math.ceil(len(t) / size)
+    last = len(t) - 1
+    blocks = np.minimum(np.arange(count * size), last).reshape(count, size)
+    values = y[blocks]
+    low = np.where(np.isnan(values), np.inf, values).argmin(1)
+    high = np.where(np.isnan(values), -np.inf, values).argmax(1)
+    rows = np.arange(count)
+    picked = np.stack([blocks[rows, low], blocks[rows, high]], 1)
+    keep = np.unique(np.append(picked.ravel(), [0, last]))
     return t[keep], y[keep]
+
+
+def _literal(text: str) -> str:
+    """Text that is drawn as it stands, not read as a formula."""
+    return text.replace("$", r"\$")
 
 
 def _common_prefix(names: list[str]) -> str:

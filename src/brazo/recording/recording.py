@@ -34,7 +34,8 @@ class Recording:
             return cls(read_table(path))
         if path.suffix.lower() == ".parquet":
             beside = path.with_name(path.name + PART)
-            if not path.is_file() and beside.is_file():
+            if beside.is_file():
+                # A newer run was killed before it could take the file's place.
                 return cls._of(*read_part(beside))
             return cls._of(*read_parquet(path))
         raise BrazoError(f"{path}: recordings are read from .parquet, .parquet.part and .csv")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from brazo.recording.files import replacing
+from brazo.files import replacing
 from brazo.recording.plots import svg
 from brazo.recording.recording import Recording
 

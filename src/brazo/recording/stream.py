@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.recording.files import replacing
+from brazo.files import replacing
 
 PART = ".part"
 CHUNK_ROWS = 1000
@@ -55,6 +55,10 @@ class Recorder:
         self._failure: BaseException | None = None
         self._closed = False
         self.part = self.path.with_name(self.path.name + PART)
+        if self.part.exists():
+            raise BrazoError(
+                f"{self.part}: the rest of a run that was killed; convert or remove it first"
+            )
         self.part_events = self.path.with_name(self.path.name + ".events" + PART)
         try:
             self._file = self.part.open("wb")
@@ -71,6 +75,10 @@ class Recorder:
 
     def append(self, row: np.ndarray | Sequence[float]) -> None:
         """Add one row of values."""
+        if self._closed:
+            raise BrazoError(f"{self.path}: the recording is closed")
+        if len(row) != len(self.names):
+            raise BrazoError(f"{self.path}: a row of {len(row)} values for {len(self.names)}")
         self._rows[self._filled] = row
         self._filled += 1
         if self._filled == len(self._rows):
@@ -78,7 +86,10 @@ class Recorder:
 
     def event(self, t: float, kind: str, text: str, **data: Any) -> None:
         """Add an event; it is on disk as soon as the writer thread comes to it."""
-        line = json.dumps({"t": t, "kind": kind, "text": text, **data}, ensure_ascii=False)
+        if self._closed:
+            raise BrazoError(f"{self.path}: the recording is closed")
+        entry = {"t": t, "kind": kind, "text": text, **data}
+        line = json.dumps(entry, ensure_ascii=False, default=_plain)
         self._queue.put(line + "\n")
 
     def close(self) -> Path:
@@ -213,6 +224,11 @@ def read_parquet(path: Path) -> tuple[Columns, dict[str, str], list[dict[str, An
     }
     events = json.loads(about.pop("events", "[]"))
     return columns, about, events
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as JSON knows them."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _read_events(path: Path) -> list[dict[str, Any]]:

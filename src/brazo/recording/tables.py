@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.recording.files import replacing
+from brazo.files import replacing
+from brazo.recording.stream import read_parquet, write_parquet
 
 Columns = Mapping[str, tuple[np.ndarray, str]]
 SUFFIXES = (".parquet", ".csv")
@@ -24,11 +25,11 @@ def write_table(columns: Columns, path: Path, about: Mapping[str, str] | None = 
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise BrazoError(f"{path}: unknown kind of table; use {' or '.join(SUFFIXES)}")
+    if suffix == ".parquet":
+        write_parquet(path, columns, about or {}, [])
+        return
     with replacing(path) as temporary:
-        if suffix == ".csv":
-            _write_csv(columns, temporary)
-        else:
-            _write_parquet(columns, temporary, about or {})
+        _write_csv(columns, temporary)
 
 
 def read_table(path: Path) -> dict[str, tuple[np.ndarray, str]]:
@@ -37,20 +38,7 @@ def read_table(path: Path) -> dict[str, tuple[np.ndarray, str]]:
         raise BrazoError(f"{path}: no such file")
     if path.suffix.lower() == ".csv":
         return _read_csv(path)
-    import pyarrow.parquet as parquet
-    from pyarrow import ArrowInvalid
-
-    try:
-        table = parquet.read_table(path)
-    except (ArrowInvalid, OSError) as error:
-        raise BrazoError(f"{path}: not a Parquet file: {error}") from None
-    return {
-        field.name: (
-            table.column(field.name).to_numpy(),
-            (field.metadata or {}).get(b"unit", b"").decode(),
-        )
-        for field in table.schema
-    }
+    return read_parquet(path)[0]
 
 
 def _write_csv(columns: Columns, path: Path) -> None:
@@ -66,21 +54,11 @@ def _read_csv(path: Path) -> dict[str, tuple[np.ndarray, str]]:
         rows = csv.reader(file)
         try:
             names, units = next(rows), next(rows)
+            if len(names) != len(units):
+                raise ValueError("rows of names and units differ in length")
             values = np.array([[float(x) for x in row] for row in rows]).reshape(-1, len(names))
         except (StopIteration, ValueError) as error:
             raise BrazoError(
                 f"{path}: not a table of a run: two heading rows (names, units), then numbers"
             ) from error
     return {n: (values[:, i], u) for i, (n, u) in enumerate(zip(names, units, strict=True))}
-
-
-def _write_parquet(columns: Columns, path: Path, about: Mapping[str, str]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
-    fields = [
-        pa.field(name, pa.float64(), metadata={"unit": unit}) for name, (_, unit) in columns.items()
-    ]
-    schema = pa.schema(fields, metadata={f"brazo.{key}": value for key, value in about.items()})
-    arrays = [pa.array(np.ascontiguousarray(values)) for values, _ in columns.values()]
-    parquet.write_table(pa.table(arrays, schema=schema), path, compression="zstd")

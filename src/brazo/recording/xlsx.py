@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from brazo.recording.files import replacing
+from brazo.files import replacing
 
 SHEET_ROWS = 1_048_576
 HEAD = 2  # names, units
@@ -30,7 +30,13 @@ def write_xlsx(
 
     with replacing(Path(path)) as temporary:
         book = xlsxwriter.Workbook(
-            str(temporary), {"constant_memory": True, "nan_inf_to_errors": True}
+            str(temporary),
+            {
+                "constant_memory": True,
+                "nan_inf_to_errors": True,
+                "strings_to_formulas": False,
+                "strings_to_urls": False,
+            },
         )
         bold = book.add_format({"bold": True})
         grey = book.add_format({"font_color": "#666666"})

@@ -23,7 +23,7 @@ DIRECTIONS = np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 DIRECTIONS.flags.writeable = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IncrementMap:
     """Direction matrix S (3, 3) and scale k."""
 
@@ -45,4 +45,10 @@ class IncrementMap:
 
     def __call__(self, increment) -> np.ndarray:
         """The follower's increment (..., 3) for one of the master's, in metres."""
-        return np.asarray(increment, dtype=float) @ self.directions.T / self.scale
+        try:
+            step = np.asarray(increment, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise BrazoError(f"increment: not an array of numbers ({error})") from None
+        if step.ndim == 0 or step.shape[-1] != 3 or not np.isfinite(step).all():
+            raise BrazoError(f"increment has shape {step.shape}; wanted (..., 3), finite values")
+        return step @ self.directions.T / self.scale

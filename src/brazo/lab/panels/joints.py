@@ -13,12 +13,12 @@ import numpy as np
 import viser
 
 from brazo.kinematics.orientation import oat_from_matrix, rpy_from_matrix, wxyz_from_matrix
+from brazo.kinematics.sampling import sampling_box
 from brazo.lab.panels import Panel, escape
 
 if TYPE_CHECKING:
     from brazo.lab.app import Lab
 
-FREE_RANGE = {"revolute": math.pi, "prismatic": 1.0}
 TO_SHOWN = {"revolute": 180.0 / math.pi, "prismatic": 1000.0}
 UNIT = {"revolute": "°", "prismatic": "mm"}
 
@@ -107,8 +107,7 @@ class JointsPanel(Panel):
 
 def joint_range(limits: np.ndarray, kind: str) -> np.ndarray:
     """How far (2,) a joint can be pulled, rad or m."""
-    free = FREE_RANGE[kind]
-    return np.where(np.isfinite(limits), limits, (-free, free))
+    return sampling_box(np.asarray(limits)[None], (kind,))[0]
 
 
 def fixed(value: float, digits: int) -> str:
