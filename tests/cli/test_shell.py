@@ -5,7 +5,6 @@ import math
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -33,11 +32,14 @@ def run(*arguments: str, cwd=None) -> subprocess.CompletedProcess:
 
 
 def test_help_is_quick_and_lists_the_verbs():
+    # Processor time: how long a user waits on a quiet machine, whatever this one is doing.
     best = math.inf
-    for _ in range(5):
-        start = time.perf_counter()
+    for _ in range(3):
+        before = os.times()
         result = run("--help")
-        best = min(best, time.perf_counter() - start)
+        after = os.times()
+        spent = sum(after[2:4]) - sum(before[2:4])
+        best = min(best, spent)
     assert result.returncode == 0
     for verb in ("robots", "show", "check", "export", "fk", "ik", "id", "fd", "simulate", "lab"):
         assert verb in result.stdout

@@ -145,8 +145,9 @@ def test_a_minute_at_a_kilohertz_in_constant_memory(tmp_path):
     assert int(grown) < 40_000  # kB; the data alone are 19,000 and were there before
     assert np.percentile(waits, 99.9) < 1e-3
     assert len(Recording.open(recorder.close())) == count
-    sheet = openpyxl.load_workbook(tmp_path / "long.xlsx", read_only=True)["data"]
-    last = next(sheet.iter_rows(min_row=rows + 2, max_row=rows + 2, values_only=True))
+    book = openpyxl.load_workbook(tmp_path / "long.xlsx", read_only=True)
+    last = next(book["data"].iter_rows(min_row=rows + 2, max_row=rows + 2, values_only=True))
+    book.close()
     assert last[0] == pytest.approx((rows - 1) * 1e-3)
 
 

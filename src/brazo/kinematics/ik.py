@@ -110,10 +110,10 @@ def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
         raise BrazoError("target has values that are not finite")
     # Plain floats: on three numbers NumPy's calls would cost more than the solver.
     rigid = (
-        abs(_dot(x, x) - 1.0) < 1e-6
-        and abs(_dot(y, y) - 1.0) < 1e-6
-        and abs(_dot(x, y)) < 1e-6
-        and max(abs(a - b) for a, b in zip(_cross(x, y), z, strict=False)) < 1e-6
+        abs(_dot(x, x) - 1.0) < 1e-5
+        and abs(_dot(y, y) - 1.0) < 1e-5
+        and abs(_dot(x, y)) < 1e-5
+        and max(abs(a - b) for a, b in zip(_cross(x, y), z, strict=False)) < 1e-5
         and last == [0.0, 0.0, 0.0, 1.0]
     )
     if not rigid:

@@ -69,8 +69,14 @@ def figure(
         ax.grid(True, lw=0.4, color="#e5e5e5")
         ax.margins(x=0.0)
         if len(mine) > 1:
-            ax.legend(list(lines.values()), list(lines), fontsize=7, frameon=False, ncols=1, loc="upper left",
-                      bbox_to_anchor=(1.0, 1.0))  # fmt: skip
+            ax.legend(
+                list(lines.values()),
+                list(lines),
+                fontsize=7,
+                frameon=False,
+                loc="upper left",
+                bbox_to_anchor=(1.0, 1.0),
+            )
     axes[-1].set_xlabel("time [s]", fontsize=8)
     if title:
         fig.suptitle(_literal(title), fontsize=10, x=0.01, ha="left")
