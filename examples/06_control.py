@@ -10,7 +10,7 @@ import timeit
 import numpy as np
 
 import brazo
-from brazo.control import ComputedTorque, Controller, Gain, Reference, laws, track
+from brazo.control import ComputedTorque, Controller, Gain, Reference, law_loop, laws, track
 from brazo.control.benchmark import T_END, quintic, sines
 
 arm = brazo.load("puma560")
@@ -58,17 +58,23 @@ for name in names:
                     row.append(f"{1e3 * error[kinds == kind].max():9.4f}")
         print(f"{name:20s}{motion:9s}" + "".join(row))
 
-print("\nmicroseconds a call of torque()")
+
+def microseconds(name, robot):
+    """The least time of a call of torque(), and of a step of law and robot as one native loop."""
+    law = laws()[name]()
+    law.bind(robot, 1e-3)
+    q, qd = robot.random_q(seed=1), np.zeros(robot.n)
+    goal = Reference(q + 0.01, qd, qd)
+    call = timeit.repeat(lambda: law.torque(0.0, q, qd, goal), number=2000, repeat=9)
+    loop = law_loop(law.compiled, robot)
+    inputs = {"reference_q": [goal.q], "reference_qd": [qd], "reference_qdd": [qd], **law.fixed}
+    inputs["x"] = np.concatenate([q, qd, *law.state.values()])
+    steps = timeit.repeat(lambda: loop(2000, **inputs), number=1, repeat=9)
+    return [1e6 * min(times) / 2000 for times in (call, steps)]
+
+
+print("\nmicroseconds a call of torque(), and a step of law and robot as one native loop")
+print(f"{'':20s}{'puma560':>16s}{'scara2':>16s}")
 for name in names:
-    row = []
-    for robot in (arm, scara):
-        law = laws()[name]()
-        law.bind(robot, 1e-3)
-        q, qd = robot.random_q(seed=1), np.full(robot.n, 0.1)
-        goal = Reference(q + 0.01, qd, qd)
-
-        def call(law=law, q=q, qd=qd, goal=goal):
-            return law.torque(0.0, q, qd, goal)
-
-        row.append(min(timeit.repeat(call, number=2000, repeat=9)) / 2000)
-    print(f"{name:20s}" + "".join(f"{1e6 * seconds:8.2f}" for seconds in row))
+    row = [*microseconds(name, arm), *microseconds(name, scara)]
+    print(f"{name:20s}" + "".join(f"{value:8.2f}" for value in row))
