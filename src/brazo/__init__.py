@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from brazo.errors import BrazoError
 
 if TYPE_CHECKING:
-    from brazo import lab
+    from brazo import control, lab
     from brazo.dynamics.simulate import Run
     from brazo.kinematics.result import Branch, IKResult
     from brazo.robot import Robot, load
 
-__all__ = ["Branch", "BrazoError", "IKResult", "Robot", "Run", "lab", "load"]
+__all__ = ["Branch", "BrazoError", "IKResult", "Robot", "Run", "control", "lab", "load"]
 
 # Imported on first use: `import brazo` stays light.
 _LAZY = {
@@ -26,8 +26,8 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "lab":
-        return import_module("brazo.lab")
+    if name in ("control", "lab"):
+        return import_module(f"brazo.{name}")
     if name in _LAZY:
         value = getattr(import_module(_LAZY[name]), name)
         globals()[name] = value
