@@ -5,7 +5,7 @@ run on, :mod:`kernel` the compiled functions of arrays made from it, :mod:`solve
 nonlinear least squares.
 """
 
-from brazo.codegen.function import Function, GraphFunction
+from brazo.codegen.function import Columns, Function, GraphFunction
 from brazo.codegen.graph import Expr, Graph
 from brazo.codegen.kernel import Kernel, compile_kernel
 from brazo.codegen.ring import absolute, maximum, minimum, sign, sincos, sqrt, where
@@ -13,6 +13,7 @@ from brazo.codegen.sharing import thread_count, threads
 from brazo.codegen.solver import Solution, Solver, compile_solver
 
 __all__ = [
+    "Columns",
     "Expr",
     "Function",
     "Graph",

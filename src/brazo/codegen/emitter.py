@@ -7,6 +7,7 @@ lanes, so whatever is lowered through it computes the same bits in both.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 __all__ = ["Emitter", "Module", "hex_double"]
 
@@ -29,17 +30,34 @@ class Emitter:
     """Appends instructions on ``double`` or ``<width x double>``, naming results.
 
     ``lines`` is the body so far; ``entry_lines`` (stack memory) belong at the start of the
-    function, before any loop.
+    function, before any loop. ``label`` is the basic block the last line is in.
     """
 
-    def __init__(self, width: int, module: Module, prefix: str = "v"):
+    def __init__(self, width: int, module: Module, prefix: str = "v", label: str = "entry"):
         self.width, self.module = width, module
         self.type = "double" if width == 1 else f"<{width} x double>"
         self.int_type = "i64" if width == 1 else f"<{width} x i64>"
         self.suffix = "f64" if width == 1 else f"v{width}f64"
         self.lines: list[str] = []
         self.entry_lines: list[str] = []
+        self.label = label
         self._prefix, self._count = prefix, 0
+
+    def repeat(self, count: int, body: Callable[[str], None]) -> None:
+        """Emit a loop whose body is given the counter, 0 to ``count - 1``."""
+        loop, after = self._name()[1:], self._name()[1:]
+        before, i = self.label, f"%{loop}.i"
+        self.put(f"br label %{loop}")
+        self.put(f"{loop}:")
+        self.label = loop
+        head = len(self.lines)
+        body(i)
+        self.lines.insert(head, f"  {i} = phi i64 [ 0, %{before} ], [ {i}.next, %{self.label} ]")
+        self.put(f"{i}.next = add i64 {i}, 1")
+        self.put(f"{i}.more = icmp ult i64 {i}.next, {count}")
+        self.put(f"br i1 {i}.more, label %{loop}, label %{after}")
+        self.put(f"{after}:")
+        self.label = after
 
     def emit(self, instruction: str) -> str:
         """Append an instruction and return the name of its result."""
@@ -57,12 +75,12 @@ class Emitter:
         self.entry_lines.append(f"  {name} = alloca [{size} x {self.type}], align {8 * self.width}")
         return name
 
-    def load(self, pointer: str, index: int) -> str:
+    def load(self, pointer: str, index: int | str) -> str:
         """Value ``index`` of a buffer."""
         at = self.emit(f"getelementptr {self.type}, ptr {pointer}, i64 {index}")
         return self.emit(f"load {self.type}, ptr {at}, align {8 * self.width}")
 
-    def store(self, value: str, pointer: str, index: int) -> None:
+    def store(self, value: str, pointer: str, index: int | str) -> None:
         at = self.emit(f"getelementptr {self.type}, ptr {pointer}, i64 {index}")
         self.put(f"store {self.type} {value}, ptr {at}, align {8 * self.width}")
 

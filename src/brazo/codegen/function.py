@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from brazo.codegen.emitter import Module
+from brazo.codegen.emitter import Emitter, Module
 from brazo.codegen.graph import Graph, evaluate, op_counts
 
-__all__ = ["Function", "GraphFunction"]
+__all__ = ["Columns", "Function", "GraphFunction"]
 
 
 class Function(ABC):
@@ -62,3 +62,53 @@ class GraphFunction(Function):
 
     def op_counts(self) -> Counter[str]:
         return op_counts(self.results)
+
+
+class Columns(Function):
+    """Another function's results for every unit vector in the place of its last input: the matrix,
+    row by row, of what is linear in that input."""
+
+    def __init__(self, name: str, function: Function):
+        self.name, self.function = name, function
+        *others, (_, self.count) = function.inputs.items()
+        self.inputs = dict(others)
+        self.height = sum(function.outputs.values())
+        self.outputs = {f"row_{i}": self.count for i in range(self.height)}
+
+    def define(self, module: Module, width: int) -> str:
+        symbol = f"{self.name}_lanes{width}"
+        if symbol in module.definitions:
+            return symbol
+        module.definitions[symbol] = ""
+        called = self.function.define(module, width)
+        given = sum(self.inputs.values())
+        e = Emitter(width, module)
+        values, column = e.buffer(given + self.count), e.buffer(self.height)
+        e.repeat(given, lambda i: e.store(e.load("%in", i), values, i))
+        units = e.emit(f"getelementptr {e.type}, ptr {values}, i64 {given}")
+        e.repeat(self.count, lambda i: e.store(e.number(0.0), units, i))
+
+        def one(j: str) -> None:
+            e.store(e.number(1.0), units, j)
+            e.put(f"call void @{called}(ptr {values}, ptr {column})")
+            e.store(e.number(0.0), units, j)
+
+            def scatter(i: str) -> None:
+                place = e.emit(f"add i64 {e.emit(f'mul i64 {i}, {self.count}')}, {j}")
+                e.store(e.load(column, i), "%out", place)
+
+            e.repeat(self.height, scatter)
+
+        e.repeat(self.count, one)
+        head = f"define internal void @{symbol}(ptr %in, ptr %out) #0 {{"
+        lines = [head, "entry:", *e.entry_lines, *e.lines, "  ret void", "}"]
+        module.definitions[symbol] = "\n".join(lines)
+        return symbol
+
+    def evaluate(self, values: Sequence[Any]) -> list[Any]:
+        units = [[1.0 if i == j else 0.0 for i in range(self.count)] for j in range(self.count)]
+        columns = [self.function.evaluate([*values, *unit]) for unit in units]
+        return [x for row in zip(*columns, strict=True) for x in row]
+
+    def op_counts(self) -> Counter[str]:
+        return Counter({k: v * self.count for k, v in self.function.op_counts().items()})

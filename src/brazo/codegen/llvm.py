@@ -20,11 +20,12 @@ from collections.abc import Sequence
 from brazo.codegen.emitter import Emitter, Module
 from brazo.codegen.function import Function, GraphFunction
 from brazo.codegen.graph import Expr, Graph, live_nodes
-from brazo.codegen.rows import load_columns, row_pointers, store_columns
+from brazo.codegen.rows import load_columns, row_pointers, store_buffer, store_columns
 from brazo.codegen.trigonometry import emit_sincos
 
 __all__ = ["call_function", "lower_body", "lower_kernel", "lower_lanes", "lower_one"]
 
+_LONG = 100  # outputs of one called function that are worth a loop
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INTRINSIC = {"min": "llvm.minimum", "max": "llvm.maximum"}
 
@@ -57,14 +58,12 @@ def lower_one(
     values = lower_body(e, [x for v in outputs.values() for x in v], inputs)
     probed = [v for (key, _), v in inputs.items() if probe is None or key in probe]
     flag = _finite_probe(e, probed, e.number(0.0))
-    start = 0
     for i, expressions in enumerate(outputs.values()):
-        store_columns(e, [f"%out{i}"], values[start : start + len(expressions)])
-        start += len(expressions)
+        _store_output(e, [f"%out{i}"], expressions, values)
     pointers = [f"ptr %in{i}" for i in range(len(graph.input_sizes))]
     pointers += [f"ptr %out{i}" for i in range(len(outputs))]
     head = f"define {linkage} double @{name}({', '.join(pointers)}) #0 {{"
-    lines = [head, *e.entry_lines, *e.lines, f"  ret double {flag}", "}"]
+    lines = [head, "entry:", *e.entry_lines, *e.lines, f"  ret double {flag}", "}"]
     module.definitions[name] = "\n".join(lines)
 
 
@@ -77,41 +76,34 @@ def lower_lanes(function: GraphFunction, module: Module, width: int) -> str:
     e = Emitter(width, module)
     elements = [(key, j) for key, size in function.inputs.items() for j in range(size)]
     inputs = {element: e.load("%in", i) for i, element in enumerate(elements)}
-    for i, value in enumerate(lower_body(e, function.results, inputs)):
-        e.store(value, "%out", i)
+    values = lower_body(e, function.results, inputs)
+    for i, result in enumerate(function.results):
+        e.store(values[result], "%out", i)
     head = f"define internal void @{symbol}(ptr %in, ptr %out) #0 {{"
-    lines = [head, *e.entry_lines, *e.lines, "  ret void", "}"]
+    lines = [head, "entry:", *e.entry_lines, *e.lines, "  ret void", "}"]
     module.definitions[symbol] = "\n".join(lines)
     return symbol
 
 
-def call_function(e: Emitter, function: Function, args: Sequence[str]) -> list[str]:
-    """Emit a call with the given values; returns the values of all outputs."""
+def call_function(e: Emitter, function: Function, args: Sequence[str]) -> str:
+    """Emit a call with the given values; returns the buffer with all outputs."""
     symbol = function.define(e.module, e.width)
-    size = sum(function.outputs.values())
-    given, results = e.buffer(len(args)), e.buffer(size)
+    given, results = e.buffer(len(args)), e.buffer(sum(function.outputs.values()))
     for i, value in enumerate(args):
         e.store(value, given, i)
     e.put(f"call void @{symbol}(ptr {given}, ptr {results})")
-    return [e.load(results, i) for i in range(size)]
+    return results
 
 
-def lower_body(
-    e: Emitter, results: Sequence[Expr], inputs: dict[tuple[str, int], str]
-) -> list[str]:
-    """Emit all operations the results need; returns the LLVM value of each result."""
-    values: dict[Expr, str] = {}
-    called: dict[Expr, list[str]] = {}
+def lower_body(e: Emitter, results: Sequence[Expr], inputs: dict[tuple[str, int], str]) -> Values:
+    """Emit all operations the results need."""
+    values = Values(e)
     nodes = live_nodes(results)
     wanted = {(n.op, n.args[0]) for n in nodes if n.op in ("sin", "cos")}
     for node in nodes:
-        if node in values:
+        if node in values or node.op == "pick":
             continue
-        op = node.op
-        if op == "pick":
-            values[node] = called[node.args[0]][node.value]
-            continue
-        args = [values[a] for a in node.args]
+        op, args = node.op, [values[a] for a in node.args]
         if op == "input":
             values[node] = inputs[node.value]
         elif op == "const":
@@ -133,11 +125,22 @@ def lower_body(
         elif op in _INTRINSIC:
             values[node] = e.call(_INTRINSIC[op], *args)
         elif op == "call":
-            called[node] = call_function(e, node.value, args)
+            values[node] = call_function(e, node.value, args)
         else:
             positive = e.emit(f"fcmp oge {e.type} {args[0]}, {e.number(0.0)}")
             values[node] = e.choose(positive, args[1], args[2])
-    return [values[r] for r in results]
+    return values
+
+
+class Values(dict[Expr, str]):
+    """The LLVM value of each node. What a called function returned is loaded anew where it is
+    used: hundreds of results held in registers would all be spilt."""
+
+    def __init__(self, e: Emitter):
+        self._emitter = e
+
+    def __missing__(self, node: Expr) -> str:
+        return self._emitter.load(self[node.args[0]], node.value)
 
 
 def _lower_many(
@@ -145,7 +148,7 @@ def _lower_many(
 ) -> None:
     in_sizes = list(graph.input_sizes.values())
     out_sizes = [len(v) for v in outputs.values()]
-    e = Emitter(width, module)
+    e = Emitter(width, module, label="blocks")
     ins, outs = range(len(in_sizes)), range(len(out_sizes))
     parameters = ["i64 %rows"]
     parameters += [f"ptr %in{i}, i64 %step{i}" for i in ins]
@@ -158,12 +161,11 @@ def _lower_many(
             inputs[key, j] = value
     probe = _finite_probe(e, list(inputs.values()), "%acc")
     values = lower_body(e, [x for v in outputs.values() for x in v], inputs)
-    start = 0
-    for i, size in enumerate(out_sizes):
-        rows = row_pointers(e, f"%out{i}", "%i", str(size))
-        store_columns(e, rows, values[start : start + size])
-        start += size
+    for i, expressions in enumerate(outputs.values()):
+        rows = row_pointers(e, f"%out{i}", "%i", str(len(expressions)))
+        _store_output(e, rows, expressions, values)
 
+    end = e.label
     reduce = f"@llvm.vector.reduce.fadd.v{width}f64"
     module.declarations.add(f"declare double {reduce}(double, {e.type})")
     one_arguments = [f"ptr %r{i}" for i in ins] + [f"ptr %s{i}" for i in outs]
@@ -175,15 +177,15 @@ def _lower_many(
         "  %any = icmp sgt i64 %full, 0",
         "  br i1 %any, label %blocks, label %tail",
         "blocks:",
-        "  %i = phi i64 [ 0, %entry ], [ %i_next, %blocks ]",
-        f"  %acc = phi {e.type} [ zeroinitializer, %entry ], [ {probe}, %blocks ]",
+        f"  %i = phi i64 [ 0, %entry ], [ %i_next, %{end} ]",
+        f"  %acc = phi {e.type} [ zeroinitializer, %entry ], [ {probe}, %{end} ]",
         *e.lines,
         f"  %i_next = add i64 %i, {width}",
         "  %more = icmp slt i64 %i_next, %full",
         "  br i1 %more, label %blocks, label %tail",
         "tail:",
-        "  %start = phi i64 [ 0, %entry ], [ %full, %blocks ]",
-        f"  %lanes = phi {e.type} [ zeroinitializer, %entry ], [ {probe}, %blocks ]",
+        f"  %start = phi i64 [ 0, %entry ], [ %full, %{end} ]",
+        f"  %lanes = phi {e.type} [ zeroinitializer, %entry ], [ {probe}, %{end} ]",
         f"  %sum = call double {reduce}(double 0.0, {e.type} %lanes)",
         "  %left = icmp slt i64 %start, %rows",
         "  br i1 %left, label %rest, label %done",
@@ -205,6 +207,19 @@ def _lower_many(
         "}",
     ]
     module.definitions[f"{name}_many"] = "\n".join(lines)
+
+
+def _store_output(e: Emitter, rows: list[str], expressions: list[Expr], values: Values) -> None:
+    first = expressions[0]
+    if len(expressions) > _LONG and all(
+        x.op == "pick" and x.args == first.args and x.value == first.value + j
+        for j, x in enumerate(expressions)
+    ):
+        call = values[first.args[0]]
+        buffer = e.emit(f"getelementptr {e.type}, ptr {call}, i64 {first.value}")
+        store_buffer(e, rows, len(expressions), buffer)
+    else:
+        store_columns(e, rows, len(expressions), lambda j: values[expressions[j]])
 
 
 def _finite_probe(e: Emitter, inputs: list[str], start: str) -> str:

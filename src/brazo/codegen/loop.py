@@ -183,7 +183,7 @@ class Loop:
         """Define ``void NAME_runsW(rows, steps, every, [ptr, run step, time step] of each input,
         final, record, record step)``; ``rows`` is a multiple of W and distances are in doubles."""
         n, size = self.inputs[self.state], len(self._results)
-        setup, body = Emitter(width, module, "s"), Emitter(width, module, "b")
+        setup, body = Emitter(width, module, "s", "setup"), Emitter(width, module, "b", "body")
         state = setup.buffer(n)
 
         def lanes(e: Emitter, i: int) -> list[str]:
@@ -214,14 +214,15 @@ class Loop:
                     known[key, j] = value
         values = lower_body(body, self._results, known)
         for j in range(n):
-            body.store(values[j], state, j)
-        write = Emitter(width, module, "w")
+            body.store(values[self._results[j]], state, j)
+        write = Emitter(width, module, "w", "write")
         offset = write.emit(f"mul i64 %row, {size}")
         rows = [write.emit(f"getelementptr double, ptr {p}, i64 {offset}") for p in records]
-        store_columns(write, rows, values)
-        finish = Emitter(width, module, "f")
-        final = [finish.load(state, j) for j in range(n)]
-        store_columns(finish, row_pointers(finish, "%final", "%i", str(n)), final)
+        recorded = [values[x] for x in self._results]
+        store_columns(write, rows, size, lambda j: recorded[j])
+        finish = Emitter(width, module, "f", "finish")
+        ends = row_pointers(finish, "%final", "%i", str(n))
+        store_columns(finish, ends, n, lambda j: finish.load(state, j))
 
         ins = range(len(self.inputs))
         parameters = ["i64 %rows", "i64 %steps", "i64 %every"]
@@ -235,16 +236,16 @@ class Loop:
             *body.entry_lines,
             "  br label %runs",
             "runs:",
-            "  %i = phi i64 [ 0, %entry ], [ %i_next, %finish ]",
+            f"  %i = phi i64 [ 0, %entry ], [ %i_next, %{finish.label} ]",
             "  %more_runs = icmp slt i64 %i, %rows",
             "  br i1 %more_runs, label %setup, label %done",
             "setup:",
             *setup.lines,
             "  br label %steps_left",
             "steps_left:",
-            "  %k = phi i64 [ 0, %setup ], [ %k_next, %stepped ]",
-            "  %wait = phi i64 [ %every, %setup ], [ %wait_next, %stepped ]",
-            "  %row = phi i64 [ 0, %setup ], [ %row_next, %stepped ]",
+            f"  %k = phi i64 [ 0, %{setup.label} ], [ %k_next, %stepped ]",
+            f"  %wait = phi i64 [ %every, %{setup.label} ], [ %wait_next, %stepped ]",
+            f"  %row = phi i64 [ 0, %{setup.label} ], [ %row_next, %stepped ]",
             "  %more_steps = icmp slt i64 %k, %steps",
             "  br i1 %more_steps, label %body, label %finish",
             "body:",
@@ -258,8 +259,8 @@ class Loop:
             "  %row_up = add i64 %row, 1",
             "  br label %stepped",
             "stepped:",
-            "  %wait_next = phi i64 [ %waited, %body ], [ %every, %write ]",
-            "  %row_next = phi i64 [ %row, %body ], [ %row_up, %write ]",
+            f"  %wait_next = phi i64 [ %waited, %{body.label} ], [ %every, %{write.label} ]",
+            f"  %row_next = phi i64 [ %row, %{body.label} ], [ %row_up, %{write.label} ]",
             "  br label %steps_left",
             "finish:",
             *finish.lines,

@@ -7,11 +7,11 @@ another layout is ever made, which would cost more than most kernels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from brazo.codegen.emitter import Emitter
 
-__all__ = ["load_columns", "row_pointers", "store_columns"]
+__all__ = ["load_columns", "row_pointers", "store_buffer", "store_columns"]
 
 
 def row_pointers(e: Emitter, base: str, first: str, step: str) -> list[str]:
@@ -37,22 +37,40 @@ def load_columns(e: Emitter, rows: Sequence[str], size: int) -> list[str]:
     return columns
 
 
-def store_columns(e: Emitter, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Write the columns to rows, one address a lane."""
+def store_columns(e: Emitter, rows: Sequence[str], size: int, column: Callable[[int], str]) -> None:
+    """Write ``size`` columns to rows, one address a lane. Each is asked for when it is needed."""
     if e.width == 1:
-        for j, value in enumerate(columns):
-            _store(e, rows[0], j, 1, value)
+        for j in range(size):
+            _store(e, rows[0], j, 1, column(j))
         return
-    for start, count in _chunks(len(columns)):
+    for start, count in _chunks(size):
+        columns = [column(j) for j in range(start, start + count)]
         for group in range(0, e.width, 4):
-            four = list(columns[start : start + count])
+            four = columns
             if e.width > 4:
                 picks = _mask(range(group, group + 4))
                 four = [
-                    e.emit(f"shufflevector {e.type} {c}, {e.type} poison, {picks}") for c in four
+                    e.emit(f"shufflevector {e.type} {c}, {e.type} poison, {picks}") for c in columns
                 ]
             for lane, row in enumerate(_columns_to_rows(e, four, count)):
                 _store(e, rows[group + lane], start, count, row)
+
+
+def store_buffer(e: Emitter, rows: Sequence[str], size: int, buffer: str) -> None:
+    """Write the first ``size`` values of a buffer to rows by a loop, for what would be long code:
+    the code generator's time grows with the square of a block's loads and stores."""
+    step = min(size, 4)
+
+    def chunk(i: str) -> None:
+        first = e.emit(f"mul i64 {i}, {step}")
+        source = e.emit(f"getelementptr {e.type}, ptr {buffer}, i64 {first}")
+        targets = [e.emit(f"getelementptr double, ptr {row}, i64 {first}") for row in rows]
+        store_columns(e, targets, step, lambda j: e.load(source, j))
+
+    e.repeat(size // step, chunk)
+    done = size - size % step
+    rest = [e.emit(f"getelementptr double, ptr {row}, i64 {done}") for row in rows]
+    store_columns(e, rest, size % step, lambda j: e.load(buffer, done + j))
 
 
 def _load(e: Emitter, row: str, start: int, count: int) -> str:

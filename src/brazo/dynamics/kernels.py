@@ -1,8 +1,9 @@
 """The compiled dynamics of one tree robot, each kernel made when first asked for.
 
 Every kernel is a ring-generic algorithm of this folder run on the expression graph with the
-robot's numbers.  Two sets of links serve: regrouped ones for forces (fewer operations) and the
-file's own for energies (regrouping drops constants from the potential).
+robot's numbers, written out link by link or, for many joints, as loops.  Two sets of links serve:
+regrouped ones for forces (fewer operations) and the file's own for energies (regrouping drops
+constants from the potential).
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ from functools import cached_property
 from typing import Any
 
 from brazo.codegen import Graph, GraphFunction, Kernel, compile_kernel
-from brazo.codegen.linear import ldl_solve
-from brazo.dynamics.composite import mass_matrix
-from brazo.dynamics.coriolis import coriolis_matrix
 from brazo.dynamics.energy import kinetic_energy, potential_energy
 from brazo.dynamics.friction import friction, has_friction
 from brazo.dynamics.integrators import held_torque_step
 from brazo.dynamics.links import Links, links_of
-from brazo.dynamics.newton_euler import joint_transforms, newton_euler
+from brazo.dynamics.looped import LoopedDynamics
+from brazo.dynamics.newton_euler import joint_transforms
+from brazo.dynamics.straight import StraightDynamics
 from brazo.model.description import TreeModel
 
 Scalar = Any
+
+MOST_STRAIGHT = 12  # links; straight code for more takes seconds to compile
+MOST_CHRISTOFFEL = 8  # coordinates; the symbols grow with their cube
 
 
 class TreeDynamicsKernels:
@@ -30,6 +33,8 @@ class TreeDynamicsKernels:
     def __init__(self, model: TreeModel) -> None:
         self.model = model
         self.links: Links = links_of(model)
+        kind = StraightDynamics if len(self.links.links) <= MOST_STRAIGHT else LoopedDynamics
+        self.rigid: StraightDynamics = kind(self.links)
         self.n = model.n
         self._up = [-float(g) for g in model.gravity]
 
@@ -38,7 +43,7 @@ class TreeDynamicsKernels:
         """(q, qd, qdd) -> tau, in the file's gravity, friction and motors included."""
         g = Graph()
         q, qd, qdd = (g.inputs(name, self.n) for name in ("q", "qd", "qdd"))
-        return compile_kernel("inverse_dynamics", g, {"tau": self._rne(q, qd, qdd, self._up)})
+        return compile_kernel("inverse_dynamics", g, {"tau": self.forces(q, qd, qdd)})
 
     @cached_property
     def inverse_dynamics_full(self) -> Kernel:
@@ -47,14 +52,14 @@ class TreeDynamicsKernels:
         q, qd, qdd = (g.inputs(name, self.n) for name in ("q", "qd", "qdd"))
         wrench, gravity, base = g.inputs("wrench", 6), g.inputs("gravity", 3), g.inputs("base", 9)
         up = [a - x for a, x in zip(base[6:], gravity, strict=True)]
-        tau = self._rne(q, qd, qdd, up, wrench, (base[:3], base[3:6]))
+        tau = self.forces(q, qd, qdd, up, wrench, (base[:3], base[3:6]))
         return compile_kernel("inverse_dynamics_full", g, {"tau": tau})
 
     @cached_property
     def mass_matrix(self) -> Kernel:
         """q -> M (n, n), motors included."""
         g = Graph()
-        M = mass_matrix(self.links, joint_transforms(self.links, g.inputs("q", self.n)))
+        M = self.rigid.mass_matrix(g.inputs("q", self.n))
         return compile_kernel("mass_matrix", g, {"M": _flat(M)}, {"M": (self.n, self.n)})
 
     @cached_property
@@ -62,27 +67,23 @@ class TreeDynamicsKernels:
         """(q, qd) -> C (n, n) of Christoffel symbols."""
         g = Graph()
         q, qd = g.inputs("q", self.n), g.inputs("qd", self.n)
-        M = mass_matrix(self.links, joint_transforms(self.links, q), armature=False)
-        C = coriolis_matrix(M, q, qd)
+        rigid = self.rigid if self.n <= MOST_CHRISTOFFEL else LoopedDynamics(self.links)
+        C = rigid.coriolis_matrix(q, qd)
         return compile_kernel("coriolis", g, {"C": _flat(C)}, {"C": (self.n, self.n)})
 
     @cached_property
     def gravity(self) -> Kernel:
         """q -> G (n), the torques that hold the robot still in the file's gravity."""
         g = Graph()
-        transforms = joint_transforms(self.links, g.inputs("q", self.n))
-        G = newton_euler(self.links, transforms, None, None, self._up)
+        G = self.rigid.inverse(g.inputs("q", self.n), None, None, self._up)
         return compile_kernel("gravity", g, {"G": G})
 
     @cached_property
     def gravity_full(self) -> Kernel:
         """(q, gravity) -> G (n)."""
         g = Graph()
-        transforms = joint_transforms(self.links, g.inputs("q", self.n))
-        up = [-x for x in g.inputs("gravity", 3)]
-        return compile_kernel(
-            "gravity_full", g, {"G": newton_euler(self.links, transforms, None, None, up)}
-        )
+        q, up = g.inputs("q", self.n), [-x for x in g.inputs("gravity", 3)]
+        return compile_kernel("gravity_full", g, {"G": self.rigid.inverse(q, None, None, up)})
 
     @cached_property
     def forward_dynamics(self) -> Kernel:
@@ -135,21 +136,22 @@ class TreeDynamicsKernels:
         up: list[Scalar] | None = None,
         wrench: list[Scalar] | None = None,
     ) -> list[Scalar]:
-        """Forward dynamics over any scalar: M qdd = tau − h(q, qd), by L D Lᵀ."""
-        transforms = joint_transforms(self.links, q)
-        bias = newton_euler(self.links, transforms, qd, None, up or self._up, wrench)
-        M = mass_matrix(self.links, transforms)
-        resisting = friction(self.links, qd) if has_friction(self.links) else [0.0] * self.n
-        rest = [t - h - f for t, h, f in zip(tau, bias, resisting, strict=True)]
-        return ldl_solve(M, rest)[0]
+        """Forward dynamics on a graph, friction and motors included."""
+        if has_friction(self.links):
+            tau = [t - f for t, f in zip(tau, friction(self.links, qd), strict=True)]
+        return self.rigid.forward(q, qd, tau, up or self._up, wrench)
 
-    def forces(self, q: list[Scalar], qd: list[Scalar], qdd: list[Scalar]) -> list[Scalar]:
-        """Inverse dynamics over any scalar, in the file's gravity."""
-        return self._rne(q, qd, qdd, self._up)
-
-    def _rne(self, q, qd, qdd, up, wrench=None, spin=None) -> list[Scalar]:
-        transforms = joint_transforms(self.links, q)
-        tau = newton_euler(self.links, transforms, qd, qdd, up, wrench, spin)
+    def forces(
+        self,
+        q: list[Scalar],
+        qd: list[Scalar],
+        qdd: list[Scalar],
+        up: list[Scalar] | None = None,
+        wrench: list[Scalar] | None = None,
+        base_spin: tuple[list[Scalar], list[Scalar]] | None = None,
+    ) -> list[Scalar]:
+        """Inverse dynamics on a graph, friction and motors included."""
+        tau = self.rigid.inverse(q, qd, qdd, up or self._up, wrench, base_spin)
         if has_friction(self.links):
             tau = [t + f for t, f in zip(tau, friction(self.links, qd), strict=True)]
         for link in self.links.links:

@@ -85,6 +85,11 @@ class Link:
     armature: float
     friction: Friction
 
+    @property
+    def turning(self) -> float:
+        """1 for a revolute joint, 0 for a prismatic one."""
+        return 1.0 if self.kind == "revolute" else 0.0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from brazo.kinematics.forward import cross, rotate, rotate_back
+from brazo.kinematics.forward import cross, rotate, rotate_back, subtract
 
-__all__ = ["add", "cross", "dot", "rotate", "rotate_back", "tensor_times"]
+__all__ = ["add", "cross", "dot", "rotate", "rotate_back", "subtract", "tensor_times"]
 
 Scalar = Any
 

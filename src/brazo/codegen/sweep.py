@@ -1,0 +1,328 @@
+"""Recursions along a tree as compiled loops: what is too long to be written out as straight code.
+
+A tree has rows 0 … L-1, each hung on an earlier one or on the base. Each row has *fields* (vectors
+that passes compute) and *constants* (a table). A pass visits all rows, outward (base to tips) or
+inward (tips to base), and does at each what a graph over these inputs says:
+
+    link_c   the row's constants c            own_f   the row's field f
+    in_x     the row's part of input x        up_f    field f of what it hangs on
+
+    outputs  own_f sets a field, up_f adds to the parent's, out_y is the row's part of output y
+
+Fields of the base are zero, or given by an input of that name in ``base``. The machine code is one
+loop a pass, whatever the number of rows, over lanes like every other function.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen.emitter import Emitter, Module, hex_double
+from brazo.codegen.function import Function
+from brazo.codegen.graph import Expr, Graph, evaluate, live_nodes, op_counts
+
+__all__ = ["Pass", "Sweep"]
+
+_MOST_STACK = 256 * 1024  # bytes of fields; threads of some systems have little more
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One visit of all rows; see the module."""
+
+    graph: Graph
+    outputs: Mapping[str, Sequence[Any]]
+    inward: bool = False
+
+
+class Sweep(Function):
+    """Passes over a tree as a function of the inputs' parts, row after row."""
+
+    def __init__(
+        self,
+        name: str,
+        parents: Sequence[int],
+        constants: Mapping[str, np.ndarray],
+        passes: Sequence[Pass],
+        base: Sequence[str] = (),
+    ):
+        self.name, self.parents, self.passes, self.base = name, list(parents), passes, list(base)
+        self.constants = {
+            k: np.asarray(v, float).reshape(len(parents), -1) for k, v in constants.items()
+        }
+        parts: dict[str, int] = {}
+        self.fields: dict[str, int] = {}
+        results: dict[str, int] = {}
+        for each in passes:
+            sizes = {k: len(v) for k, v in each.outputs.items()} | each.graph.input_sizes
+            for key, size in sizes.items():
+                kind, _, word = key.partition("_")
+                known = {"own": self.fields, "up": self.fields, "in": parts, "out": results}
+                if kind in known:
+                    known[kind][word] = size
+        rows = len(self.parents)
+        self.parts = parts
+        self.inputs = {k: rows * size for k, size in parts.items()}
+        self.inputs |= {f"base_{k}": self.fields[k] for k in self.base}
+        self.outputs = {k: rows * size for k, size in results.items()}
+
+    def op_counts(self) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for each in self.passes:
+            counts = op_counts(_expressions(each))
+            total += Counter({k: v * len(self.parents) for k, v in counts.items()})
+        return total
+
+    def evaluate(self, values: Sequence[Any]) -> list[Any]:
+        inputs, start = {}, 0
+        for key, size in self.inputs.items():
+            inputs[key] = list(values[start : start + size])
+            start += size
+        rows = len(self.parents)
+        fields = {k: [[0.0] * size for _ in range(rows + 1)] for k, size in self.fields.items()}
+        for key in self.base:
+            fields[key][-1] = inputs[f"base_{key}"]  # row -1: the base
+        results: dict[str, list[Any]] = {k: [0.0] * size for k, size in self.outputs.items()}
+        for each in self.passes:
+            for i in reversed(range(rows)) if each.inward else range(rows):
+                self._visit(each, i, inputs, fields, results)
+        return [x for v in results.values() for x in v]
+
+    def _visit(self, each: Pass, i: int, inputs: Any, fields: Any, results: Any) -> None:
+        parent = self.parents[i]
+        known = {}
+        for key, size in each.graph.input_sizes.items():
+            kind, _, word = key.partition("_")
+            if kind == "link":
+                known[key] = self.constants[word][i].tolist()
+            elif kind == "in":
+                known[key] = inputs[word][i * size : (i + 1) * size]
+            else:
+                known[key] = fields[word][i if kind == "own" else parent]
+        values = iter(evaluate(_expressions(each), known))
+        for key, expressions in each.outputs.items():
+            kind, _, word = key.partition("_")
+            new = [next(values) for _ in expressions]
+            if kind == "own":
+                fields[word][i] = new
+            elif kind == "up":
+                fields[word][parent] = [
+                    a + b for a, b in zip(fields[word][parent], new, strict=True)
+                ]
+            else:
+                results[word][i * len(new) : (i + 1) * len(new)] = new
+
+    def define(self, module: Module, width: int) -> str:
+        symbol = f"{self.name}_lanes{width}"
+        if symbol in module.definitions:
+            return symbol
+        module.definitions[symbol] = ""
+        size = 8 * width * (len(self.parents) + 1) * sum(self.fields.values())
+        if width > 1 and size > _MOST_STACK:
+            text = _lane_by_lane(self, module, symbol, width)
+        else:
+            text = _Loops(self, module, width).text(symbol)
+        module.definitions[symbol] = text
+        return symbol
+
+
+class _Loops:
+    """Writes the loops of a sweep."""
+
+    def __init__(self, sweep: Sweep, module: Module, width: int):
+        self.sweep, self.width = sweep, width
+        self.module = module
+        self.row_size = sum(sweep.fields.values())
+        self.field_at, self.constant_at = {}, {}
+        at = 0
+        for key, size in sweep.fields.items():
+            self.field_at[key] = at
+            at += size
+        at = 0
+        for key, table in sweep.constants.items():
+            self.constant_at[key] = at
+            at += table.shape[1]
+        self.table_size = at
+
+    def text(self, symbol: str) -> str:
+        sweep, rows = self.sweep, len(self.sweep.parents)
+        table = np.hstack(list(sweep.constants.values())).ravel().tolist()
+        numbers = ", ".join(f"double {hex_double(x)}" for x in table)
+        above = ", ".join(f"i64 {p + 1}" for p in sweep.parents)
+        globals_ = [
+            f"@{symbol}_table = private constant [{len(table)} x double] [{numbers}]",
+            f"@{symbol}_parents = private constant [{rows} x i64] [{above}]",
+        ]
+        start = Emitter(self.width, self.module, "s")
+        fields = start.buffer((rows + 1) * self.row_size)
+        given = 0
+        places = {}
+        for key, size in sweep.inputs.items():
+            places[key] = given
+            given += size
+        for key, size in sweep.fields.items():
+            for j in range(size):
+                value = start.number(0.0)
+                if key in sweep.base:
+                    value = start.load("%in", places[f"base_{key}"] + j)
+                start.store(value, fields, self.field_at[key] + j)
+        lines = [
+            f"define internal void @{symbol}(ptr %in, ptr %out) #0 {{",
+            "entry:",
+            *start.entry_lines,
+            *start.lines,
+        ]
+        bodies: list[str] = []
+        before = "entry"
+        entry_lines: list[str] = []
+        for number, each in enumerate(sweep.passes):
+            block, loop_entry = self._loop(number, each, before, fields, places, symbol)
+            bodies += block
+            entry_lines += loop_entry
+            before = f"loop{number}"
+        lines[2:2] = entry_lines
+        return "\n".join([*globals_, *lines, "  br label %loop0", *bodies, "  ret void", "}"])
+
+    def _loop(
+        self,
+        number: int,
+        each: Pass,
+        before: str,
+        fields: str,
+        places: Mapping[str, int],
+        symbol: str,
+    ) -> tuple[list[str], list[str]]:
+        from brazo.codegen.llvm import lower_body
+
+        rows = len(self.sweep.parents)
+        first, step = (rows - 1, -1) if each.inward else (0, 1)
+        e = Emitter(self.width, self.module, f"p{number}_")
+        i = f"%i{number}"
+        own_row = e.emit(f"add i64 {i}, 1")
+        own = self._row(e, fields, own_row, self.row_size)
+        at = e.emit(f"getelementptr i64, ptr @{symbol}_parents, i64 {i}")
+        parent = e.emit(f"load i64, ptr {at}")
+        up = self._row(e, fields, parent, self.row_size)
+        offset = e.emit(f"mul i64 {i}, {self.table_size}")
+        constants = e.emit(f"getelementptr double, ptr @{symbol}_table, i64 {offset}")
+        inputs: dict[tuple[str, int], str] = {}
+        needed = {n.value for n in live_nodes(_expressions(each)) if n.op == "input"}
+        for key, size in each.graph.input_sizes.items():
+            kind, _, word = key.partition("_")
+            part = self._row(e, "%in", i, size) if kind == "in" else ""
+            for j in range(size):
+                if (key, j) not in needed:
+                    continue
+                if kind == "link":
+                    p = e.emit(
+                        f"getelementptr double, ptr {constants}, i64 {self.constant_at[word] + j}"
+                    )
+                    inputs[key, j] = e.splat(e.emit(f"load double, ptr {p}"))
+                elif kind == "in":
+                    inputs[key, j] = e.load(part, places[word] + j)
+                else:
+                    inputs[key, j] = e.load(own if kind == "own" else up, self.field_at[word] + j)
+        values = lower_body(e, _expressions(each), inputs)
+        start = 0
+        outputs_at = {}
+        for key, size in self.sweep.outputs.items():
+            outputs_at[key] = start
+            start += size
+        for key, expressions in each.outputs.items():
+            kind, _, word = key.partition("_")
+            target = own
+            if kind == "up":
+                target = up
+            elif kind == "out":
+                target = self._row(e, "%out", i, len(expressions))
+            for j, expression in enumerate(expressions):
+                value = values[each.graph.expression(expression)]
+                if kind == "out":
+                    e.store(value, target, outputs_at[word] + j)
+                    continue
+                place = self.field_at[word] + j
+                if kind == "up":
+                    value = e.fadd(e.load(target, place), value)
+                e.store(value, target, place)
+        return [
+            f"loop{number}:",
+            f"  {i} = phi i64 [ {first}, %{before} ], [ {i}_next, %loop{number} ]",
+            *e.lines,
+            f"  {i}_next = add i64 {i}, {step}",
+            f"  {i}_end = icmp eq i64 {i}, {rows - 1 - first}",
+            f"  br i1 {i}_end, label %{self._after(number)}, label %loop{number}",
+            *(["done:"] if number + 1 == len(self.sweep.passes) else []),
+        ], e.entry_lines
+
+    def _after(self, number: int) -> str:
+        return f"loop{number + 1}" if number + 1 < len(self.sweep.passes) else "done"
+
+    def _row(self, e: Emitter, base: str, row: str, size: int) -> str:
+        offset = e.emit(f"mul i64 {row}, {size}")
+        return e.emit(f"getelementptr {e.type}, ptr {base}, i64 {offset}")
+
+
+_LANE_BY_LANE = """define internal void @SYMBOL(ptr %in, ptr %out) #0 {
+entry:
+  %ins = alloca [GIVEN x double]
+  %outs = alloca [MADE x double]
+  br label %lanes
+lanes:
+  %lane = phi i64 [ 0, %entry ], [ %lane_next, %stored ]
+  br label %load
+load:
+  %i = phi i64 [ 0, %lanes ], [ %i_next, %load ]
+  %i0 = mul i64 %i, WIDTH
+  %i1 = add i64 %i0, %lane
+  %i2 = getelementptr double, ptr %in, i64 %i1
+  %i3 = load double, ptr %i2
+  %i4 = getelementptr double, ptr %ins, i64 %i
+  store double %i3, ptr %i4
+  %i_next = add i64 %i, 1
+  %i_more = icmp slt i64 %i_next, GIVEN
+  br i1 %i_more, label %load, label %run
+run:
+  call void @ONE(ptr %ins, ptr %outs)
+  br label %save
+save:
+  %j = phi i64 [ 0, %run ], [ %j_next, %save ]
+  %j0 = mul i64 %j, WIDTH
+  %j1 = add i64 %j0, %lane
+  %j2 = getelementptr double, ptr %outs, i64 %j
+  %j3 = load double, ptr %j2
+  %j4 = getelementptr double, ptr %out, i64 %j1
+  store double %j3, ptr %j4
+  %j_next = add i64 %j, 1
+  %j_more = icmp slt i64 %j_next, MADE
+  br i1 %j_more, label %save, label %stored
+stored:
+  %lane_next = add i64 %lane, 1
+  %lane_more = icmp slt i64 %lane_next, WIDTH
+  br i1 %lane_more, label %lanes, label %done
+done:
+  ret void
+}"""
+
+
+def _lane_by_lane(sweep: Sweep, module: Module, symbol: str, width: int) -> str:
+    """Lanes one after the other, where the fields of all would not fit on the stack."""
+    words = {
+        "SYMBOL": symbol,
+        "GIVEN": str(sum(sweep.inputs.values())),
+        "MADE": str(sum(sweep.outputs.values())),
+        "WIDTH": str(width),
+        "ONE": sweep.define(module, 1),
+    }
+    text = _LANE_BY_LANE
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text
+
+
+def _expressions(each: Pass) -> list[Expr]:
+    return [each.graph.expression(x) for v in each.outputs.values() for x in v]

@@ -1,0 +1,139 @@
+"""Featherstone's articulated bodies over any scalar, one link at a time: forward dynamics, O(n).
+
+With the acceleration of a link's frame as (α, a), as in `brazo.dynamics.newton_euler`, what a link
+and all it carries need is
+
+    n = J α + H a + n_b         f = Hᵀ α + M a + f_b          (J, M symmetric)
+
+for one link alone J = I, H = [h×], M = m 1 and (n_b, f_b) the forces of its speed.  A joint with
+motion z (its turn or its shift) gives way: with U the column of that inertia along z, D = z·U and
+u = τ − z·(n_b or f_b)
+
+    inertia − U Uᵀ/D        bias + inertia c + U u/D           q̈ = (u − U·(α, a))/D
+
+is what the parent feels, c being the part of the link's acceleration that its speed gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from brazo.dynamics.frames import JointTransform
+from brazo.dynamics.newton_euler import ZERO, Spin, carried_force, outward
+from brazo.dynamics.vectors import add, cross, dot, tensor_times
+
+__all__ = ["Articulated", "Yielding", "accelerated", "give_way", "speed_terms"]
+
+Scalar = Any
+Vector = list[Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Articulated:
+    """Inertia (J, H, M) and bias force (n, f) of a link with all it carries."""
+
+    J: Vector  # xx, xy, xz, yy, yz, zz
+    H: list[Vector]  # three rows
+    M: Vector
+    n: Vector
+    f: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Yielding:
+    """How a joint gives way: U (moment, force), u and 1/D."""
+
+    Un: Vector
+    Uf: Vector
+    u: Scalar
+    inverse: Scalar
+
+
+def speed_terms(
+    T: JointTransform,
+    turning: Scalar,
+    w0: Vector,
+    rate: Scalar,
+    h: Vector,
+    S: Sequence[Scalar],
+) -> tuple[Vector, tuple[Vector, Vector], tuple[Vector, Vector]]:
+    """A link's ω, the part (α, a) of its acceleration that comes from speed, and (n_b, f_b)."""
+    spin, a = outward(T, turning, Spin(w0, ZERO), ZERO, rate, 0.0)
+    alone = Spin(spin.omega, ZERO)
+    return spin.omega, (spin.alpha, a), (alone.moment(S), alone.times(h))
+
+
+def give_way(
+    T: JointTransform,
+    turning: Scalar,
+    body: Articulated,
+    c: tuple[Vector, Vector],
+    tau: Scalar,
+    armature: Scalar,
+) -> tuple[Yielding, Articulated]:
+    """The joint's yielding under a torque, and what the parent feels, in the parent's frame."""
+    sliding = 1.0 - turning
+    J, H, M = body.J, body.H, body.M
+
+    def along(revolute: Sequence[Scalar], prismatic: Sequence[Scalar]) -> Vector:
+        return [turning * x + sliding * y for x, y in zip(revolute, prismatic, strict=True)]
+
+    Un = along((J[2], J[4], J[5]), [row[2] for row in H])
+    Uf = along(H[2], (M[2], M[4], M[5]))
+    D = turning * Un[2] + sliding * Uf[2] + armature
+    u = tau - (turning * body.n[2] + sliding * body.f[2])
+    inverse = 1.0 / D
+    Vn, Vf = [x * inverse for x in Un], [x * inverse for x in Uf]
+    J = [x - y for x, y in zip(J, _symmetric(Un, Vn), strict=True)]
+    M = [x - y for x, y in zip(M, _symmetric(Uf, Vf), strict=True)]
+    H = [[H[i][j] - Un[i] * Vf[j] for j in range(3)] for i in range(3)]
+    alpha, a = c
+    n = add(body.n, tensor_times(J, alpha), [dot(row, a) for row in H], [x * u for x in Vn])
+    across = [dot([row[j] for row in H], alpha) for j in range(3)]
+    f = add(body.f, across, tensor_times(M, a), [x * u for x in Vf])
+    return Yielding(Un, Uf, u, inverse), _in_parent(T, Articulated(J, H, M, n, f))
+
+
+def accelerated(
+    T: JointTransform,
+    turning: Scalar,
+    parent: tuple[Vector, Vector],
+    c: tuple[Vector, Vector],
+    joint: Yielding,
+) -> tuple[Scalar, tuple[Vector, Vector]]:
+    """q̈ and the link's (α, a) from its parent's."""
+    alpha0, a0 = parent
+    alpha = add(T.to_link(alpha0), c[0])
+    a = add(T.to_link(add(a0, cross(alpha0, T.p))), c[1])
+    gain = (joint.u - (dot(joint.Un, alpha) + dot(joint.Uf, a))) * joint.inverse
+    alpha = [alpha[0], alpha[1], alpha[2] + turning * gain]
+    return gain, (alpha, [a[0], a[1], a[2] + (1.0 - turning) * gain])
+
+
+def _symmetric(u: Vector, v: Vector) -> Vector:
+    """u vᵀ for parallel u and v."""
+    return [u[0] * v[0], u[0] * v[1], u[0] * v[2], u[1] * v[1], u[1] * v[2], u[2] * v[2]]
+
+
+def _in_parent(T: JointTransform, body: Articulated) -> Articulated:
+    """Turned into the parent's axes, then moved to its origin: with P = [p×]
+
+    H ← H + P M        J ← J − H P + P Hᵀ   (H old, then new)
+    """
+    p = T.p
+    J, M = T.matrix_to_parent(body.J), T.matrix_to_parent(body.M)
+    rows = [T.to_parent(row) for row in body.H]  # H Rᵀ
+    columns = [T.to_parent([row[j] for row in rows]) for j in range(3)]
+    H = [[columns[j][i] for j in range(3)] for i in range(3)]
+    xx, xy, xz, yy, yz, zz = M
+    shift = [cross(p, column) for column in ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])]
+    H1 = [[H[i][j] + shift[j][i] for j in range(3)] for i in range(3)]
+    # Row i of −H P is p × (row i of H); column j of P H1ᵀ is p × (row j of H1).
+    old = [cross(p, row) for row in H]
+    new = [cross(p, row) for row in H1]
+    pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+    J = [x + (old[i][j] + new[j][i]) for x, (i, j) in zip(J, pairs, strict=True)]
+    f, n = carried_force(T, body.f, body.n)
+    return Articulated(J, H1, M, n, f)

@@ -1,0 +1,58 @@
+"""The algorithms of this folder written out link by link: straight code, the fastest for an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from brazo.codegen.linear import ldl_solve
+from brazo.dynamics.composite import mass_matrix
+from brazo.dynamics.coriolis import coriolis_matrix
+from brazo.dynamics.links import Links
+from brazo.dynamics.newton_euler import joint_transforms, newton_euler
+
+__all__ = ["StraightDynamics"]
+
+Scalar = Any
+Vector = list[Scalar]
+
+
+class StraightDynamics:
+    """Rigid motion of one set of links over any scalar; vectors are (n,), gravity is upward."""
+
+    def __init__(self, links: Links) -> None:
+        self.links = links
+
+    def inverse(
+        self,
+        q: Sequence[Scalar],
+        qd: Sequence[Scalar] | None,
+        qdd: Sequence[Scalar] | None,
+        up: Vector,
+        wrench: Vector | None = None,
+        base_spin: tuple[Vector, Vector] | None = None,
+    ) -> Vector:
+        """Joint forces without friction and motors."""
+        transforms = joint_transforms(self.links, q)
+        return newton_euler(self.links, transforms, qd, qdd, up, wrench, base_spin)
+
+    def mass_matrix(self, q: Sequence[Scalar], armature: bool = True) -> list[Vector]:
+        """M (n x n), with motor inertia unless told otherwise."""
+        return mass_matrix(self.links, joint_transforms(self.links, q), armature)
+
+    def coriolis_matrix(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Vector]:
+        """C (n x n) of Christoffel symbols; q must be inputs of a graph."""
+        return coriolis_matrix(self.mass_matrix(q, armature=False), q, qd)
+
+    def forward(
+        self,
+        q: Sequence[Scalar],
+        qd: Sequence[Scalar],
+        tau: Sequence[Scalar],
+        up: Vector,
+        wrench: Vector | None = None,
+    ) -> Vector:
+        """q̈ from M q̈ = τ − h(q, q̇), by L D Lᵀ."""
+        bias = self.inverse(q, qd, None, up, wrench)
+        rest = [t - h for t, h in zip(tau, bias, strict=True)]
+        return ldl_solve(self.mass_matrix(q), rest)[0]
