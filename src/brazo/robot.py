@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brazo.dynamics import dynamics_of
-from brazo.dynamics.simulate import Run, follow, simulate
 from brazo.errors import BrazoError
 from brazo.kinematics import kinematics_of
 from brazo.kinematics.measures import ROWS, Dexterity, Rows, dexterity
-from brazo.kinematics.result import IKResult
 from brazo.model.description import Finding, Model, Part
 from brazo.model.load import Source, load_source
-from brazo.model.payload import with_payload
+
+if TYPE_CHECKING:
+    from brazo.dynamics.simulate import Run
+    from brazo.kinematics.result import IKResult
 
 
 def load(name_or_path: str | Path, *, tip: str | None = None) -> Robot:
@@ -205,10 +206,14 @@ class Robot:
 
     def simulate(self, torque=None, q0=None, qd0=None, t_end: float = 2.0, **options) -> Run:
         """Let the robot move under torques; see `brazo.dynamics.simulate.simulate`."""
+        from brazo.dynamics.simulate import simulate
+
         return simulate(self, torque, q0, qd0, t_end, **options)
 
     def follow(self, trajectory, t_end: float | None = None, dt: float = 1e-3) -> Run:
         """Carry the robot along a trajectory; see `brazo.dynamics.simulate.follow`."""
+        from brazo.dynamics.simulate import follow
+
         return follow(self, trajectory, t_end, dt)
 
     def random_q(self, size: int | tuple[int, ...] = (), seed: int | None = None) -> np.ndarray:
@@ -228,6 +233,8 @@ class Robot:
 
     def with_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=(0.0, 0.0, 0.0)) -> Robot:
         """The same robot holding a load: mass (kg), centre (m) and inertia in the tool frame."""
+        from brazo.model.payload import with_payload
+
         robot = Robot(with_payload(self._source, mass, com, inertia))
         robot._overrides = self._overrides
         return robot

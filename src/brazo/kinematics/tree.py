@@ -7,20 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from brazo.codegen import Kernel
 from brazo.errors import BrazoError
-from brazo.kinematics import ik
-from brazo.kinematics.chain import chain_of
-from brazo.kinematics.closed_form import ClosedForm, recognise
 from brazo.kinematics.kernels import JacobianFrame, TreeKernels
 from brazo.kinematics.measures import ROWS
-from brazo.kinematics.numeric import NumericIK
-from brazo.kinematics.result import IKResult
 from brazo.kinematics.sampling import sampling_box
 from brazo.model.description import IDENTITY, JointKind, Part, TreeModel
+
+if TYPE_CHECKING:
+    from brazo.kinematics.closed_form import ClosedForm
+    from brazo.kinematics.numeric import NumericIK
+    from brazo.kinematics.result import IKResult
+
+# Inverse kinematics is imported when first asked for: most programs start with forward maps.
 
 
 def coordinate_limits(model: TreeModel) -> np.ndarray:
@@ -119,30 +122,39 @@ class TreeKinematics:
         return np.clip(first, *self.limits.T)
 
     @cached_property
-    def _recognised(self):
+    def _recognised(self) -> tuple[ClosedForm | None, str]:
+        """The closed form, or why there is none."""
+        from brazo.kinematics.chain import chain_of
+        from brazo.kinematics.closed_form import ClosedForm, recognise
+
         try:
-            return recognise(chain_of(self.model))
+            found = recognise(chain_of(self.model))
         except BrazoError as error:
-            return (error,)
+            return None, str(error)
+        if isinstance(found, ClosedForm):
+            return found, ""
+        return None, "; ".join(str(why) for why in found)
 
     @property
     def closed_form(self) -> ClosedForm | None:
         """The closed-form inverse kinematics, where the geometry has one."""
-        found = self._recognised
-        return found if isinstance(found, ClosedForm) else None
+        return self._recognised[0]
 
     @property
     def no_closed_form(self) -> str:
         """Why there is no closed form."""
-        found = self._recognised
-        return "" if isinstance(found, ClosedForm) else "; ".join(str(why) for why in found)
+        return self._recognised[1]
 
     @cached_property
     def numeric(self) -> NumericIK:
         """The compiled numeric inverse kinematics."""
+        from brazo.kinematics.numeric import NumericIK
+
         return NumericIK(self.model, self.limits, self.sampling_box)
 
     def ik(self, T, q0=None, branch: str | None = None, **options) -> IKResult:
+        from brazo.kinematics import ik
+
         return ik.solve(self, T, q0, branch, **options)
 
     def configuration(self, q) -> str:

@@ -15,12 +15,14 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from brazo.kinematics.chain import Chain
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 # What a flag tells, and the words for its values: ("elbow", ("ABOVE", "BELOW")).

@@ -15,9 +15,9 @@ Reference: Yan, Xu, Jia (robot teleoperation), with the second branch and the he
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
@@ -36,6 +36,9 @@ from brazo.kinematics.closed_form.planar import (
     within,
 )
 from brazo.kinematics.closed_form.scara import ELBOW
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

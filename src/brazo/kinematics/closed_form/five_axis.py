@@ -29,8 +29,9 @@ without q0).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike
 
 from brazo.errors import BrazoError
 from brazo.kinematics.chain import Chain
@@ -54,6 +55,9 @@ from brazo.kinematics.closed_form.planar import (
 )
 from brazo.kinematics.closed_form.scara import turned_about
 from brazo.kinematics.closed_form.search import lowest_on_circle
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

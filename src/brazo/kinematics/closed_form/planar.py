@@ -17,13 +17,16 @@ unit quaternions: linear in (cos ψ/2, sin ψ/2), or bilinear in that and (cos �
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import ACCEPTED, GEOMETRY_TOLERANCE
 from brazo.kinematics.orientation import wxyz_from_matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

@@ -20,8 +20,9 @@ the wrist on axis 1 joint 1 keeps its value of q0 (0 without q0).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike
 
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
@@ -41,6 +42,9 @@ from brazo.kinematics.closed_form.planar import (
     two_links,
     within,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

@@ -27,8 +27,9 @@ q0): q₄ where axes 4 and 6 are in line, q₁ with the wrist centre on axis 1, 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike
 
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
@@ -41,6 +42,9 @@ from brazo.kinematics.closed_form.base import (
 from brazo.kinematics.closed_form.polish import polish
 from brazo.kinematics.closed_form.position import NEARLY, PositionArm, feet
 from brazo.model.transforms import invert, translate
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 
