@@ -17,10 +17,9 @@ from typing import NoReturn
 from brazo.errors import BrazoError, at
 from brazo.model.description import Finding
 from brazo.model.etree import Element, etree
-from brazo.model.urdf.expand import expand_xacro
+from brazo.model.urdf.expand import MAX_BYTES, expand_xacro
 from brazo.model.urdf.packages import PackagePlaces, Packages
 
-MAX_BYTES = 20_000_000
 _HARMLESS = {
     "NS_ERR_UNDEFINED_NAMESPACE": "a name prefix is not declared",
     "ERR_HYPHEN_IN_COMMENT": "'--' inside a comment",

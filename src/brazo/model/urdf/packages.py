@@ -40,11 +40,14 @@ class Packages:
         self.folder = file.parent
         self.aliases: dict[str, Path] = {}
         self._known: dict[str, Path | None] = {}
+        self._given: list[Path] = []
         self._roots: list[Path] = []
         if isinstance(places, Mapping):
             self._known |= {str(name): Path(place) for name, place in places.items()}
+            self._given += [Path(place) for place in places.values()]
         elif places is not None:
             self._roots += [Path(place) for place in places]
+            self._given += self._roots
         self._roots += [self.folder, *list(self.folder.parents)[:_LEVELS_UP]]
         for variable, below in _ENVIRONMENT:
             entries = os.environ.get(variable, "").split(os.pathsep)
@@ -55,6 +58,17 @@ class Packages:
         if name not in self._known:
             self._known[name] = self._search(name)
         return self._known[name]
+
+    def own_folders(self) -> list[Path]:
+        """Where the description's own data may lie: its folder, its package, packages it found.
+
+        A package is a folder with a `package.xml`, or one the caller gave; that some folder on
+        the way up is called `etc` does not make it one.
+        """
+        up = [self.folder, *list(self.folder.parents)[:_LEVELS_UP]]
+        found = [*up, *(folder for folder in self._known.values() if folder is not None)]
+        packages = [folder for folder in found if _declared_name(folder) is not None]
+        return [folder.resolve() for folder in (self.folder, *self._given, *packages)]
 
     def resolve(self, uri: str) -> Path | None:
         """The file a URI or relative path means, or None when there is no such file."""
