@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 import brazo
 from brazo.world import World, WorldRobot
@@ -30,12 +31,10 @@ class Hand:
     def go(self, q, seconds: float) -> None:
         """To a configuration, at rest at both ends."""
         start, way = self.hold, np.asarray(q) - self.hold
-        self._follow(lambda s: start + s * way, seconds)
+        self._follow(lambda s, k: (start + s * way, way + 0 * s, 0 * s * way)[k], seconds)
 
-    def line(self, pose_at, seconds: float, points: int = 40) -> None:
+    def line(self, pose_at, seconds: float, points: int = 20) -> None:
         """Along poses (in the world) of the tool, `pose_at(s)` with s from 0 to 1."""
-        from scipy.interpolate import CubicSpline
-
         base = np.linalg.inv(self.robot.base)
         q, found = self.hold, []
         for s in np.linspace(0, 1, points + 1):
@@ -43,7 +42,8 @@ class Hand:
             assert solution.success, solution.reason
             q = solution.q
             found.append(q)
-        self._follow(CubicSpline(np.linspace(0, 1, points + 1), found), seconds)
+        spline = CubicSpline(np.linspace(0, 1, points + 1), found)
+        self._follow(lambda s, k: spline(s[:, 0], k), seconds)
 
     def carry(self, body: str, mass: float, inertia) -> None:
         """Count a body in the clamp as part of the arm."""
@@ -63,36 +63,28 @@ class Hand:
         )
 
     def _follow(self, path, seconds: float) -> None:
-        h = 1e-4
-        self._start, self._seconds = self.world.time, seconds
-
-        def at(t: float):
-            s = np.clip(np.array([t - h, t, t + h]) / seconds, 0.0, 1.0)
-            s = s**3 * (10 - 15 * s + 6 * s * s)
-            return [np.asarray(path(x)) for x in s]
-
-        self._path = lambda t: (
-            at(t)[1],
-            (at(t)[2] - at(t)[0]) / (2 * h),
-            (at(t)[2] - 2 * at(t)[1] + at(t)[0]) / h**2,
-        )
+        """Sample q, q̇, q̈ of a path p(s) run through by s = 10 u³ − 15 u⁴ + 6 u⁵."""
+        u = (np.arange(1, round(seconds / self.world.dt) + 1) * self.world.dt / seconds)[:, None]
+        s = u**3 * (10 - 15 * u + 6 * u * u)
+        rate = 30 * u**2 * (1 - u) ** 2 / seconds
+        rate2 = 60 * u * (1 - u) * (1 - 2 * u) / seconds**2
+        q, d1, d2 = (path(s, k) for k in range(3))
+        self._path = iter(list(zip(q, d1 * rate, d2 * rate**2 + d1 * rate2, strict=True)))
 
     def _reference(self):
         rest = np.zeros(self.robot.n)
-        if self._path is None:
-            return self.hold, rest, rest
-        t = self.world.time - self._start
-        if t >= self._seconds:
-            self.hold, self._path = self._path(self._seconds)[0], None
-            return self.hold, rest, rest
-        return self._path(t)
+        if self._path is not None:
+            found = next(self._path, None)
+            if found is not None:
+                self.hold = found[0]
+                return found
+            self._path = None
+        return self.hold, rest, rest
 
 
 def run(world: World, seconds: float, *hands: Hand) -> None:
-    """Let time pass under the control of the hands, and then their paths be done."""
+    """Let time pass under the control of the hands."""
     for _ in range(round(seconds / world.dt)):
         for hand in hands:
             hand.tick()
         world.step()
-    for hand in hands:
-        hand._reference()

@@ -165,7 +165,8 @@ NASTY = [
     "", "~", ".nan", ".inf", "-1", "0", "1e400", "1e-400", "1e30", "true", "off", "[]", "{}",
     "[[]]", "{a: 1}", "[1, 2, 3]", "*x", "&x [*x]", "!!set {}", "'", '"\\0"', "\u202e",
     "\U0001f916", "- - -", ": :", "|", "(" * 80, "1" * 300, "1/0", "9^9^9^9", "scara1",
-    "../../etc/passwd.yaml", "cell.yaml", ".", "/", "home", "weld", "floor", "left", "# x", "---", "{box: [0, 0, 0]}",
+    "../../etc/passwd.yaml", "cell.yaml",
+    ".", "/", "home", "weld", "floor", "left", "# x", "---", "{box: [0, 0, 0]}",
     "1e12", "1e-12", "[1e9, 1e9, 1e9]",
 ]  # fmt: skip
 SOURCES = [CELL, *((cell_directory() / f"{n}.yaml").read_text("utf-8") for n in cell_names())]

@@ -50,6 +50,7 @@ class Surface:
     priority: int = 0
     dimension: int = 3
     gap: float = 0.0
+    solref: tuple[float, float] | None = None  # of its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +162,8 @@ class Assembly:
     def _touch(self, geom: Any, label: Label, surface: Surface) -> None:
         geom.friction = surface.friction
         geom.priority, geom.condim = surface.priority, surface.dimension
-        geom.solref, geom.solimp = self.contact.solref, self.contact.solimp
+        geom.solref = surface.solref or self.contact.solref
+        geom.solimp = self.contact.solimp
         geom.gap, geom.mass = surface.gap, 0.0
         self.geoms.append((geom, label))
 

@@ -115,11 +115,12 @@ def _settings(spec: Any, cell: Cell, mode: Mode) -> None:
 
 
 def _static(assembly: Assembly, cell: Cell) -> None:
+    solref = cell.contact.surface_solref
     if cell.floor is not None:
-        surface = Surface(cell.floor.friction, FIXTURE_SURFACE)
+        surface = Surface(cell.floor.friction, FIXTURE_SURFACE, solref=solref)
         assembly.plane(cell.floor.height, Label("fixture", "floor"), surface)
     for fixture in cell.static:
-        surface = Surface(fixture.friction, FIXTURE_SURFACE)
+        surface = Surface(fixture.friction, FIXTURE_SURFACE, solref=solref)
         body = assembly.body(assembly.world, fixture.name, fixture.pose)
         for part in fixture.parts:
             label = Label("fixture", fixture.name, part.name if len(fixture.parts) > 1 else "")
@@ -142,7 +143,9 @@ def _free_body(assembly: Assembly, body: FreeBody) -> Any:
     element.add_freejoint(name=body.name)
     assembly.inertia(element, solid_inertia(body.shape, body.mass))
     part = Part(body.name, body.shape, color=body.color)
-    label, surface = Label("object", body.name), Surface(body.friction, ROBOT_SURFACE)
+    label = Label("object", body.name)
+    solref = assembly.contact.surface_solref
+    surface = Surface(body.friction, ROBOT_SURFACE, solref=solref)
     for solid in primitives(part):
         assembly.solid(element, solid, label, surface)
     assembly.drawn.append(Drawn(body.name, "object", (part,), element))

@@ -39,10 +39,12 @@ class ContactSettings:
 
     The defaults hold a bar by friction alone with a creep below 1 µm/s and keep the friction cone
     to 0.05°: an elliptic cone whose friction is ten times as stiff as its normal direction, and
-    three passes that take the last slip away.
+    three passes that take the last slip away.  Bodies, fixtures and floor are a little softer than
+    clamps and links: what slides on something hard hops, if only by fractions of a millimetre.
     """
 
     solref: tuple[float, float] = (0.004, 1.0)  # time constant (s), damping ratio
+    surface_solref: tuple[float, float] = (0.010, 1.0)  # the same for bodies, fixtures, floor
     solimp: tuple[float, float, float, float, float] = (0.95, 0.99, 0.001, 0.5, 2.0)
     impratio: float = 10.0  # stiffness of friction over that of the normal direction
     noslip: int = 3  # passes that suppress slip

@@ -32,6 +32,10 @@ LEAST_MASS, GREATEST_MASS = 1e-6, 1e6  # kg
 FLOOR = "floor"
 
 _SHAPES = ("box", "cylinder", "capsule", "sphere")
+_CONTACT = (
+    "solref", "surface_solref", "solimp", "impratio", "noslip", "pad_friction", "pad_dimension",
+    "link_friction", "warning",
+)  # fmt: skip
 _CHUTE = ("name", "inner", "length", "angle", "xyz", "yaw", "wall", "friction", "color")
 
 
@@ -176,17 +180,14 @@ def read_floor(field: Field | None) -> Floor | None:
 def read_contact(field: Field | None) -> ContactSettings:
     if field is None or field.is_null:
         return ContactSettings()
-    allowed = (
-        "solref", "solimp", "impratio", "noslip", "pad_friction", "pad_dimension", "link_friction",
-        "warning",
-    )  # fmt: skip
-    fields = field.mapping(allowed)
+    fields = field.mapping(_CONTACT)
     given: dict[str, Any] = {}
-    if "solref" in fields:
-        items = list(fields["solref"].items(2))
-        if len(items) != 2:
-            fields["solref"].fail("expected [time constant, damping ratio]")
-        given["solref"] = (items[0].number(units.TIME, above=0.0), items[1].number(above=0.0))
+    for key in ("solref", "surface_solref"):
+        if key in fields:
+            items = list(fields[key].items(2))
+            if len(items) != 2:
+                fields[key].fail("expected [time constant, damping ratio]")
+            given[key] = (items[0].number(units.TIME, above=0.0), items[1].number(above=0.0))
     if "solimp" in fields:
         d0, d1, width, middle, power = fields["solimp"].numbers(5, units.NUMBER, units.LENGTH)
         if not (0 < d0 < 1 and 0 < d1 < 1 and width > 0 and 0 < middle < 1 and power >= 1):
