@@ -75,7 +75,7 @@ _MAX_LENGTH = 400  # characters of one expression
 _MAX_DEPTH = 40  # nested parentheses and signs
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?P<unit>[A-Za-z]+)?"
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:[ \t]*(?P<unit>[A-Za-z]+))?"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<op>\*\*|[-+*/^()]))",
     re.ASCII,
 )
@@ -151,9 +151,10 @@ class _Parser:
         while position < len(text):
             match = _TOKEN.match(text, position)
             if match is None:
+                rest = text[position : position + 10].strip()
+                hint = "; write degrees as deg" if rest.startswith("°") else ""
                 raise BrazoError(
-                    f"'{_short(text)}' is not a number or expression: cannot read "
-                    f"'{text[position : position + 10].strip()}'"
+                    f"'{_short(text)}' is not a number or expression: cannot read '{rest}'{hint}"
                 )
             tokens.append(match)
             position = match.end()

@@ -146,7 +146,7 @@ def simulate(
 def _print_run(arm, run, report: dict, rad: bool) -> None:
     def position(i: int, value: float) -> str:
         if arm.joint_kinds[i] == "prismatic":
-            return number(1000 * value, 3)
+            return number(value, 5)
         return number(value if rad else math.degrees(value), 4 if rad else 3)
 
     unit = "rad" if rad else "deg"
@@ -156,7 +156,7 @@ def _print_run(arm, run, report: dict, rad: bool) -> None:
         rows.append((name, *(position(i, run.q[k, i]) for k in (0, -1)), tau))
     say(f"{run.robot}: {run.method}, {len(run.t)} samples to {run.t[-1]:g} s")
     columns = ("joint", "start", "end", "greatest |torque|")
-    table(f"Joint positions [{unit}, mm], torques [N m, N]", columns, rows)
+    table(f"Joint positions [{unit}, m], torques [N m, N]", columns, rows)
     if run.energy is not None:
         kinetic, potential = run.energy[-1]
         say(

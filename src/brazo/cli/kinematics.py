@@ -43,21 +43,45 @@ def fk(
             result["frames"] = poses
         print_json(result)
         return
-    angle = 1.0 if rad else 180.0 / math.pi
-    unit = "rad" if rad else "deg"
+    beyond = [
+        name
+        for name, value, (low, high) in zip(arm.joint_names, q, arm.limits, strict=True)
+        if not low - 1e-9 <= value <= high + 1e-9
+    ]
+    if beyond:
+        say(f"beyond the joint limits: {', '.join(beyond)}", style="yellow")
+    if frames:
+        _print_frames(poses, rad)
+    else:
+        _print_pose(T, rad)
+
+
+def _print_pose(T: np.ndarray, rad: bool) -> None:
+    angle, digits = (1.0, 5) if rad else (180.0 / math.pi, 3)
+    numbers = _pose_numbers(T)
+    rows = [
+        ("x y z", *(number(x, 6) for x in numbers["xyz"]), ""),
+        ("O A T", *(number(angle * x, digits) for x in numbers["oat"]), ""),
+        ("roll pitch yaw", *(number(angle * x, digits) for x in numbers["rpy"]), ""),
+        ("quaternion w x y z", *(number(x, 6) for x in numbers["wxyz"])),
+    ]
+    table(f"Tool in the base frame [m, {'rad' if rad else 'deg'}]", ("", "", "", "", ""), rows)
+
+
+def _print_frames(poses: dict, rad: bool) -> None:
+    angle, digits = (1.0, 5) if rad else (180.0 / math.pi, 3)
     rows = []
     for name, pose in poses.items():
         numbers = _pose_numbers(pose)
         rows.append(
             (
                 name,
-                *(number(1000 * x, 3) for x in numbers["xyz"]),
-                *(number(angle * x, 4 if rad else 3) for x in numbers["oat"]),
-                *(number(angle * x, 4 if rad else 3) for x in numbers["rpy"]),
+                *(number(x, 6) for x in numbers["xyz"]),
+                *(number(angle * x, digits) for x in numbers["rpy"]),
             )
         )
-    columns = ("", "x", "y", "z", "O", "A", "T", "roll", "pitch", "yaw")
-    table(f"Pose in the base frame [mm, {unit}]", columns, rows)
+    columns = ("", "x", "y", "z", "roll", "pitch", "yaw")
+    table(f"Frames in the base frame [m, {'rad' if rad else 'deg'}]", columns, rows)
 
 
 def ik(
@@ -156,20 +180,26 @@ def _pose_numbers(T: np.ndarray) -> dict:
 def _print_solutions(arm, result, rad: bool) -> None:
     def texts(q) -> list[str]:
         return [
-            number(1000 * value, 3)
+            number(value, 5)
             if kind == "prismatic"
-            else number(value if rad else math.degrees(value), 4 if rad else 3)
+            else number(value if rad else math.degrees(value), 4 if rad else 2)
             for value, kind in zip(q, arm.joint_kinds, strict=True)
         ]
 
     unit = "rad" if rad else "deg"
+    off = math.degrees(result.residual.orientation)
     if result.success:
-        say(f"reached ({result.method}{', ' + result.branch if result.branch else ''})")
+        gap = f"; orientation {off:.3f}° off" if off > 1e-6 else ""
+        say(f"reached ({result.method}{', ' + result.branch if result.branch else ''}){gap}")
     else:
         say(f"not reached: {result.reason}", style="yellow")
-        say("nearest reachable configuration:")
-    rows = [("→", *texts(result.q), "")]
+        gap = 1000 * result.residual.position
+        say(f"nearest inside the limits, {gap:.3f} mm and {off:.3f}° off:")
+    rows = [("this one", *texts(result.q), "")]
     for solution in result.all:
-        over = ", ".join(arm.joint_names[i] for i in solution.limit_violations)
-        rows.append((solution.name, *texts(solution.q), f"beyond: {over}" if over else "ok"))
-    table(f"Joint values [{unit}, mm]", ("branch", *arm.joint_names, "limits"), rows)
+        # By number: names would not fit beside the values.
+        over = " ".join(str(i + 1) for i in solution.limit_violations)
+        rows.append((solution.name, *texts(solution.q), over or "none"))
+    if result.success and result.all:
+        rows = rows[1:]
+    table(f"Joint values [{unit}, m]", ("branch", *arm.joint_names, "limits broken"), rows)

@@ -15,26 +15,43 @@ def print_json(value: Any) -> None:
     print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """Print a table whose first `left` columns are text and the others numbers."""
+def table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    left: int = 1,
+    wrap: int | None = None,
+) -> None:
+    """Print a table whose first `left` columns are text and the others numbers.
+
+    Only column `wrap` may be broken over lines: a number or a name is never cut, and where the
+    terminal is too narrow the lines run on instead.
+    """
     from rich.box import SIMPLE_HEAD
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
     # Text objects: names and units in brackets must not be read as markup.
-    heading = Text(title) if title else None
-    grid = Table(title=heading, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for i, column in enumerate(columns):
-        numeric = i >= left
-        grid.add_column(Text(column), justify="right" if numeric else "left", no_wrap=numeric)
+        justify = "right" if i >= left else "left"
+        grid.add_column(Text(column.replace(" ", "\n")), justify=justify, no_wrap=i != wrap)
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
-    console().print(grid)
+    out = console()
+    if title:
+        say(title)
+    needed = Measurement.get(out, out.options.update(max_width=10_000), grid).maximum
+    out.width = needed if wrap is None or not out.is_terminal else min(needed, out.width)
+    out.print(grid)
+    out.print()
 
 
 def say(text: str = "", style: str | None = None) -> None:
     """Print a line of prose, wrapped to the terminal; names in it are never read as markup."""
-    console().print(text, style=style, markup=False, highlight=False)
+    out = console()
+    out.print(text, style=style, markup=False, highlight=False, soft_wrap=not out.is_terminal)
 
 
 def console():

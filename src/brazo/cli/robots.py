@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from textwrap import shorten
 
 import typer
 
@@ -34,11 +35,11 @@ def list_robots(json: bool = typer.Option(False, "--json", help="Print JSON.")) 
             str(robot.n),
             _structure(robot),
             "yes" if robot.has_dynamics else "kinematic only",
-            robot.about.split(". ")[0].split(", ")[0].rstrip("."),
+            shorten(robot.about.split(". ")[0].rstrip("."), 60, placeholder=" …"),
         )
         for robot in robots
     ]
-    table("", ("name", "joints", "structure", "dynamics", "about"), rows, left=5)
+    table("", ("name", "joints", "structure", "dynamics", "about"), rows, left=5, wrap=4)
 
 
 def show(
@@ -70,7 +71,7 @@ def show(
         table("Parameters (SI)", ("name", "value"), rows)
     if arm.poses:
         rows = [(name, *_position_texts(arm, q)) for name, q in arm.poses.items()]
-        table("Poses [deg, mm]", ("name", *arm.joint_names), rows)
+        table("Poses [deg, m]", ("name", *arm.joint_names), rows)
     _show_findings(arm)
 
 
@@ -95,7 +96,9 @@ def check(
     for finding in arm.findings:
         say(f"warning: {finding}", style="yellow")
     dynamics = "with dynamics" if arm.has_dynamics else "kinematic only (inertia missing)"
-    say(f"ok: {arm.name}, {arm.n} joints, {dynamics}, {len(arm.findings)} warnings")
+    joints = f"{arm.n} joint{'' if arm.n == 1 else 's'}"
+    warnings = f"{len(arm.findings)} warning{'' if len(arm.findings) == 1 else 's'}"
+    say(f"ok: {arm.name}, {joints}, {dynamics}, {warnings}")
 
 
 def export(
@@ -111,16 +114,18 @@ def export(
     if urdf == mjcf:
         raise BrazoError("choose one of --urdf and --mjcf")
     arm = brazo.load(robot, tip=tip)
+    from brazo.model.export import safe_stem
+
     if urdf:
         from brazo.model.urdf.writer import export_urdf as write
 
-        path = output or Path(f"{arm.name}.urdf")
+        path = output or Path(f"{safe_stem(arm.name)}.urdf")
     else:
         from brazo.model.mjcf.writer import export_mjcf as write
 
-        path = output or Path(f"{arm.name}.xml")
-    for warning in write(arm.model, path):
-        say(f"warning: {warning}", style="yellow")
+        path = output or Path(f"{safe_stem(arm.name)}.xml")
+    for note in write(arm.model, path):
+        say(f"{'left out' if urdf else 'note'}: {note}", style="yellow")
     say(f"wrote {path}")
 
 
@@ -181,7 +186,7 @@ def _everything(arm) -> dict:
 
 def _position_texts(arm, q) -> list[str]:
     return [
-        number(math.degrees(value), 2) if kind == "revolute" else number(1000 * value, 2)
+        number(math.degrees(value), 2) if kind == "revolute" else number(value, 4)
         for value, kind in zip(q, arm.joint_kinds, strict=True)
     ]
 
@@ -191,7 +196,7 @@ def _show_joints(arm) -> None:
     low, high = _position_texts(arm, arm.limits[:, 0]), _position_texts(arm, arm.limits[:, 1])
     for i, (name, kind) in enumerate(zip(arm.joint_names, arm.joint_kinds, strict=True)):
         rows.append((str(i + 1), name, kind, low[i], high[i]))
-    table("Joints [deg, mm]", ("", "name", "type", "from", "to"), rows, left=3)
+    table("Joints [deg, m]", ("", "name", "type", "from", "to"), rows, left=3)
 
 
 def _show_dh(arm) -> None:
@@ -199,12 +204,13 @@ def _show_dh(arm) -> None:
         return
     rows = []
     for i, row in enumerate(arm.model.dh):
-        theta, d = number(math.degrees(row.constant_theta), 2), number(row.constant_d)
+        theta, d = f"{math.degrees(row.constant_theta):.6g}", f"{row.constant_d:.6g}"
         if row.kind == "revolute":
-            theta = f"q{i + 1}" + ("" if row.offset == 0.0 else f" {row.offset:+.4g} rad")
+            shift = f" {math.degrees(row.offset):+g}"
+            theta = f"q{i + 1}" + ("" if row.offset == 0.0 else shift)
         else:
-            d = f"q{i + 1}" + ("" if row.offset == 0.0 else f" {row.offset:+.4g} m")
-        rows.append((str(i + 1), theta, d, number(row.a), number(math.degrees(row.alpha), 2)))
+            d = f"q{i + 1}" + ("" if row.offset == 0.0 else f" {row.offset:+g}")
+        rows.append((str(i + 1), theta, d, f"{row.a:.6g}", f"{math.degrees(row.alpha):.6g}"))
     title = f"D-H table, {arm.model.convention} convention [m, deg]"
     table(title, ("", "theta", "d", "a", "alpha"), rows)
 

@@ -224,11 +224,7 @@ def _null_space(
         return None
     q = start.copy()
     q[used] = values
-    reached = arm.fk(q)
-    residual = Residual(
-        float(np.linalg.norm(reached[:3, 3] - T[:3, 3])),
-        float(angle_between(reached[:3, :3], T[:3, :3])),
-    )
+    residual = _residual(arm, q, T)
     if residual.position > tolerance or (orientation == "full" and float(residual) > tolerance):
         return None
     by_rule = _closed(arm, closed, T, start, False, None, orientation, tolerance)
@@ -256,6 +252,9 @@ def _nearest(
     if failed.branch is not None and not violations(failed.q, arm.limits).any():
         return failed
     start = np.clip(failed.q, *arm.limits.T)
+    if branch is not None and failed.branch is not None:
+        # The branch that was asked for, as far as the limits let it go.
+        return replace(failed, q=start, residual=_residual(arm, start, T), branch=None)
     few = replace(options, attempts=min(options.attempts, 20))
     numeric = _numeric(arm, T, start, orientation, few)
     exact = options.method == "closed" or options.redundancy == "rule" or branch is not None
@@ -299,11 +298,7 @@ def _numeric(
     if weights is None:
         residual = Residual(found.first, 2.0 * math.asin(min(0.5 * found.rest, 1.0)))
     else:
-        reached = arm.fk(q)
-        residual = Residual(
-            float(np.linalg.norm(reached[:3, 3] - T[:3, 3])),
-            float(angle_between(reached[:3, :3], T[:3, :3])),
-        )
+        residual = _residual(arm, q, T)
     reason = ""
     if not found.success:
         reason = (
@@ -322,6 +317,14 @@ def _numeric(
     )
 
 
+def _residual(arm: TreeKinematics, q: np.ndarray, T: np.ndarray) -> Residual:
+    reached = arm.fk(q)
+    return Residual(
+        float(np.linalg.norm(reached[:3, 3] - T[:3, 3])),
+        float(angle_between(reached[:3, :3], T[:3, :3])),
+    )
+
+
 def slots_of(names: tuple[str, ...], wanted: str | None) -> set[int]:
     """The branches a user's words allow: all whose names contain every word."""
     if wanted is None:
@@ -337,7 +340,7 @@ def beyond_limits(arm: Joints, best: Branch, count: int) -> str:
     i = best.limit_violations[0]
     value, (low, high) = best.q[i], arm.limits[i]
     scale, unit = (180.0 / math.pi, "°") if arm.joint_kinds[i] == "revolute" else (1000.0, " mm")
-    which = "the branch" if count == 1 else f"all {count} branches"
+    which = "the branch lies" if count == 1 else f"all {count} branches lie"
     return (
         f"{which} beyond the joint limits: {best.name} needs {arm.joint_names[i]} at "
         f"{scale * value:.2f}{unit}, allowed {scale * low:.2f} to {scale * high:.2f}{unit}"

@@ -62,7 +62,10 @@ def parse_document(data: bytes | str, path: Path | None = None) -> Field:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
-        raise BrazoError(f"{at(path, line)}not valid YAML: {error.problem}") from error
+        hint = ""
+        if line and "\t" in "".join(text.splitlines()[max(line - 2, 0) : line]):
+            hint = "; indent with spaces, not tabs"
+        raise BrazoError(f"{at(path, line)}not valid YAML: {error.problem}{hint}") from error
     except yaml.reader.ReaderError as error:
         position = error.position if isinstance(error.position, int) else 0
         line = text.count("\n", 0, position) + 1

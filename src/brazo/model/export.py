@@ -96,3 +96,9 @@ def _triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     from brazo.model.solids import triangles
 
     return triangles(shape)
+
+
+def safe_stem(name: str) -> str:
+    """A robot's name as a file name: letters, digits, - _ . only, no leading dot, never empty."""
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in name)
+    return kept.strip(".-")[:100] or "robot"

@@ -49,6 +49,10 @@ def read_row(fields: dict[str, Field], context: Context) -> DHRow:
     def value(key: str, dimension: units.Dimension) -> float:
         return fields[key].number(dimension, names=names) if key in fields else 0.0
 
+    for key in ("alpha", "theta", "offset"):
+        angle = key != "offset" or kind == "revolute"
+        if key in fields and angle and abs(value(key, units.ANGLE)) > 2.1 * math.pi:
+            context.note(fields[key], "more than a turn in radians; write e.g. 90deg for degrees")
     return DHRow(
         kind=kind,
         theta=value("theta", units.ANGLE),

@@ -281,6 +281,10 @@ class _Reader:
         rpy = (
             fields["rpy"].numbers(3, units.ANGLE, names=self.names) if "rpy" in fields else [0] * 3
         )
+        if max(map(abs, rpy)) > 2.1 * math.pi:
+            self.context.note(
+                fields["rpy"], "more than a turn in radians; write e.g. 90deg for degrees"
+            )
         return pose(xyz, rpy)
 
     def _tool(self) -> tuple[np.ndarray, Inertia | None]:
@@ -336,6 +340,10 @@ class _Reader:
         limits = frozen([[-math.inf, math.inf]] * 3)
         if "limits" in self.fields:
             limits = frozen([read_limits(self.fields["limits"], "revolute", self.context)] * 3)
+        grid = np.linspace(*limits[0], 181) if np.isfinite(limits).all() else np.zeros(0)
+        gap = np.abs(sizes["R"] - sizes["r"] + sizes["L1"] * np.cos(grid))
+        if grid.size and gap.min() > sizes["L2"]:
+            self.fields["L2"].fail("the rods are too short to meet at any angle in the limits")
         arm = None
         if "arm" in self.fields:
             arm = read_inertia(
