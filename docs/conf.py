@@ -19,7 +19,6 @@ author = "The brazo contributors"
 copyright = author
 version = release = _project["project"]["version"]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 html_theme = "furo"

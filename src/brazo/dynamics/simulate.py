@@ -378,7 +378,12 @@ def _raised(what: str, t: float, error: Exception) -> str:
 
 def _blown_up(arm: Any, q: np.ndarray, qd: np.ndarray, t: float, method: str) -> None:
     bad = int(np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd))[0])
+    if arm.model.kind == "delta":
+        hint = "an undriven Delta falls through its singular pose; use stops, or hold it"
+    elif method == "rk4":
+        hint = "take a smaller dt or method dopri5"
+    else:
+        hint = "check the torques"
     raise BrazoError(
-        f"joint {bad + 1} ({arm.joint_names[bad]}) is no longer finite at t = {t:g} s; "
-        + ("take a smaller dt or method='dopri5'" if method == "rk4" else "check the torques")
+        f"joint {bad + 1} ({arm.joint_names[bad]}) is no longer finite at t = {t:g} s; {hint}"
     )
