@@ -46,7 +46,8 @@ class GraphFunction(Function):
         self.name, self.graph = name, graph
         self.inputs = dict(graph.input_sizes)
         self.outputs = {key: len(v) for key, v in outputs.items()}
-        self.results = [graph.expression(x) for v in outputs.values() for x in v]
+        self.named_results = {k: [graph.expression(x) for x in v] for k, v in outputs.items()}
+        self.results = [x for v in self.named_results.values() for x in v]
 
     def define(self, module: Module, width: int) -> str:
         from brazo.codegen.llvm import lower_lanes

@@ -25,10 +25,14 @@ import numpy as np
 
 from brazo.codegen.driver import INFO, SETTINGS, driver_functions
 from brazo.codegen.emitter import Module
+from brazo.codegen.function import GraphFunction
 from brazo.codegen.graph import Graph, transplant
 from brazo.codegen.levenberg import lm_step, project
 from brazo.codegen.linear import dot
 from brazo.codegen.llvm import lower_one
+from brazo.codegen.native import address
+from brazo.codegen.route import native
+from brazo.codegen.search import search
 from brazo.codegen.sharing import share
 from brazo.errors import BrazoError
 
@@ -117,7 +121,7 @@ class Solver:
         self._box = self._limits(lower, upper)
         self._sample = self._sampling(sample)
         self._middle = self._sample.mean(axis=0)
-        self._ir = self._lower(graph, e, J, cost)
+        self._step, self._begin = self._functions(graph, e, J, cost)
         self._known_settings: dict[tuple[float, ...], np.ndarray] = {}
         self._lock = threading.Lock()
         self._native: Any = None
@@ -153,16 +157,16 @@ class Solver:
         settings = self._settings(
             (tol_first, tol_rest, mu, stall, iterations, attempts, patience, polish)
         )
-        tail = (self._box_address, self._sample_address, settings, seed & (2**63 - 1))
+        tail = (address(self._box), address(self._sample), settings, seed & (2**63 - 1))
         if p.ndim == 1 and x0.ndim == 1:
             x, info = np.empty(self.n), np.empty(len(INFO))
-            solve(1, _address(p), 0, _address(x0), 0, *tail, _address(x), _address(info))
+            solve(1, address(p), 0, address(x0), 0, *tail, address(x), address(info))
             return self._single(x, info, p, x0)
         lead, p, x0 = self._broadcast(p, x0)
         x, info = np.empty((*lead, self.n)), np.empty((*lead, len(INFO)))
         steps = [a.shape[-1] if a.size > a.shape[-1] else 0 for a in (p, x0)]
-        columns = (_address(p), steps[0]), (_address(x0), steps[1])
-        results = (_address(x), self.n), (_address(info), len(INFO))
+        columns = (address(p), steps[0]), (address(x0), steps[1])
+        results = (address(x), self.n), (address(info), len(INFO))
 
         def run(start: int, stop: int) -> None:
             (p_at, p_step), (x0_at, x0_step) = ((a + 8 * start * s, s) for a, s in columns)
@@ -182,7 +186,11 @@ class Solver:
 
     def llvm_ir(self) -> str:
         """The IR that is compiled."""
-        return self._ir
+        module = Module()
+        for part, probe in ((self._step, ()), (self._begin, ("x", "p"))):
+            lower_one(module, part.name, part.graph, part.named_results, probe, "internal")
+        module.definitions[f"{self.name}_solve"] = driver_functions(self.name, self.n)
+        return module.text()
 
     def _single(self, x: np.ndarray, info: np.ndarray, p: np.ndarray, x0: np.ndarray) -> Solution:
         status, cost, first, rest, iterations, attempts = info.tolist()
@@ -215,30 +223,53 @@ class Solver:
                 given = ", ".join(f"{k}={v}" for k, v in zip(SETTINGS, values, strict=True))
                 raise BrazoError(f"{self.name}: settings must be positive and finite: {given}")
             self._known_settings[values] = array
-        return _address(array)
+        return address(array)
 
     def _build(self) -> Any:
         with self._lock:
             if self._native is None:
-                from brazo.codegen.jit import build
-
-                self._library = build(self._ir)
-                pointer, integer = ctypes.c_void_p, ctypes.c_int64
-                kind = ctypes.CFUNCTYPE(
-                    None,
-                    integer,
-                    *[pointer, integer] * 2,
-                    *[pointer] * 3,
-                    integer,
-                    *[pointer] * 2,
-                )
-                self._box_address = _address(self._box)
-                self._sample_address = _address(self._sample)
-                self._native = kind(self._library.address(f"{self.name}_solve_many"))
+                self._native = self._compiled() if native() else self._interpreted
             return self._native
 
-    def _lower(self, graph: Graph, e: Sequence[Any], J: Sequence[Any], cost: Any) -> str:
-        """The step and the projection as graphs of their own, then the driver around them."""
+    def _compiled(self) -> Any:
+        from brazo.codegen.jit import build
+
+        self._library = build(self.llvm_ir())
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
+        arguments = [*[pointer, integer] * 2, *[pointer] * 3, integer, *[pointer] * 2]
+        kind = ctypes.CFUNCTYPE(None, integer, *arguments)
+        return kind(self._library.address(f"{self.name}_solve_many"))
+
+    def _interpreted(
+        self, rows: int, p_at: int, p_step: int, x0_at: int, x0_step: int, box_at: int,
+        sample_at: int, settings_at: int, seed: int, x_at: int, info_at: int,
+    ) -> None:  # fmt: skip
+        """What the compiled function does, in Python."""
+        limits = self._box.ravel().tolist()
+        settings = _doubles(settings_at, len(SETTINGS)).tolist()
+        for k in range(rows):
+            p = _doubles(p_at + 8 * k * p_step, self.m).tolist()
+            x0 = _doubles(x0_at + 8 * k * x0_step, self.n).tolist()
+            x, info = (
+                _doubles(at + 8 * k * n, n) for at, n in ((x_at, self.n), (info_at, len(INFO)))
+            )
+            if not all(map(math.isfinite, [*p, *x0])):
+                info[0] = -1.0
+                continue
+
+            def step(z: list[float], mu: float, p: list[float] = p):
+                values = self._step.evaluate([*z, *p, mu, *limits])
+                return values[: self.n], values[self.n :]
+
+            def begin(z: list[float], p: list[float] = p) -> list[float]:
+                return self._begin.evaluate([*z, *p, *limits])
+
+            x[:], info[:] = search(begin, step, x0, self._sample.tolist(), settings, seed)
+
+    def _functions(
+        self, graph: Graph, e: Sequence[Any], J: Sequence[Any], cost: Any
+    ) -> tuple[GraphFunction, GraphFunction]:
+        """The step (x, p, mu, box) -> (y, norms) and the projection (x, p, box) -> y."""
         n, k = self.n, self.k
         g = Graph()
         x, _, mu, box = (g.inputs(*i) for i in (("x", n), ("p", self.m), ("mu", 1), ("box", 2 * n)))
@@ -252,17 +283,13 @@ class Solver:
         cost = moved[-1] if extra else (first + rest) * 0.5
         dx = lm_step(x, e, J, cost, mu[0], lower, upper)
         y = [project(x[j] + dx[j], lower[j], upper[j], self.periodic[j]) for j in range(n)]
-        outputs = {"y": y, "norms": [g.expression(v) for v in (cost, first, rest)]}
-        module = Module()
-        lower_one(module, f"{self.name}_step", g, outputs, (), "internal")
+        step = GraphFunction(f"{self.name}_step", g, {"y": y, "norms": [cost, first, rest]})
         start = Graph()
         x = start.inputs("x", n)
         start.inputs("p", self.m)
         box = start.inputs("box", 2 * n)
         y = [project(x[j], box[j], box[n + j], self.periodic[j]) for j in range(n)]
-        lower_one(module, f"{self.name}_begin", start, {"y": y}, ("x", "p"), "internal")
-        module.definitions[f"{self.name}_solve"] = driver_functions(self.name, n)
-        return module.text()
+        return step, GraphFunction(f"{self.name}_begin", start, {"y": y})
 
     def _limits(self, lower: Any, upper: Any) -> np.ndarray:
         try:
@@ -329,5 +356,6 @@ class Solver:
         return lead, np.ascontiguousarray(p), np.ascontiguousarray(x0)
 
 
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
+def _doubles(place: int, size: int) -> np.ndarray:
+    """The array at an address."""
+    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(place))
