@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import mujoco
 import numpy as np
@@ -296,3 +297,81 @@ def test_includes_meshes_and_defaults_are_mujocos_affair(tmp_path):
     expected = vertices * (1, 1, 0.5) + (1, 2, 3)
     order = [int(np.argmin(np.linalg.norm(placed - point, axis=1))) for point in expected]
     assert np.abs(placed[order] - expected).max() < 1e-6
+
+
+BODY = '<body><joint/><geom size="1"/></body>'
+HUGE = {
+    "replicate": f'<worldbody><replicate count="20000000">{BODY}</replicate></worldbody>',
+    "replicates in one another": "<worldbody>"
+    + '<replicate count="100">' * 5
+    + BODY
+    + "</replicate>" * 5
+    + "</worldbody>",
+    "height field": '<asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>',
+    "texture": '<asset><texture name="t" type="2d" builtin="flat" width="200000" height="200000"/>'
+    "</asset>",
+    "sky": '<asset><texture type="skybox" builtin="flat" width="20000"/></asset>',
+    "soft body": '<worldbody><flexcomp name="f" type="grid" count="1000 1000 1000" dim="3"'
+    ' spacing=".1 .1 .1"/></worldbody>',
+    "cable": '<worldbody><composite type="cable" curve="s" count="100000000 1 1" size="1"/>'
+    "</worldbody>",
+    "built-in mesh": '<asset><mesh name="m" builtin="supersphere" params="100000 1 1"/></asset>',
+    "user data": '<size nuserdata="2000000000"/>',
+    "keyframes": '<size nkey="2000000000"/>',
+    "user fields": '<size nuser_body="2000000000"/>',
+    "numbers": '<custom><numeric name="n" size="2000000000"/></custom>',
+    "sensor": '<sensor><user dim="2000000000"/></sensor>',
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_model_beyond_all_measure_is_refused_before_it_is_built(tmp_path, name):
+    path = tmp_path / "huge.xml"
+    path.write_text(f"<mujoco>{HUGE[name]}<worldbody>{BODY}</worldbody></mujoco>")
+    begin = time.perf_counter()
+    with pytest.raises(BrazoError, match=r"huge.xml: declares .* at most"):
+        read_mjcf(path)
+    assert time.perf_counter() - begin < 1.0
+
+
+def test_the_sum_goes_through_includes_and_attached_models(tmp_path):
+    (tmp_path / "inner.xml").write_text(
+        f'<mujocoinclude><replicate count="4000">{BODY}</replicate></mujocoinclude>'
+    )
+    path = tmp_path / "outer.xml"
+    path.write_text('<mujoco><worldbody><include file="inner.xml"/></worldbody></mujoco>')
+    with pytest.raises(BrazoError, match=r"outer.xml: declares 16.* elements"):
+        read_mjcf(path)
+
+    for i in range(30):  # each holds the next one twice
+        attached = "".join(f'<attach model="m" body="b" prefix="{p}"/>' for p in "lr")
+        (tmp_path / f"m{i}.xml").write_text(
+            f'<mujoco><worldbody><body name="b">{attached}</body></worldbody>'
+            f'<asset><model name="m" file="m{i + 1}.xml"/></asset></mujoco>'
+        )
+    (tmp_path / "m30.xml").write_text(f"<mujoco><worldbody>{BODY}</worldbody></mujoco>")
+    with pytest.raises(BrazoError, match=r"m0.xml: declares"):
+        read_mjcf(tmp_path / "m0.xml")
+
+    (tmp_path / "self.xml").write_text('<mujoco><include file="self.xml"/></mujoco>')
+    with pytest.raises(BrazoError, match="is part of itself"):
+        read_mjcf(tmp_path / "self.xml")
+
+
+def test_what_robots_have_is_no_measure_at_all(tmp_path):
+    path = tmp_path / "scene.xml"
+    path.write_text(
+        "<mujoco><asset>"
+        '<texture type="skybox" builtin="gradient" width="512" height="3072"/>'
+        '<texture name="t" type="2d" builtin="checker" width="300" height="300"/>'
+        '<hfield name="h" nrow="200" ncol="200" size="1 1 1 1"/></asset>'
+        f'<worldbody><replicate count="20" offset="1 0 0">{BODY}</replicate></worldbody></mujoco>'
+    )
+    assert read_mjcf(path).n == 20
+
+
+def test_memory_that_mujoco_does_not_get_is_a_plain_error(tmp_path):
+    path = tmp_path / "greedy.xml"
+    path.write_text(f'<mujoco><size memory="900000G"/><worldbody>{BODY}</worldbody></mujoco>')
+    with pytest.raises(BrazoError, match=r"greedy.xml: MuJoCo cannot compile"):
+        read_mjcf(path)

@@ -32,6 +32,7 @@ from brazo.model.mjcf import extras
 from brazo.model.mjcf.engine import caught_warnings, engine
 from brazo.model.mjcf.geoms import parts_of
 from brazo.model.mjcf.quaternion import pose_of, rotation_of
+from brazo.model.mjcf.size import require_moderate
 from brazo.model.motion import motion
 from brazo.model.transforms import translate
 from brazo.model.urdf.elements import MAX_NUMBER
@@ -67,12 +68,14 @@ def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BrazoError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from error
+    require_moderate(root, path)
     mujoco = engine()
     with caught_warnings() as warnings:
         try:
             spec = mujoco.MjSpec.from_file(str(path))
             compiled = spec.compile()
-        except (ValueError, mujoco.FatalError, OSError) as error:
+        # A RuntimeError is how its bindings pass on what they do not know, no memory among it.
+        except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, OSError) as error:
             reason = " ".join(str(error).split())
             raise BrazoError(f"{path}: MuJoCo cannot compile the file: {reason}") from error
     _require_finite(compiled, path)
