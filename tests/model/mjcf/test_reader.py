@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from brazo.errors import BrazoError
 from brazo.model.etree import etree
 from brazo.model.mjcf.reader import read_mjcf
+from brazo.model.mjcf.writer import export_mjcf
 from brazo.model.motion import body_poses
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from tests import oracles
@@ -375,3 +376,17 @@ def test_memory_that_mujoco_does_not_get_is_a_plain_error(tmp_path):
     path.write_text(f'<mujoco><size memory="900000G"/><worldbody>{BODY}</worldbody></mujoco>')
     with pytest.raises(BrazoError, match=r"greedy.xml: MuJoCo cannot compile"):
         read_mjcf(path)
+
+
+def test_a_limit_on_one_side_comes_back_as_it_was(tmp_path):
+    path = tmp_path / "half.xml"
+    path.write_text(
+        '<mujoco><compiler angle="radian"/><worldbody><body><joint range="-3 1e9"/>'
+        '<geom size="1"/><body><joint type="slide" range="-1e10 0.5"/><geom size="1"/></body>'
+        "</body></worldbody></mujoco>"
+    )
+    model = read_mjcf(path)
+    limits = [joint.limits for joint in model.joints]
+    assert limits == [(-3.0, math.inf), (-math.inf, 0.5)]
+    export_mjcf(model, tmp_path / "again.xml")
+    assert [joint.limits for joint in read_mjcf(tmp_path / "again.xml").joints] == limits

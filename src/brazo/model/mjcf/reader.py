@@ -35,7 +35,7 @@ from brazo.model.mjcf.quaternion import pose_of, rotation_of
 from brazo.model.mjcf.size import require_moderate
 from brazo.model.motion import motion
 from brazo.model.transforms import translate
-from brazo.model.urdf.elements import MAX_NUMBER
+from brazo.model.urdf.elements import MAX_NUMBER, bound
 from brazo.model.urdf.normalise import local_name, parse_xml, read_bytes
 from brazo.model.urdf.reader import read_urdf
 
@@ -202,7 +202,6 @@ class _Reader:
         if m.dof_dampingpoly[dof].any():
             self._note(self.joints[j], "damping of higher degree is left out")
         loss = float(m.dof_frictionloss[dof])
-        limited = bool(m.jnt_limited[j])
         return Connection(
             name=self.joints[j],
             parent=parent,
@@ -211,12 +210,19 @@ class _Reader:
             before=T @ translate(*p),
             axis=np.array(axis),
             after=motion(kind, axis, -ref) @ translate(*-p),
-            limits=tuple(float(x) for x in m.jnt_range[j]) if limited else (-math.inf, math.inf),  # type: ignore[arg-type]
+            limits=self._limits(j),
             friction=Friction(float(m.dof_damping[dof]), (loss, loss)),
             drive=Drive(max_torque=self._max_torque(j), motor_inertia=float(m.dof_armature[dof])),
             mimic=self.mimics.get(self.joints[j]),
             source=self.joints[j],
         )
+
+    def _limits(self, j: int) -> tuple[float, float]:
+        """The range; MJCF has no infinity, so one side that is free is written as a huge number."""
+        if not self.m.jnt_limited[j]:
+            return -math.inf, math.inf
+        low, high = (float(x) for x in self.m.jnt_range[j])
+        return bound(low), bound(high)
 
     def _kind(self, j: int) -> Any:
         slides = self.m.jnt_type[j] == self.mj.mjtJoint.mjJNT_SLIDE

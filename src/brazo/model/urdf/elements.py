@@ -192,6 +192,11 @@ def friction(document: Document, joint: Element) -> Friction:
     return Friction(viscous, (coulomb, coulomb))
 
 
+def bound(value: float) -> float:
+    """A joint's bound, where a huge one means that there is none."""
+    return math.copysign(math.inf, value) if abs(value) >= NO_LIMIT else value
+
+
 def _number(document: Document, element: Element, name: str, word: str) -> float:
     try:
         value = float(word) if "_" not in word else math.nan
@@ -210,7 +215,7 @@ def _limit(document: Document, element: Element, name: str) -> float:
         value = math.nan
     if math.isnan(value):
         document.fail(element, f"{name}: '{word[:40]}' is not a number")
-    return math.copysign(math.inf, value) if abs(value) >= NO_LIMIT else value
+    return bound(value)
 
 
 def _capacity(document: Document, element: Element, name: str) -> float:
