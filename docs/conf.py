@@ -19,6 +19,7 @@ author = "The brazo contributors"
 copyright = author
 version = release = _project["project"]["version"]
 
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 html_theme = "furo"
