@@ -1,0 +1,37 @@
+"""A known robot's numbers on this machine, for `brazo doctor`."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from brazo.codegen.diagnose import Check
+from brazo.dynamics.tree import TreeDynamics
+from brazo.model.description import TreeModel
+from brazo.model.load import load_source
+
+__all__ = ["robot_checks"]
+
+
+def robot_checks(name: str = "puma560") -> list[Check]:
+    """Inverse dynamics against the interpreted graph, and forward dynamics as its inverse."""
+    try:
+        start = time.perf_counter()
+        model = load_source(name).model
+        assert isinstance(model, TreeModel)
+        dynamics = TreeDynamics(model)
+        q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, dynamics.n))
+        tau = dynamics.inverse_dynamics(q, qd, qdd)
+        ready = time.perf_counter() - start
+        exact = (x.astype(np.longdouble) for x in (q, qd, qdd))
+        wanted = dynamics.kernels.inverse_dynamics.reference(*exact)
+        back = dynamics.forward_dynamics(q, qd, tau)
+        force = float(np.abs(tau - wanted).max() / np.abs(wanted).max())
+        motion = float(np.abs(back - qdd).max())
+    except Exception as error:  # whatever goes wrong here is the finding
+        return [Check(name, f"{type(error).__name__}: {error}", ok=False)]
+    return [
+        Check(name, f"first torques after {ready:.2f} s, {force:.1e} off", force < 1e-13),
+        Check(f"{name}, back", f"forward dynamics returns, {motion:.1e} off", motion < 1e-11),
+    ]
