@@ -16,6 +16,7 @@ import brazo
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.app import Lab
 from brazo.lab.scene import node_name
+from brazo.model.library import robot_names
 
 pytestmark = pytest.mark.browser
 
@@ -137,14 +138,17 @@ def at_home(lab, opened):
     lab.set_q(lab.home)
     opened.ready("scara1")
     tip = len(lab.robot.body_names) - 1
-    opened.at(f"/robot/{tip}-{node_name(lab.robot.body_names[tip])}", lab.robot.frames(lab.q)[tip])
+    opened.at(body_node(lab, tip), lab.robot.frames(lab.q)[tip])
+
+
+def body_node(lab: Lab, i: int) -> str:
+    return f"{lab._scene.root}/{i}-{node_name(lab.robot.body_names[i])}"
 
 
 def nodes(lab):
-    frames = lab.robot.frames(lab.q)
-    for i, name in enumerate(lab.robot.body_names):
-        yield f"/robot/{i}-{node_name(name)}", frames[i]
-    yield "/robot/tool", lab.robot.fk(lab.q)
+    for i, T in enumerate(lab.robot.frames(lab.q)):
+        yield body_node(lab, i), T
+    yield f"{lab._scene.root}/tool", lab.robot.fk(lab.q)
 
 
 def test_title_bars_and_status_are_ours(lab, opened):
@@ -187,7 +191,8 @@ def test_the_robot_fills_the_view(opened):
             const { nodeRefFromName, camera } = window.__viserMutable;
             let [left, right, low, high] = [1, -1, 1, -1];
             for (const name in nodeRefFromName) {
-                if (!/^\\/robot\\/\\d+-[^/]*\\/\\d+-/.test(name)) continue;
+                const part = /^\\/robot-[^/]+\\/\\d+-[^/]*\\/\\d+-/.test(name);
+                if (!part || !nodeRefFromName[name]) continue;
                 nodeRefFromName[name].traverse((object) => {
                     const points = object.geometry?.attributes.position;
                     for (let i = 0; points && i < points.count; i++) {
@@ -365,18 +370,14 @@ def test_a_program_moves_what_the_page_shows(lab, opened):
     assert shown.replace("−", "-") == f"{np.degrees(q[3]):.2f}"
 
 
-def test_link_frames_can_be_shown(opened):
+def test_link_frames_can_be_shown(lab, opened):
     button = opened.page.get_by_role("button", name="Link frames")
-    visible = "(on) => window.__viserMutable.nodeRefFromName['/robot/1-{}/axes'].visible === on"
-    body = next(
-        name.split("/")[2].partition("-")[2]
-        for name in opened.page.evaluate("() => Object.keys(window.__viserMutable.nodeRefFromName)")
-        if name.startswith("/robot/1-")
-    )
+    visible = """([name, on]) =>
+        window.__viserMutable.nodeRefFromName[`${name}/axes`].visible === on"""
     button.click()
-    opened.wait(visible.replace("{}", body), True)
+    opened.wait(visible, [body_node(lab, 1), True])
     button.click()
-    opened.wait(visible.replace("{}", body), False)
+    opened.wait(visible, [body_node(lab, 1), False])
 
 
 def test_views_look_from_where_they_say(opened):
@@ -408,10 +409,56 @@ def test_another_robot_takes_the_scene_over(lab, opened):
     for name, T in nodes(lab):
         opened.at(name, T)
     bodies = len(lab.robot.body_names)
-    drawn = page.evaluate("() => Object.keys(window.__viserMutable.nodeRefFromName)")
-    numbers = {n.split("/")[2].partition("-")[0] for n in drawn if n.startswith("/robot/")}
-    assert numbers == {str(i) for i in range(bodies)} | {"tool"}
+    drawn = page.evaluate(
+        """() => {
+            const nodes = window.__viserMutable.nodeRefFromName;
+            return Object.keys(nodes).filter((name) => nodes[name]);
+        }"""
+    )
+    deep = [n.split("/") for n in drawn if n.startswith("/robot-")]
+    assert {f"/{path[1]}" for path in deep} == {lab._scene.root}
+    numbers = {path[2].partition("-")[0] for path in deep if len(path) > 2}
+    assert numbers == {str(i) for i in range(bodies)} | {"tool", "floor"}
     expect(page.locator(".brazo-status .robot")).to_have_text("panda")
+
+
+def test_every_robot_is_drawn_right_whichever_was_there_before(lab, opened):
+    choice = opened.page.get_by_label("Robot", exact=True)
+    for name in ["puma560", "teleop-scara", "scara1", *robot_names()]:
+        choice.select_option(name)
+        opened.ready(name)
+        opened.settle(lab)
+        assert lab.robot.name == name
+        assert drawn_wrong(lab, opened) == {}
+    assert opened.errors == []
+
+
+def drawn_wrong(lab: Lab, opened: Opened) -> dict[str, float]:
+    """How far off every part is that is not drawn where the model has it; all must be drawn."""
+    drawn = opened.page.evaluate(
+        """() => {
+            const nodes = window.__viserMutable.nodeRefFromName;
+            const base = nodes[""];
+            base.updateWorldMatrix(true, true);
+            const toBase = base.matrixWorld.clone().invert();
+            const found = {};
+            for (const name in nodes) {
+                const wanted = /^\\/robot-[^/]+\\/(floor$|\\d+-[^/]*\\/\\d+-)/.test(name);
+                if (!wanted || !nodes[name]) continue;
+                found[name] = toBase.clone().multiply(nodes[name].matrixWorld).toArray();
+            }
+            return found;
+        }"""
+    )
+    expected = {}
+    for (body, T), parts in zip(nodes(lab), lab.robot.parts, strict=False):
+        for i, part in enumerate(parts):
+            expected[f"{body}/{i}-{node_name(part.name)}"] = T @ part.pose
+    floor = drawn.pop(f"{lab._scene.root}/floor")
+    assert drawn.keys() == expected.keys()
+    off = {n: float(np.abs(np.reshape(drawn[n], (4, 4)).T - T).max()) for n, T in expected.items()}
+    off["floor"] = abs(floor[14] - lab._scene.floor_height)
+    return {name: error for name, error in off.items() if not error < 1e-9}
 
 
 def test_light_or_dark_follows_the_user(lab, open_page):
@@ -448,7 +495,7 @@ def test_two_pages_show_the_same_robot(lab, opened, open_page):
     slider.press("PageUp")
     other.settle(lab)
     expected = lab.robot.frames(lab.q)[1]
-    opened.at(f"/robot/1-{node_name(lab.robot.body_names[1])}", expected)
+    opened.at(body_node(lab, 1), expected)
     value = json.loads(json.dumps(np.degrees(lab.q[0])))
     opened.wait(
         "(value) => Math.abs(document.querySelector('brazo-slider').value - value) < 1e-9", value

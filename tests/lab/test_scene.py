@@ -7,7 +7,7 @@ import pytest
 
 import brazo
 from brazo.lab import hooks, scene
-from brazo.lab.scene import FLOOR, grid_cell, node_name
+from brazo.lab.scene import grid_cell, node_name
 from brazo.model.library import robot_names
 
 
@@ -40,9 +40,9 @@ def moved(monkeypatch):
 def test_every_part_of_every_robot_is_drawn_below_its_body(lab, name):
     robot = brazo.load(name)
     lab.set_robot(robot)
-    nodes = kept(lab, "/robot/")
+    nodes = kept(lab, f"{lab._scene.root}/")
     for i, (body, parts) in enumerate(zip(robot.body_names, robot.parts, strict=True)):
-        path = f"/robot/{i}-{node_name(body)}"
+        path = f"{lab._scene.root}/{i}-{node_name(body)}"
         meshes = [
             message
             for node, messages in nodes.items()
@@ -63,9 +63,9 @@ def test_a_body_is_drawn_where_the_kinematics_says(lab):
     q = robot.random_q(seed=1)
     lab.set_q(q)
     lab._do(lab._publish)
-    nodes = kept(lab, "/robot/")
+    nodes = kept(lab, f"{lab._scene.root}/")
     for i, (body, T) in enumerate(zip(robot.body_names, robot.frames(q), strict=True)):
-        messages = nodes[f"/robot/{i}-{node_name(body)}"]
+        messages = nodes[f"{lab._scene.root}/{i}-{node_name(body)}"]
         position = [m.position for m in messages if hasattr(m, "position")][-1]
         assert position == tuple(T[:3, 3])
 
@@ -82,17 +82,35 @@ def test_only_bodies_that_moved_are_sent(lab, moved):
     q[6] += 0.1  # the last joint turns the last body and the tool
     lab._do(lambda: lab.go_to(q))
     lab._do(lab._publish)
-    last = f"/robot/{len(robot.body_names) - 1}-{node_name(robot.body_names[-1])}"
-    assert {name for names in moved for name in names} == {last, "/robot/tool"}
+    last = f"{lab._scene.root}/{len(robot.body_names) - 1}-{node_name(robot.body_names[-1])}"
+    assert {name for names in moved for name in names} == {last, f"{lab._scene.root}/tool"}
 
 
 def test_another_robot_leaves_nothing_of_the_first(lab):
     lab.set_robot(brazo.load("panda"))
     lab.set_robot(brazo.load("scara1"))
     robot = brazo.load("scara1")
-    live = {n for n in lab._server.viser.scene._handle_from_node_name if n.startswith("/robot/")}
-    bodies = {f"/robot/{i}-{node_name(b)}" for i, b in enumerate(robot.body_names)}
-    assert {"/".join(n.split("/")[:3]) for n in live} == bodies | {"/robot/tool"}
+    root = lab._scene.root
+    live = {n for n in lab._server.viser.scene._handle_from_node_name if n.startswith("/robot")}
+    bodies = {f"{root}/{i}-{node_name(b)}" for i, b in enumerate(robot.body_names)}
+    assert {"/".join(n.split("/")[:3]) for n in live} == bodies | {
+        root,
+        f"{root}/tool",
+        f"{root}/floor",
+    }
+
+
+def test_what_pages_are_kept_does_not_grow_with_the_robots_seen(lab):
+    def size() -> int:
+        return len(lab._server.viser._websock_server._broadcast_buffer.message_from_id)
+
+    robot = brazo.load("scara1")
+    lab.set_robot(robot)
+    lab.set_robot(robot)
+    once = size()
+    for _ in range(9):
+        lab.set_robot(robot)
+    assert size() == once
 
 
 def test_link_frames_are_shown_on_demand_and_stay_for_the_next_robot(lab):
@@ -112,7 +130,7 @@ def test_link_frames_are_shown_on_demand_and_stay_for_the_next_robot(lab):
 @pytest.mark.parametrize("name", robot_names())
 def test_nothing_starts_below_the_floor(lab, name):
     lab.set_robot(brazo.load(name))
-    (floor,) = [m.position[2] for m in kept(lab, FLOOR)[FLOOR] if hasattr(m, "position")]
+    floor = lab._scene.floor_height
     low, high = lab._scene._bounds(lab._frames)
     size = np.linalg.norm(high - low)
     assert low[2] >= floor - 0.05 * size

@@ -11,7 +11,6 @@ import contextlib
 import logging
 import os
 import queue
-import secrets
 import signal
 import sys
 import threading
@@ -171,7 +170,7 @@ class Lab:
             {
                 "robot": robot.name,
                 "about": robot.about,
-                "view/robot": secrets.token_hex(4),  # tells a page to frame what it sees anew
+                "view/robot": self._scene.root,  # a new one tells a page to frame what it sees
                 "view/parts": sum(map(len, robot.parts)),
                 "notice": "",
             }

@@ -3,12 +3,16 @@
 The scene knows nothing of time or of the user: it is told where the bodies are and sends those
 that moved.  Nodes are placed in the base frame directly (no chain of parents), so what is drawn
 is exactly what the kinematics says, to the last bit of a float.
+
+Every robot shown gets a root node whose name was never used before: under a name used again
+viser's page keeps the old node's pose, as a new node at the origin is sent without one.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,10 +29,7 @@ if TYPE_CHECKING:
 
     from brazo.robot import Robot
 
-FLOOR = "/floor"
 LIGHT = "/light"
-ROBOT = "/robot"
-TOOL = f"{ROBOT}/tool"
 AXES = (
     ("x", (229, 72, 77), rot_y(math.pi / 2)),
     ("y", (70, 167, 88), rot_x(-math.pi / 2)),
@@ -43,6 +44,8 @@ class Scene:
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
+        self.root = ""  # the node all of the robot is below
+        self.floor_height = 0.0  # m
         self._names: tuple[str, ...] = ()
         self._corners: list[np.ndarray] = []  # per body (c, 3): corners of its parts, body frame
         self._axes: list[viser.FrameHandle] = []
@@ -62,11 +65,14 @@ class Scene:
     def show(self, robot: Robot, frames: np.ndarray, tool: np.ndarray) -> None:
         """Replace whatever robot is drawn by this one, in this pose."""
         scene = self._server.scene
+        hooks.sweep(self._server)
         with self._server.atomic():
-            scene.remove_by_name(ROBOT)
-            scene.add_frame(ROBOT, show_axes=False)
-            bodies = [f"{ROBOT}/{i}-{node_name(n)}" for i, n in enumerate(robot.body_names)]
-            self._names = (*bodies, TOOL)
+            if self.root:
+                scene.remove_by_name(self.root)
+            self.root = f"/robot-{secrets.token_hex(6)}"
+            scene.add_frame(self.root, show_axes=False)
+            bodies = [f"{self.root}/{i}-{node_name(n)}" for i, n in enumerate(robot.body_names)]
+            self._names = (*bodies, f"{self.root}/tool")
             self._shown = np.full((len(self._names), 4, 4), np.nan)
             self._corners, self._solids = [], []
             for name, parts in zip(bodies, robot.parts, strict=True):
@@ -75,7 +81,7 @@ class Scene:
             low, high = self._bounds(frames)
             size = float(np.linalg.norm(high - low)) or 1.0
             self._axes = [self._add_axes(f"{name}/axes", 0.07 * size, False) for name in bodies]
-            self._add_axes(TOOL, 0.08 * size, True)
+            self._add_axes(self._names[-1], 0.08 * size, True)
             self._add_floor(frames, low, size)
             self.axes_visible = self._axes_visible
         self.place(frames, tool)
@@ -154,11 +160,12 @@ class Scene:
         # The floor is what the base stands on; under a robot that hangs, some way below it.
         base = self._corners[0] @ frames[0, :3, :3].T + frames[0, :3, 3]
         foot = float(base[:, 2].min()) if len(base) else 0.0
-        height = foot if low[2] > foot - 0.05 * size else float(low[2]) - 0.08 * size
+        hangs = low[2] <= foot - 0.05 * size
+        self.floor_height = float(low[2]) - 0.08 * size if hangs else foot
         cell = grid_cell(size)
         self._server.scene.add_grid(
-            FLOOR,
-            position=(float(frames[0, 0, 3]), float(frames[0, 1, 3]), height),
+            f"{self.root}/floor",
+            position=(float(frames[0, 0, 3]), float(frames[0, 1, 3]), self.floor_height),
             infinite_grid=True,
             cell_size=cell,
             section_size=5 * cell,

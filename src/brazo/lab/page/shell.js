@@ -81,7 +81,8 @@ function statusLine() {
 }
 
 function look(name, animate) {
-  return viewer.frame(value("view/parts"), VIEWS[name], value("view/fov"), animate);
+  const [root, parts, fov] = ["view/robot", "view/parts", "view/fov"].map(value);
+  return viewer.frame(root, parts, VIEWS[name], fov, animate);
 }
 
 // A robot that comes into view is framed, once its parts are all there and have come to rest.

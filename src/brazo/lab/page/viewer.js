@@ -7,8 +7,9 @@
 "use strict";
 
 (() => {
-  const FLOOR = "/floor";
-  const PART = /^\/robot\/\d+-[^/]*\/\d+-[^/]*$/; // as scene.py names them
+  // As scene.py names them, below a root of the robot's own.
+  const FLOOR = /^\/robot-[^/]+\/floor$/;
+  const PART = /^\/\d+-[^/]*\/\d+-[^/]*$/;
   const MARGIN = 0.84; // how much of the view a framed robot fills
   const FLOOR_COLORS = {
     light: { cell_color: [196, 202, 211], section_color: [160, 168, 180], shadow_opacity: 0.28 },
@@ -17,6 +18,7 @@
 
   let mutable;
   let theme; // viser's last theme message
+  let floor; // the name of the floor's node
   const whenReady = [];
 
   const viewer = {
@@ -29,18 +31,20 @@
       markTheme();
       if (!mutable) return;
       if (theme) inject(theme);
-      inject({ type: "SceneNodeUpdateMessage", name: FLOOR, owner: "", updates: floorColors() });
+      if (floor) {
+        inject({ type: "SceneNodeUpdateMessage", name: floor, owner: "", updates: floorColors() });
+      }
     },
 
-    // Look at the robot (of so many parts) from a direction, filling the view with it.  Returns
-    // where the eye went, or null while the parts or the camera are not there yet.  `fov` is the
-    // one the server asked for: viser resets the camera when it learns of it.
-    frame(parts, direction, fov, animate) {
+    // Look at the robot (of so many parts below its root) from a direction, filling the view with
+    // it.  Returns where the eye went, or null while the parts or the camera are not there yet.
+    // `fov` is the one the server asked for: viser resets the camera when it learns of it.
+    frame(root, parts, direction, fov, animate) {
       const canvas = mutable?.canvas;
       const rotate = worldRotation();
       if (!mutable?.cameraControl || !canvas?.clientHeight || !rotate) return null;
       if (Math.abs(mutable.camera.fov - fov) > 1e-6) return null;
-      const points = robotPoints(parts);
+      const points = robotPoints(root, parts);
       if (!points) return null;
       const towards = rotate(unit(direction));
       const right = unit(cross(rotate([0, 0, 1]), towards));
@@ -93,7 +97,8 @@
       message.dark_mode = viewer.dark;
     } else if (message.type === "DirectionalLightMessage") {
       message.props.cast_shadow &&= wantsShadows();
-    } else if (message.type === "GridMessage" && message.name === FLOOR) {
+    } else if (message.type === "GridMessage" && FLOOR.test(message.name)) {
+      floor = message.name;
       Object.assign(message.props, floorColors());
     }
     return message;
@@ -151,9 +156,9 @@
   }
 
   // The corners of every part's box, in three.js's world; null until that many parts are drawn.
-  function robotPoints(parts) {
+  function robotPoints(root, parts) {
     const drawn = Object.entries(mutable.nodeRefFromName)
-      .filter(([name, node]) => node && PART.test(name))
+      .filter(([name, node]) => node && name.startsWith(root) && PART.test(name.slice(root.length)))
       .map(([, node]) => node);
     if (drawn.length !== parts) return null;
     const points = [];
