@@ -216,7 +216,6 @@ def test_a_mutated_file_moves_or_is_refused_with_file_and_line(text):
         assert time.process_time() - start < 2.0
     try:
         world = World(cell)
-    except BrazoError as error:
-        assert "kinematic only" in str(error)
-        return
+    except BrazoError:
+        return  # sizes no engine can compute with, or a robot without masses
     assert np.isfinite(world.poses()).all()

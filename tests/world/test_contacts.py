@@ -191,7 +191,8 @@ def test_delta_torques_come_through_its_loops():
 def falling() -> World:
     return World(cell(
         "floor: {friction: 0.4}\ncontact: {warning: 30mm}\n"
-        "robots: [{name: arm, robot: scara2, base: {xyz: [0, 0, -0.05]}, start: [0, 0, 0, 0.1, 0]}]\n"
+        "robots:\n"
+        "  - {name: arm, robot: scara2, base: {xyz: [0, 0, -0.05]}, start: [0, 0, 0, 0.1, 0]}\n"
         "bodies: [{name: ball, sphere: 2cm, mass: 0.1, xyz: [0.6, 0.045, 0.16]}]\n"
     ))  # fmt: skip
 
@@ -239,9 +240,10 @@ def test_what_touches_already_is_no_news():
 
 def push_through(feedback: bool) -> tuple[World, np.ndarray]:
     """A turning arm meets a post that cannot move."""
+    switch = "on" if feedback else "off"
     world = World(cell(
         "floor: none\n"
-        f"robots: [{{name: arm, robot: scara2, start: zero, force_feedback: {'on' if feedback else 'off'}}}]\n"
+        f"robots: [{{name: arm, robot: scara2, start: zero, force_feedback: {switch}}}]\n"
         "fixtures: [{name: post, cylinder: [3cm, 2], xyz: [0.16, 0.12, 0.4]}]\n"
     ))  # fmt: skip
     robot = world.robots["arm"]

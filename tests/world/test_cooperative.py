@@ -34,7 +34,7 @@ def insertion(world: World, front: float) -> np.ndarray:
 
 def test_every_station_is_in_reach_with_room_to_spare(world):
     one, two = Hand(world, "scara1"), Hand(world, "scara2")
-    x, y, z = HAND_OVER
+    x, y, _ = HAND_OVER
     revolute, prismatic = np.radians(15), 0.010
     stations = [(two, pointing_down(x - GRIP, y, HIGH)), (one, pointing_down(x + GRIP, y, HIGH))]
     for bar in world.cell.bodies:

@@ -86,7 +86,9 @@ robots: [{{name: arm, robot: {path}}}]
 ROBOT = """\
 name: turntable
 joints:
-  - {{mass: 1, inertia: [1, 1, 1], friction: {{coulomb: {coulomb}, viscous: 0.3, smooth: {smooth}}}}}
+  - mass: 1
+    inertia: [1, 1, 1]
+    friction: {{coulomb: {coulomb}, viscous: 0.3, smooth: {smooth}}}
 """
 
 

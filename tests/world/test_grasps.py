@@ -46,7 +46,8 @@ def test_a_closing_clamp_meets_a_bar_without_bouncing_and_centres_it(way):
     world = World(cell(
         "floor: {height: 0.085, friction: 0.2}\n"
         "robots: [{name: arm, robot: scara2, start: [0, 0, 0, 0.194, 0]}]\n"
-        f"bodies: [{{name: bar, box: [0.5, 0.03, 0.03], mass: 0.4, xyz: [0.6, {way * 0.012}, 0.1]}}]\n"
+        "bodies:\n"
+        f"  - {{name: bar, box: [0.5, 0.03, 0.03], mass: 0.4, xyz: [0.6, {way * 0.012}, 0.1]}}\n"
     ))  # fmt: skip
     hand = Hand(world, "arm")
     heard = []
@@ -79,7 +80,7 @@ def test_a_clamp_goes_to_an_opening_at_no_more_than_its_speed():
 
 
 def test_one_pad_alone_holds_nothing():
-    world, hand = holding()
+    world, _ = holding()
     world.robots["arm"].clamp.open()
     world.place("bar", translate(0.73, -0.0249, 0.2))
     world.step()
@@ -90,7 +91,7 @@ def test_one_pad_alone_holds_nothing():
 
 @pytest.mark.parametrize(("yaw_deg", "suitable"), [(8.0, True), (13.0, False)])
 def test_a_bar_that_lies_askew_is_not_held(yaw_deg, suitable):
-    world, hand = holding()
+    world, _ = holding()
     world.place("bar", translate(0.6, 0, 0.2) @ rot_z(np.radians(yaw_deg)))
     world.robots["arm"].clamp.place(0.033 if suitable else 0.034)
     world.robots["arm"].clamp.grip(60)
@@ -137,7 +138,7 @@ def test_without_friction_the_bar_falls_but_a_weld_holds_it():
 
 
 def test_what_lies_askew_is_not_welded():
-    world, hand = holding(SLIPPERY)
+    world, _ = holding(SLIPPERY)
     world.place("bar", translate(0.6, 0, 0.2) @ rot_z(np.radians(13)))
     clamp = world.robots["arm"].clamp
     clamp.weld = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import numpy as np
@@ -13,6 +12,7 @@ from brazo.errors import BrazoError
 from brazo.model.description import TreeModel
 from brazo.model.transforms import pose, translate
 from brazo.world import Diverged, World, load_cell
+from tests.model.urdf.sample import SAMPLE
 from tests.oracles import pinocchio
 from tests.world.control import Hand, run
 from tests.world.scenes import both_holding, cell
@@ -189,6 +189,50 @@ def test_reset_goes_back_to_the_file():
     assert not world.robots["scara1"].torque.any()
 
 
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory):
+    """A URDF with branches, a mimic and a capsule, standing in a cell."""
+    path = tmp_path_factory.mktemp("urdf") / "sample.urdf"
+    path.write_text(SAMPLE, encoding="utf-8")
+    return path, World(cell(f"floor: none\nrobots: [{{name: s, robot: {path}}}]\n"))
+
+
+def test_robots_of_other_formats_stand_in_cells(foreign):
+    path, world = foreign
+    arm, robot = brazo.load(path), world.robots["s"]
+    q = arm.random_q(seed=2)
+    robot.set_state(q)
+    assert np.array_equal(robot.q, q)
+    assert np.abs(robot.frames() - arm.frames(q)).max() < 1e-12
+
+
+def test_a_joint_that_mimics_follows_its_master(foreign):
+    _, world = foreign
+    robot = world.robots["s"]
+    world.reset()
+    robot.torque[robot.joint_names.index("left")] = 2.0
+    world.step(30)
+    left, right = (world.mj_data.joint(f"s/{name}").qpos[0] for name in ("left", "right"))
+    assert left > 0.005 and right == pytest.approx(0.005 - left, abs=2e-4)
+    assert robot.external_torque().shape == (robot.n,)
+    with pytest.raises(BrazoError, match=r"only robot files \(.yaml\) have a width"):
+        world.edit("s", width=2.0)
+    with pytest.raises(BrazoError, match="has no parameters"):
+        world.edit("s", {"L1": 2.0})
+
+
+def test_a_singular_robot_is_named(tmp_path):
+    path = tmp_path / "point.yaml"
+    path.write_text(
+        "name: point\njoints: [{a: 0.3, mass: 1, inertia: [1, 1, 1]}, "
+        "{name: tip, mass: 0, inertia: [0, 0, 0]}]\n",
+        encoding="utf-8",
+    )
+    world = World(cell(f"floor: none\nrobots: [{{name: p, robot: {path}}}]\n"))
+    with pytest.raises(Diverged, match=r"joint 'p/tip'.*Its mass matrix is singular"):
+        world.step()
+
+
 # ---- edits ---------------------------------------------------------------------------------
 
 
@@ -305,7 +349,7 @@ def test_a_run_that_breaks_down_says_where_and_prints_nothing(tmp_path, monkeypa
     assert "joint 'scara2/" in error.value.where
     world.reset()
     world.step(5)
-    assert os.listdir(tmp_path) == [] and capfd.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == [] and capfd.readouterr() == ("", "")
 
 
 def test_wrong_requests_say_what_is_wanted():
@@ -321,7 +365,7 @@ def test_wrong_requests_say_what_is_wanted():
         (lambda: robot.clamp.open(0.2), "an opening of 0.2 m; from 0 to 0.08 m"),
         (lambda: world.edit("scara3"), "no robot named 'scara3' in this cell; robots: scara1"),
         (lambda: world.pose("bar 9"), "nothing named 'bar 9' here; there are: "),
-        (lambda: world.place("platform", np.eye(4)), "no free body named 'platform'; bodies: bar 1"),
+        (lambda: world.place("platform", np.eye(4)), "no free body named 'platform'"),
         (lambda: world.distance("scara1", "x"), "nothing named 'x' here; there are: floor"),
         (lambda: world.on_contact(print, ["robot"]), "no class of contact 'robot'; choose from"),  # type: ignore[list-item]
         (lambda: world.on_grasp(3), "a callback is a function of the event"),  # type: ignore[arg-type]

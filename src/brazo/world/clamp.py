@@ -139,12 +139,14 @@ class Clamp:
     @property
     def opening(self) -> float:
         """Distance of the pads' inner faces (m)."""
-        return float(self._q[0] + self._q[1])
+        left, right = self._q.tolist()
+        return left + right
 
     @property
     def speed(self) -> float:
         """Rate of the opening (m/s)."""
-        return float(self._qd[0] + self._qd[1])
+        left, right = self._qd.tolist()
+        return left + right
 
     @property
     def command(self) -> tuple[str, float]:
@@ -186,12 +188,13 @@ class Clamp:
     def drive(self) -> None:
         """Write the force of this moment into the drive's control."""
         mode, value = self._command.tolist()
+        left, right = self._qd.tolist()
         greatest = self.gripper.max_force
         push = -value
         if mode == OPENING:
             push = (value - self.opening) * (greatest / SERVO_RANGE)
             push = min(max(push, -greatest), greatest)
-        push -= self._drag * self.speed
+        push -= self._drag * (left + right)
         self._ctrl[self._drive] = min(max(push, -greatest), greatest)
 
 

@@ -14,12 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from brazo.model.description import Array
 from brazo.world.assembly import Label
+
+_ZEROS = np.zeros(6)  # behind the forces: where address -1 and short contacts lead
 
 ContactClass = Literal[
     "robot-robot", "self", "robot-object", "robot-fixture", "object-object", "object-fixture"
@@ -46,21 +49,23 @@ class Contact:
         return self.depth >= 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Contacts:
-    """All contact points of one moment, as arrays with one row each."""
+    """All contact points of one moment, as arrays with one row each.
+
+    Made every step somebody looks at, so only copied then; what is not asked for is not computed.
+    """
 
     time: float
-    names: tuple[str, ...]  # what `first` and `second` count
-    first: Array  # (k,) int
-    second: Array  # (k,) int
-    kind: Array  # (k,) int, into CLASSES
-    point: Array  # (k, 3)
-    normal: Array  # (k, 3)
-    depth: Array  # (k,)
-    force: Array  # (k, 3) on the second
-    moment: Array  # (k, 3) on the second, about the point (spin and rolling friction)
+    depth: Array  # (k,) m
+    point: Array  # (k, 3) m
     geoms: Array  # (k, 2) int: the engine's solids, first and second
+    _reader: ContactReader
+    _turned: Array  # (k,) bool: the engine has them the other way round
+    _frame: Array  # (k, 9)
+    _forces: Array  # of all constraints, and zeros behind them
+    _address: Array  # (k,) where a contact's forces begin; -1 without
+    _dimension: Array  # (k,) how many there are
 
     def __len__(self) -> int:
         return len(self.depth)
@@ -80,6 +85,53 @@ class Contacts:
         )
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What the numbers in `first` and `second` mean."""
+        return self._reader.names
+
+    @cached_property
+    def first(self) -> Array:
+        """(k,) int: which part comes first, into `names`."""
+        return self._reader.part[self.geoms[:, 0]]
+
+    @cached_property
+    def second(self) -> Array:
+        """(k,) int: which part comes second."""
+        return self._reader.part[self.geoms[:, 1]]
+
+    @cached_property
+    def kind(self) -> Array:
+        """(k,) int, into `CLASSES`."""
+        rank = self._reader.rank[self.geoms]
+        return self._reader.kinds[rank[:, 0], rank[:, 1]]
+
+    @cached_property
+    def normal(self) -> Array:
+        """(k, 3) unit vectors from the first to the second."""
+        return self._sign * self._frame[:, :3]
+
+    @cached_property
+    def pressure(self) -> Array:
+        """(k,) N: the normal force, never negative."""
+        return self._forces[self._address]
+
+    @cached_property
+    def force(self) -> Array:
+        """(k, 3) N on the second, world axes."""
+        return self._turn(self._local[:, None, :3])
+
+    @cached_property
+    def moment(self) -> Array:
+        """(k, 3) N m on the second about the point: spin and rolling friction."""
+        return self._turn(self._local[:, None, 3:])
+
+    @cached_property
+    def rows(self) -> list[tuple[int, int, int, float, float]]:
+        """Solid of the first, first, second, depth, pressure: quicker to walk than arrays."""
+        columns = (self.geoms[:, 0], self.first, self.second, self.depth, self.pressure)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    @property
     def touching(self) -> Array:
         """(k,) bool: those that touch, rather than being only near."""
         return self.depth >= 0.0
@@ -88,6 +140,19 @@ class Contacts:
         """The contacts of a robot, body, fixture or part."""
         mine = [n == name or n.startswith(f"{name}/") for n in self.names]
         return [self[i] for i in range(len(self)) if mine[self.first[i]] or mine[self.second[i]]]
+
+    @cached_property
+    def _sign(self) -> Array:
+        return np.where(self._turned, -1.0, 1.0)[:, None]
+
+    @cached_property
+    def _local(self) -> Array:
+        """(k, 6) forces in the contact's own axes."""
+        used = np.arange(6) < np.where(self._address < 0, 0, self._dimension)[:, None]
+        return np.where(used, self._forces[self._address[:, None] + np.arange(6)], 0.0)
+
+    def _turn(self, local: Array) -> Array:
+        return self._sign * (local @ self._frame.reshape(-1, 3, 3))[:, 0]
 
 
 class ContactReader:
@@ -111,44 +176,24 @@ class ContactReader:
 
     def read(self, data: Any, time: float) -> Contacts:
         """The contacts the engine holds at this moment."""
-        if not data.ncon:
-            return self._none(time)
         contact = data.contact
         # Two robots add up their warning zones.
         near = np.flatnonzero(contact.dist <= self._warning)
-        k = len(near)
-        geoms, frame = contact.geom[near], contact.frame[near].reshape(k, 3, 3)
-        swap = self.rank[geoms[:, 0]] > self.rank[geoms[:, 1]]
-        geoms = np.where(swap[:, None], geoms[:, ::-1], geoms)
-        sign = np.where(swap, -1.0, 1.0)[:, None]
-        local = np.zeros((k, 6))
-        address = contact.efc_address[near]
-        rows = np.flatnonzero(address >= 0)
-        if len(rows):
-            reach = address[rows, None] + np.arange(6)
-            inside = np.arange(6) < contact.dim[near[rows], None]
-            force = data.efc_force
-            local[rows] = np.where(inside, force[np.minimum(reach, len(force) - 1)], 0.0)
+        geoms = contact.geom[near]
+        rank = self.rank[geoms]
+        turned = rank[:, 0] > rank[:, 1]
         return Contacts(
             time,
-            self.names,
-            self.part[geoms[:, 0]],
-            self.part[geoms[:, 1]],
-            self.kinds[self.rank[geoms[:, 0]], self.rank[geoms[:, 1]]],
-            contact.pos[near],
-            sign * frame[:, 0],
             -contact.dist[near],
-            sign * np.einsum("kij,ki->kj", frame, local[:, :3]),
-            sign * np.einsum("kij,ki->kj", frame, local[:, 3:]),
-            geoms,
+            contact.pos[near],
+            np.where(turned[:, None], geoms[:, ::-1], geoms),
+            self,
+            turned,
+            contact.frame[near],
+            np.concatenate([data.efc_force, _ZEROS]),
+            contact.efc_address[near],
+            contact.dim[near],
         )
-
-    def _none(self, time: float) -> Contacts:
-        whole, row, vector = np.zeros(0, int), np.zeros(0), np.zeros((0, 3))
-        return Contacts(
-            time, self.names, whole, whole, whole, vector, vector, row, vector, vector,
-            np.zeros((0, 2), int),
-        )  # fmt: skip
 
 
 def _class_of(a: int, b: int, objects: int) -> int:

@@ -38,19 +38,7 @@ def nearest(
 ) -> Distance | None:
     """The nearest pair of two sets of solids (geom numbers); None when all are beyond `limit`."""
     mujoco = engine()
-    centre, radius = data.geom_xpos, model.geom_rbound
-    gap = np.linalg.norm(centre[first][:, None] - centre[second][None], axis=-1)
-    bound = gap - radius[first][:, None] - radius[second][None]
-    # A plane has no bounding ball: what counts is the height of the other's above it.
-    for planes, others, flip in ((first, second, False), (second, first, True)):
-        for i, g in enumerate(planes):
-            if radius[g] == 0.0:
-                up = data.geom_xmat[g].reshape(3, 3)[:, 2]
-                height = (centre[others] - centre[g]) @ up - radius[others]
-                if flip:
-                    bound[:, i] = height
-                else:
-                    bound[i] = height
+    bound = _bounds(model, data, first, second)
     best, found = limit, None
     points, nearest_points = np.zeros(6), np.zeros(6)
     for flat in np.argsort(bound, axis=None).tolist():
@@ -70,3 +58,18 @@ def nearest(
         nearest_points[:3],
         nearest_points[3:],
     )
+
+
+def _bounds(model: Any, data: Any, first: Array, second: Array) -> Array:
+    """What no pair can be nearer than (a, b), from balls around the solids."""
+    centre, radius = data.geom_xpos, model.geom_rbound
+    apart = centre[first][:, None] - centre[second]
+    bound = np.sqrt((apart * apart).sum(axis=-1)) - radius[first][:, None] - radius[second]
+    # A plane has no ball around it: what counts is the height of the other's above it.
+    for i in np.flatnonzero(radius[first] == 0.0):
+        up = data.geom_xmat[first[i]].reshape(3, 3)[:, 2]
+        bound[i] = -apart[i] @ up - radius[second]
+    for k in np.flatnonzero(radius[second] == 0.0):
+        up = data.geom_xmat[second[k]].reshape(3, 3)[:, 2]
+        bound[:, k] = apart[:, k] @ up - radius[first]
+    return bound

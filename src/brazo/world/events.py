@@ -12,20 +12,26 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-import numpy as np
-
 from brazo.errors import BrazoError
 from brazo.world.contacts import CLASSES, Contact, ContactClass, Contacts
 
 Event = TypeVar("Event")
+Phase = Literal["warning", "begin", "end"]
+Pair = tuple[int, int]  # of parts
 NEAR, TOUCHING = 1, 2
+_PHASES: dict[tuple[int, int], Phase] = {
+    (0, NEAR): "warning",
+    (0, TOUCHING): "begin",
+    (NEAR, TOUCHING): "begin",
+    (TOUCHING, NEAR): "end",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactEvent:
     """A pair of parts came near, touched or parted; `contact` is its deepest point."""
 
-    phase: Literal["warning", "begin", "end"]
+    phase: Phase
     time: float
     contact: Contact  # at the end: the last one seen
 
@@ -96,42 +102,42 @@ class ContactFollower:
     """Turns the contacts of successive moments into events."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[int, Contact]] = {}  # pair -> level, its deepest point
+        self._levels: dict[Pair, int] = {}
+        self._last: Contacts | None = None
 
     def events(self, contacts: Contacts) -> list[ContactEvent]:
         """What changed since the last moment."""
-        now = self._pairs(contacts)
+        before, last = self._levels, self._last
+        self.look(contacts)
+        now = self._levels
+        if now == before:
+            return []
         found: list[ContactEvent] = []
-        for pair, (level, contact) in now.items():
-            before = self._known[pair][0] if pair in self._known else 0
-            if level == TOUCHING and before != TOUCHING:
-                found.append(ContactEvent("begin", contacts.time, contact))
-            elif level == NEAR and before == 0:
-                found.append(ContactEvent("warning", contacts.time, contact))
-            elif level == NEAR and before == TOUCHING:
-                found.append(ContactEvent("end", contacts.time, contact))
-        for pair, (level, contact) in self._known.items():
-            if pair not in now and level == TOUCHING:
-                found.append(ContactEvent("end", contacts.time, contact))
-        self._known = now
+        for pair, level in now.items():
+            phase = _PHASES.get((before.get(pair, 0), level))
+            if phase is not None:
+                found.append(ContactEvent(phase, contacts.time, _deepest(contacts, pair)))
+        for pair, level in before.items():
+            if pair not in now and level == TOUCHING and last is not None:
+                found.append(ContactEvent("end", contacts.time, _deepest(last, pair)))
         return found
 
     def look(self, contacts: Contacts) -> None:
-        """Take a moment as it is, without events: after a restart or an edit."""
-        self._known = self._pairs(contacts)
+        """Take a moment as it is, without events."""
+        self._last = contacts
+        levels: dict[Pair, int] = {}
+        for _, first, second, depth, _ in contacts.rows:
+            pair = (first, second)
+            if depth >= 0.0:
+                levels[pair] = TOUCHING
+            else:
+                levels.setdefault(pair, NEAR)
+        self._levels = levels
 
-    def _pairs(self, contacts: Contacts) -> dict[int, tuple[int, Contact]]:
-        if not len(contacts):
-            return {}
-        codes = contacts.first * len(contacts.names) + contacts.second
-        deepest: dict[int, int] = {}
-        # The deepest point of a pair comes last and stays.
-        for i in np.argsort(contacts.depth, kind="stable").tolist():
-            deepest[int(codes[i])] = i
-        return {
-            pair: (TOUCHING if contacts.depth[i] >= 0.0 else NEAR, contacts[i])
-            for pair, i in sorted(deepest.items())
-        }
+
+def _deepest(contacts: Contacts, pair: Pair) -> Contact:
+    found = [(row[3], i) for i, row in enumerate(contacts.rows) if row[1:3] == pair]
+    return contacts[max(found)[1]]
 
 
 def wanted_classes(kinds: Collection[ContactClass] | None) -> frozenset[str]:

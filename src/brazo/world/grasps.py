@@ -61,6 +61,7 @@ class GraspReader:
         settings: ClampSettings,
     ) -> None:
         self._clamp = clamp
+        self._pads = {geom: side for side, geom in enumerate(clamp.pad_ids)}
         self._tip = tip
         self._y = np.array(tool[:3, 1])  # the fingers' direction in the tip's frame
         self._bodies = bodies
@@ -68,7 +69,7 @@ class GraspReader:
 
     def read(self, contacts: Contacts, data: Any, before: str | None = None) -> Grasp:
         """The grasp now; a body held `before` is kept down to half the force."""
-        left, right = (self._pressed(contacts, pad) for pad in self._clamp.pad_ids)
+        left, right = self._pressed(contacts)
         both = left.keys() & right.keys()
         welded = self.welded(data)
         body = welded or max(both, key=lambda name: min(left[name], right[name]), default=None)
@@ -122,15 +123,14 @@ class GraspReader:
         pose[11] = 0.0
         data.eq_active[equality] = 1
 
-    def _pressed(self, contacts: Contacts, pad: int) -> dict[str, float]:
-        """Bodies a pad touches, with the sum of the normal forces."""
-        found: dict[str, float] = {}
-        rows = np.flatnonzero((contacts.geoms[:, 0] == pad) & (contacts.depth >= 0.0))
-        for i in rows.tolist():
-            name = contacts.names[contacts.second[i]]
-            if name in self._bodies:
-                push = float(contacts.force[i] @ contacts.normal[i])
-                found[name] = found.get(name, 0.0) + push
+    def _pressed(self, contacts: Contacts) -> tuple[dict[str, float], dict[str, float]]:
+        """Bodies each pad touches, with the sum of the normal forces."""
+        found: tuple[dict[str, float], dict[str, float]] = ({}, {})
+        pads, names = self._pads, contacts.names
+        for geom, _, second, depth, pressure in contacts.rows:
+            if depth >= 0.0 and geom in pads and (name := names[second]) in self._bodies:
+                pad = found[pads[geom]]
+                pad[name] = pad.get(name, 0.0) + pressure
         return found
 
     def _angle(self, body: str, data: Any) -> float:

@@ -52,9 +52,12 @@ class Guard:
         if rising:
             kind = kinds(rising[-1])
             where = self._where(kind)
+            advice = "Lower the gains or the step, or look for bodies forced into each other"
+            if kind == kinds.mjWARN_INERTIA:
+                advice = "Its mass matrix is singular: look at the masses and inertias in its file"
             raise Diverged(
                 f"the run broke down at {self._data.time:.4f} s at {where}: {text or kind.name}. "
-                "Lower the gains or the step, or look for bodies forced into each other",
+                + advice,
                 float(self._data.time),
                 where,
             )
@@ -64,6 +67,9 @@ class Guard:
         if kind == kinds.mjWARN_BADCTRL:
             wrong = np.flatnonzero(~np.isfinite(data.ctrl) | (np.abs(data.ctrl) > 1e10))
             return f"drive '{model.actuator(int(wrong[0])).name}'" if len(wrong) else "a drive"
+        if kind == kinds.mjWARN_INERTIA:
+            dof = int(data.warning[int(kind)].lastinfo)
+            return f"joint '{model.joint(int(model.dof_jntid[dof])).name}'"
         for values in (data.qacc, data.qvel):
             wrong = np.flatnonzero(~np.isfinite(values) | (np.abs(values) > 1e10))
             if len(wrong):

@@ -49,7 +49,7 @@ class RobotSource:
 
     model: Model
     edits: Edits
-    _file: RobotFile | None  # None for formats without parameters
+    _file: RobotFile | None = None  # with edited fields; None for formats without parameters
     _source: Source | None = None
 
     @classmethod
@@ -63,12 +63,14 @@ class RobotSource:
         path = find_robot(robot)
         if path.suffix.lower() not in (".yaml", ".yml"):
             source = load_source(path)
-            return cls(source.rebuild(parameters), Edits(parameters), None, source)
+            return cls(source.rebuild(parameters), Edits(parameters), _source=source)
         file = RobotFile.read(path)
         return cls(file.build(parameters or None), Edits(parameters), file)
 
     def edited(self, edits: Edits) -> RobotSource:
         """The same robot with further edits."""
+        if edits == Edits():
+            return self
         merged = edits.over(self.edits)
         if self._file is None:
             if edits.width is not None or edits.finger is not None or edits.opening is not None:
@@ -78,8 +80,10 @@ class RobotSource:
                 )
             assert self._source is not None
             return replace(self, model=self._source.rebuild(merged.parameters), edits=merged)
-        file = RobotFile(_edited_root(self._file.root, merged))
-        return replace(self, model=file.build(merged.parameters or None), edits=merged)
+        file = self._file
+        if replace(edits, parameters={}) != Edits():
+            file = RobotFile(_edited_root(file.root, edits))
+        return replace(self, model=file.build(merged.parameters), edits=merged, _file=file)
 
 
 def limits_of(model: Model) -> Array:

@@ -30,6 +30,17 @@ class Snapshot:
         for i, one in enumerate(drawn):
             if one.pose is not None:
                 self._still[i] = one.pose
+        self._own: dict[str, Array] = {}
+        for robot in {one.name.partition("/")[0] for one in drawn if one.kind == "robot"}:
+            fingers = f"{robot}/finger "
+            self._own[robot] = np.array(
+                [
+                    i
+                    for i, one in enumerate(drawn)
+                    if one.name.startswith(f"{robot}/") and not one.name.startswith(fingers)
+                ],
+                int,
+            )
         shifted = [(i, one.shift) for i, one in enumerate(drawn) if one.shift is not None]
         self._shifted = np.array([i for i, _ in shifted], int)
         self._carriers = np.array([body.id for _, (body, _) in shifted], int)
@@ -62,23 +73,14 @@ class Snapshot:
 
     def of(self, robot: str) -> Array:
         """Entries of a robot's own bodies, without its fingers."""
-        return np.array(
-            [
-                i
-                for i, one in enumerate(self.drawn)
-                if one.kind == "robot"
-                and one.name.startswith(f"{robot}/")
-                and not one.name.startswith(f"{robot}/finger ")
-            ],
-            int,
-        )
+        return self._own[robot]
 
     def by_drawn(self, values: Array, robot: str) -> Array:
         """Rows by engine body rearranged to a robot's bodies; a body drawn twice counts once."""
-        rows = np.zeros((0, values.shape[1]))
-        seen: set[int] = set()
-        for i in self.of(robot):
-            body = int(self.drawn[i].body.id)
-            rows = np.vstack([rows, values[body] * (body not in seen)])
-            seen.add(body)
+        own = self._own[robot]
+        ids = [int(self.drawn[i].body.id) for i in own]
+        rows = values[ids]
+        for i, body in enumerate(ids):
+            if body in ids[:i]:
+                rows[i] = 0.0
         return rows

@@ -29,25 +29,28 @@ class State:
 
 
 def layout_of(model: Any) -> tuple[str, ...]:
+    """Names of a model's joints, in order."""
     return tuple(model.joint(i).name for i in range(model.njnt))
 
 
-def save(model: Any, data: Any, switches: tuple[tuple[bool, bool], ...]) -> State:
+def save(
+    model: Any, data: Any, switches: tuple[tuple[bool, bool], ...], layout: tuple[str, ...]
+) -> State:
     mujoco = engine()
     kind = mujoco.mjtState.mjSTATE_INTEGRATION
     numbers = np.zeros(mujoco.mj_stateSize(model, kind))
     mujoco.mj_getState(model, data, numbers, kind)
     for array in (numbers, welds := np.array(model.eq_data)):
         array.flags.writeable = False
-    return State(float(data.time), numbers, welds, switches, layout_of(model))
+    return State(float(data.time), numbers, welds, switches, layout)
 
 
-def restore(model: Any, data: Any, state: State) -> None:
+def restore(model: Any, data: Any, state: State, layout: tuple[str, ...]) -> None:
     """Put the engine into a saved state and compute all that follows from it."""
     mujoco = engine()
     kind = mujoco.mjtState.mjSTATE_INTEGRATION
     size = mujoco.mj_stateSize(model, kind)
-    if state.layout != layout_of(model) or len(state.engine) != size:
+    if state.layout != layout or len(state.engine) != size:
         raise BrazoError("the state was saved from another world: its robots or bodies differ")
     model.eq_data[:] = state.welds
     mujoco.mj_setState(model, data, state.engine, kind)

@@ -37,7 +37,7 @@ from brazo.world.robot_source import Edits
 from brazo.world.robots import WorldRobot
 from brazo.world.snapshot import Snapshot
 from brazo.world.state import State
-from brazo.world.wrenches import WrenchReader
+from brazo.world.wrenches import WrenchReader, cross
 
 
 class World:
@@ -117,12 +117,12 @@ class World:
 
     def save(self) -> State:
         """The present state, to the last bit."""
-        return states.save(self.mj_model, self.mj_data, self._switches())
+        return states.save(self.mj_model, self.mj_data, self._switches(), self._layout)
 
     def restore(self, state: State) -> None:
         """Back to a saved state; the run from there repeats bit for bit."""
         with self._guard:
-            states.restore(self.mj_model, self.mj_data, state)
+            states.restore(self.mj_model, self.mj_data, state, self._layout)
         for robot, (feedback, weld) in zip(self.robots.values(), state.switches, strict=True):
             robot.force_feedback = feedback
             if robot.clamp is not None:
@@ -283,7 +283,7 @@ class World:
             for finger in robot.clamp.finger_ids:
                 wrench[robot.tip_id] += wrench[finger]
                 arm = self.mj_data.xpos[finger] - origin
-                wrench[robot.tip_id, 3:] += np.cross(arm, wrench[finger, :3])
+                wrench[robot.tip_id, 3:] += cross(arm, wrench[finger, :3])
         return self._snapshot.by_drawn(wrench, robot.name)
 
     def external_forces(self) -> Array:
@@ -312,6 +312,7 @@ class World:
         self.mj_model: Any = built.model
         self.mj_data: Any = mujoco.MjData(built.model)
         self.labels: tuple[Label, ...] = built.labels
+        self._layout = states.layout_of(built.model)
         self._contacts: Contacts | None = None
         self._moment = 0.0
         self._guard = Guard(self.mj_model, self.mj_data)

@@ -18,6 +18,8 @@ from brazo.model.description import Array
 from brazo.model.mjcf.engine import engine
 from brazo.world.contacts import Contacts
 
+_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
+
 
 class WrenchReader:
     """Sums contact forces by body of one compiled model."""
@@ -40,7 +42,7 @@ class WrenchReader:
             force = sign * contacts.force
             arm = contacts.point - data.xpos[body]
             np.add.at(wrench[:, :3], body, force)
-            np.add.at(wrench[:, 3:], body, np.cross(arm, force) + sign * contacts.moment)
+            np.add.at(wrench[:, 3:], body, cross(arm, force) + sign * contacts.moment)
         return wrench
 
     def generalised(self, wrench: Array, data: Any) -> Array:
@@ -64,6 +66,11 @@ class WrenchReader:
         rows = equality_rows(data, equalities)
         J = np.array(data.efc_J).reshape(-1, self._model.nv)[rows]
         return J.T @ data.efc_force[rows]
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Row by row; a good deal faster than numpy's for few rows."""
+    return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
 
 
 def equality_rows(data: Any, equalities: list[int]) -> Array:
