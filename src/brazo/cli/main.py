@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from brazo.cli import derive, dynamics, kinematics, lab, robots
+from brazo.cli import derive, doctor, dynamics, kinematics, lab, robots
 from brazo.errors import BrazoError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ robots.register(app)
 kinematics.register(app)
 dynamics.register(app)
 derive.register(app)
+doctor.register(app)
 lab.register(app)
 
 
