@@ -93,6 +93,12 @@ def test_bodies_come_depth_first_and_mimics_after_their_masters():
     assert [b.joint.coordinate for b in assembly.bodies[1:]] == [0, 1, 0]
 
 
-def test_a_lone_link_is_a_robot_that_stands():
-    assembly = assemble([Link("rock")], [], Complaints(None, None))  # type: ignore[arg-type]
-    assert (len(assembly.bodies), assembly.tip) == (1, 0)
+def test_what_has_no_moving_joint_is_no_robot():
+    def fail(item, text):
+        raise BrazoError(text)
+
+    complaints = Complaints(fail, lambda item, text: None)
+    welded = [Link("rock"), Link("moss")], [Connection("on", "rock", "moss")]
+    for links, connections in (([Link("rock")], []), welded):
+        with pytest.raises(BrazoError, match="has no moving joint"):
+            assemble(links, connections, complaints)

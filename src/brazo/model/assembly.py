@@ -11,7 +11,8 @@ them, some of which do not move.  Here
 * the tip is the link asked for, or the likely one (`choose_tip`).
 
 Bodies come in depth-first order, children in the file's order (those that mimic last), so a serial
-robot gives a serial model.  What cannot be a tree (two parents, a ring, two roots) is refused.
+robot gives a serial model.  What cannot be a tree (two parents, a ring, two roots) is refused,
+and so is what cannot move.
 """
 
 from __future__ import annotations
@@ -102,6 +103,8 @@ def assemble(
 ) -> Assembly:
     """Build the bodies of a tree; `tip` names a link."""
     tree = _Tree(links, connections, complaints)
+    if all(connection.kind == "fixed" for connection in tree.order):
+        complaints.fail(None, "has no moving joint; a robot needs at least one")
     coordinates = _coordinates(tree.order, complaints)
     frames: dict[str, tuple[int, Array]] = {tree.root: (0, IDENTITY)}
     members: list[list[tuple[Link, Array]]] = [[(tree.links[tree.root], IDENTITY)]]

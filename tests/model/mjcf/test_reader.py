@@ -233,6 +233,11 @@ def test_a_urdf_in_an_xml_is_read_as_urdf(read):
         ("<mujoco><worldbody><body><joint/></body></worldbody></mujoco>", "MuJoCo cannot compile"),
         ("<mujoco><worldbody><bdy/></worldbody></mujoco>", "MuJoCo cannot compile"),
         ("<mujoco><include file='none.xml'/></mujoco>", "MuJoCo cannot compile"),
+        ("<mujoco/>", r"\.xml: has no moving joint"),
+        (
+            "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>",
+            r"\.xml: has no moving joint",
+        ),
         ("<sdf/>", "starts with <sdf>; MJCF starts with <mujoco>"),
         ("<!DOCTYPE m [<!ENTITY a 'b'>]><mujoco/>", "declares entities"),
         ("nothing", "broken XML"),

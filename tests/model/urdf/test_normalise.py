@@ -8,7 +8,10 @@ from brazo.errors import BrazoError
 from brazo.model.urdf import normalise
 from brazo.model.urdf.reader import read_urdf
 
-ROBOT = '<robot name="r"><link name="a"/></robot>'
+ROBOT = (
+    '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="continuous">'
+    '<parent link="a"/><child link="b"/></joint></robot>'
+)
 
 
 @pytest.fixture
@@ -77,6 +80,7 @@ def test_a_bare_doctype_is_harmless(file):
         (b"<robot>" + b"<a>" * 400 + b"</a>" * 400 + b"</robot>", "depth"),
         (b"<mujoco/>", "starts with <mujoco>"),
         (b"<robot name='r'/>", "has no link"),
+        (b"<robot name='r'><link name='a'/></robot>", r"robot.urdf:1: robot: has no moving joint"),
     ],
 )
 def test_what_is_no_urdf_is_refused_with_its_line(file, content, said):
@@ -87,8 +91,8 @@ def test_what_is_no_urdf_is_refused_with_its_line(file, content, said):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (ROBOT.replace("<link", "<gz:plugin/><link").encode(), "prefix is not declared"),
-        (ROBOT.replace("<link", "<!-- a -- b --><link").encode(), "inside a comment"),
+        (ROBOT.replace("<link", "<gz:plugin/><link", 1).encode(), "prefix is not declared"),
+        (ROBOT.replace("<link", "<!-- a -- b --><link", 1).encode(), "inside a comment"),
         (ROBOT.replace('"r"', '"Jos\xe9"').encode("latin-1"), "does not fit the file's encoding"),
         (("\n<?xml version='1.0'?>" + ROBOT).encode(), "not at the start"),
     ],
