@@ -340,7 +340,8 @@ class _Reader:
         limits = frozen([[-math.inf, math.inf]] * 3)
         if "limits" in self.fields:
             limits = frozen([read_limits(self.fields["limits"], "revolute", self.context)] * 3)
-        grid = np.linspace(*limits[0], 181) if np.isfinite(limits).all() else np.zeros(0)
+        low, high = limits[0]
+        grid = np.linspace(low, high, 181) if np.isfinite(limits).all() else np.zeros(0)
         gap = np.abs(sizes["R"] - sizes["r"] + sizes["L1"] * np.cos(grid))
         if grid.size and gap.min() > sizes["L2"]:
             self.fields["L2"].fail("the rods are too short to meet at any angle in the limits")

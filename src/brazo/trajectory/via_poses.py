@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.kinematics.ik import Orientation
+from brazo.kinematics.options import Orientation
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.piecewise import Piecewise
 from brazo.trajectory.reading import array, choice, times, vector

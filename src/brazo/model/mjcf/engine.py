@@ -24,11 +24,11 @@ def caught_warnings() -> Iterator[list[str]]:
     messages: list[str] = []
     previous = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda text: messages.append(" ".join(text.split())))
-    try:
-        # The compiler hands its warnings to Python instead.
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+    # The compiler hands its warnings to Python instead.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
             yield messages
-    finally:
-        mujoco.set_mju_user_warning(previous)
-        messages.extend(" ".join(str(warning.message).split()) for warning in caught)
+        finally:
+            mujoco.set_mju_user_warning(previous)
+            messages.extend(" ".join(str(warning.message).split()) for warning in caught)

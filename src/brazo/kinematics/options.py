@@ -1,0 +1,81 @@
+"""The options of inverse kinematics, checked once for every kind of robot."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+
+Orientation = Literal["full", "nearest", "free"]
+Method = Literal["auto", "closed", "numeric"]
+Redundancy = Literal["auto", "rule", "nearest"]
+
+_CHOICES = {
+    "orientation": ("full", "nearest", "free"),
+    "method": ("auto", "closed", "numeric"),
+    "redundancy": ("auto", "rule", "nearest"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class IKOptions:
+    """How to look for joint values; `brazo.kinematics.ik` says what each option means."""
+
+    orientation: Orientation = "full"
+    method: Method = "auto"
+    redundancy: Redundancy = "auto"
+    weights: Any = None  # (6,), the largest 1
+    tolerance: float = 1e-9
+    seed: int = 0
+    attempts: int = 100
+
+
+_DEFAULT = IKOptions()
+_NAMES = tuple(field.name for field in fields(IKOptions))
+
+
+def read_options(branch: str | None, given: dict[str, Any]) -> IKOptions:
+    """Check the options a user gave; those that contradict each other are refused."""
+    if branch is not None and not isinstance(branch, str):
+        raise BrazoError(f"branch is {branch!r}; wanted words such as 'LEFTY ABOVE'")
+    if not given:
+        return _DEFAULT
+    for name, value in given.items():
+        if name not in _NAMES:
+            raise BrazoError(f"ik has no option '{name}'; options: {', '.join(_NAMES)}")
+        if name in _CHOICES and value not in _CHOICES[name]:
+            raise BrazoError(f"{name} '{value}' is not one of {', '.join(_CHOICES[name])}")
+    options = IKOptions(**given)
+    _whole(options.seed, "seed", least=0)
+    _whole(options.attempts, "attempts", least=1)
+    tolerance = options.tolerance
+    if not isinstance(tolerance, (int, float)) or not 0.0 < tolerance < math.inf:
+        raise BrazoError(f"tolerance is {tolerance!r}; it must be a number above 0 (m and rad)")
+    if branch is not None and options.redundancy == "nearest":
+        raise BrazoError("give a branch or redundancy='nearest', not both")
+    if options.weights is None:
+        return options
+    if options.method == "closed" or options.orientation != "full":
+        raise BrazoError("weights are for the numeric method and say themselves what is free")
+    return IKOptions(**{**given, "weights": _weights(options.weights)})
+
+
+def _weights(weights: Any) -> np.ndarray:
+    try:
+        values = np.array(weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"weights: not an array of numbers ({error})") from None
+    if values.shape != (6,) or not np.isfinite(values).all() or (values < 0).any():
+        raise BrazoError("weights: wanted six numbers, at least 0: x, y, z and about x, y, z")
+    if not values.any():
+        raise BrazoError("weights: at least one must be above 0, or nothing is asked for")
+    return values / values.max()
+
+
+def _whole(value: Any, name: str, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise BrazoError(f"{name} is {value!r}; it must be a whole number, at least {least}")
