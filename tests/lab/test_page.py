@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 import brazo
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.app import Lab
+from brazo.lab.figure import visible_parts
 from brazo.lab.scene import node_name
 from brazo.model.library import robot_names
 
@@ -185,8 +186,9 @@ def test_the_page_fetches_from_the_lab_only_and_has_nothing_to_complain_about(la
     assert opened.errors == []
 
 
-def test_the_robot_fills_the_view(opened):
-    share = opened.page.evaluate(
+def view_share(opened: Opened) -> list[float]:
+    """Left, right, low and high end of the robot in the view, which goes from -1 to 1."""
+    return opened.page.evaluate(
         """() => {
             const { nodeRefFromName, camera } = window.__viserMutable;
             let [left, right, low, high] = [1, -1, 1, -1];
@@ -206,7 +208,10 @@ def test_the_robot_fills_the_view(opened):
             return [left, right, low, high];
         }"""
     )
-    left, right, low, high = share
+
+
+def test_the_robot_fills_the_view(opened):
+    left, right, low, high = view_share(opened)
     assert -1 < left < right < 1 and -1 < low < high < 1
     assert max(right - left, high - low) > 1.3  # of 2
 
@@ -451,7 +456,7 @@ def drawn_wrong(lab: Lab, opened: Opened) -> dict[str, float]:
         }"""
     )
     expected = {}
-    for (body, T), parts in zip(nodes(lab), lab.robot.parts, strict=False):
+    for (body, T), parts in zip(nodes(lab), visible_parts(lab.robot), strict=False):
         for i, part in enumerate(parts):
             expected[f"{body}/{i}-{node_name(part.name)}"] = T @ part.pose
     floor = drawn.pop(f"{lab._scene.root}/floor")
@@ -459,6 +464,25 @@ def drawn_wrong(lab: Lab, opened: Opened) -> dict[str, float]:
     off = {n: float(np.abs(np.reshape(drawn[n], (4, 4)).T - T).max()) for n, T in expected.items()}
     off["floor"] = abs(floor[14] - lab._scene.floor_height)
     return {name: error for name, error in off.items() if not error < 1e-9}
+
+
+def test_a_robot_without_visuals_is_drawn_and_framed(lab, opened, tmp_path):
+    joint = (
+        '<joint name="j{0}" type="continuous"><parent link="l{0}"/><child link="l{1}"/>'
+        '<origin xyz="0.2 0 0.3"/><axis xyz="0 1 0"/></joint>'
+    )
+    links = "".join(f'<link name="l{i}"/>' for i in range(4))
+    joints = "".join(joint.format(i, i + 1) for i in range(3))
+    path = tmp_path / "bare.urdf"
+    path.write_text(f'<robot name="bare">{links}{joints}</robot>', encoding="utf-8")
+    lab.set_robot(brazo.load(path))
+    opened.ready("bare")
+    opened.settle(lab)
+    assert drawn_wrong(lab, opened) == {}
+    left, right, low, high = view_share(opened)
+    assert -1 < left < right < 1 and -1 < low < high < 1
+    assert max(right - left, high - low) > 1.3  # of 2
+    assert opened.errors == []
 
 
 def test_light_or_dark_follows_the_user(lab, open_page):

@@ -171,7 +171,7 @@ class Lab:
                 "robot": robot.name,
                 "about": robot.about,
                 "view/robot": self._scene.root,  # a new one tells a page to frame what it sees
-                "view/parts": sum(map(len, robot.parts)),
+                "view/parts": self._scene.part_count,
                 "notice": "",
             }
         )

@@ -20,6 +20,7 @@ import numpy as np
 
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab import hooks
+from brazo.lab.figure import visible_parts
 from brazo.model.shapes import Cylinder
 from brazo.model.solids import mesh
 from brazo.model.transforms import rot_x, rot_y, rot_z, translate
@@ -75,7 +76,7 @@ class Scene:
             self._names = (*bodies, f"{self.root}/tool")
             self._shown = np.full((len(self._names), 4, 4), np.nan)
             self._corners, self._solids = [], []
-            for name, parts in zip(bodies, robot.parts, strict=True):
+            for name, parts in zip(bodies, visible_parts(robot), strict=True):
                 scene.add_frame(name, show_axes=False)
                 self._corners.append(self._add_parts(name, parts))
             low, high = self._bounds(frames)
@@ -101,9 +102,14 @@ class Scene:
             for corners, T in zip(self._corners, frames, strict=True)
             if len(corners)
         ]
-        # Without any parts the frames' origins are all there is to see.
+        # A robot may consist of bodies with nothing to see; its frames still have a place.
         points = np.concatenate(clouds) if clouds else frames[:, :3, 3]
         return points.min(axis=0), points.max(axis=0)
+
+    @property
+    def part_count(self) -> int:
+        """How many solids the robot is drawn with."""
+        return len(self._solids)
 
     @property
     def axes_visible(self) -> bool:

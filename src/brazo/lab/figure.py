@@ -1,0 +1,92 @@
+"""Something to see for every body: its parts or, where the file gives none, a stick figure.
+
+The figure of a body is what its joints say of it: a drum about the axis of a joint that turns, a
+block where one slides with a rod as long as its travel, and a rod from there to every joint the
+body carries and to the tool.  In the frame of the body its own joint is at inv(after), that of a
+child at the child's `before`.  Sizes follow the reach, which is the longest way along such rods.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.model.description import Joint, Part, TreeModel
+from brazo.model.shapes import Box, Capsule, Cylinder
+from brazo.model.transforms import align_z, invert, translate
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+DRUM = 0.028  # sizes over the reach: radius of a drum, half the side of a block
+ROD = 0.011
+LONGEST_SLIDE = 3.0
+JOINT_COLOR = (0.91, 0.35, 0.05)
+ROD_COLOR = (0.5, 0.55, 0.62)
+
+
+def visible_parts(robot: Robot) -> tuple[tuple[Part, ...], ...]:
+    """What to draw of each body, in the order of `robot.parts`."""
+    model = robot.model
+    if not isinstance(model, TreeModel) or all(robot.parts):
+        return robot.parts
+    reach = _reach(model) or 1.0
+    return tuple(parts or _figure(model, i, reach) for i, parts in enumerate(robot.parts))
+
+
+def _figure(model: TreeModel, index: int, reach: float) -> tuple[Part, ...]:
+    joint = model.bodies[index].joint
+    start, *ends = _points(model, index)
+    parts = [_rod(f"rod {i}", start, end, reach) for i, end in enumerate(ends)]
+    if joint is not None:
+        turned = invert(joint.after) @ align_z(joint.axis)
+        parts += [_slide(joint, turned, reach)] if joint.kind == "prismatic" else []
+        parts.append(_mark(joint, turned, reach))
+    return tuple(part for part in parts if part is not None)
+
+
+def _mark(joint: Joint, turned: np.ndarray, reach: float) -> Part:
+    side = 2 * DRUM * reach
+    slides = joint.kind == "prismatic"
+    shape = Box((side, side, 1.4 * side)) if slides else Cylinder(side / 2, 1.6 * side)
+    return Part("joint", shape, turned, JOINT_COLOR)
+
+
+def _slide(joint: Joint, turned: np.ndarray, reach: float) -> Part | None:
+    """The rod that stays in the parent's joint however far the body has slid."""
+    ends = [joint.multiplier * limit + joint.offset for limit in joint.limits]
+    low, _, high = sorted((*ends, 0.0))
+    if high - low > LONGEST_SLIDE * reach:
+        return None  # no stop worth the name
+    start, end = ((turned @ translate(z=-value))[:3, 3] for value in (low, high))
+    return _rod("slide", start, end, reach)
+
+
+def _rod(name: str, start: np.ndarray, end: np.ndarray, reach: float) -> Part | None:
+    length = float(np.linalg.norm(end - start))
+    if length < 1e-6 * reach:
+        return None
+    pose = translate(*(start + end) / 2) @ align_z(end - start)
+    return Part(name, Capsule(ROD * reach, length), pose, ROD_COLOR)
+
+
+def _points(model: TreeModel, index: int) -> list[np.ndarray]:
+    """Where (3,) the body's own joint is, then every joint it carries, then the tool."""
+    joint = model.bodies[index].joint
+    points = [np.zeros(3) if joint is None else invert(joint.after)[:3, 3]]
+    points += [b.joint.before[:3, 3] for b in model.bodies if b.parent == index and b.joint]
+    return points + ([model.tool[:3, 3]] if index == model.tip else [])
+
+
+def _reach(model: TreeModel) -> float:
+    """The longest way (m) from the base along the rods."""
+    far = [0.0] * len(model.bodies)
+    longest = 0.0
+    for i, body in enumerate(model.bodies):
+        if body.joint is not None:
+            step = body.joint.before[:3, 3] - _points(model, body.parent)[0]
+            far[i] = far[body.parent] + float(np.linalg.norm(step))
+        start, *ends = _points(model, i)
+        longest = max([longest, *(far[i] + float(np.linalg.norm(end - start)) for end in ends)])
+    return longest
