@@ -1,22 +1,19 @@
-"""What the writers share: numbers as text, meshes beside the file, files written in one piece.
-
-A file is written under a temporary name in its own folder, flushed to the disk and renamed, so a
-reader never sees half of it and a full disk leaves the old one as it was.
-"""
+"""What the writers share: numbers as text, names safe on a disk, meshes beside the file."""
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.files import replacing
 from brazo.model.meshes import mesh_triangles, stl_bytes
 from brazo.model.shapes import Mesh, Shape
+
+_LONGEST = 80  # characters of a file's name, without its ending
 
 
 def text_of(values: Iterable[float] | float) -> str:
@@ -40,6 +37,16 @@ def printable(name: str) -> str:
     return "".join(c if c.isprintable() else "_" for c in name) or "_"
 
 
+def safe_stem(name: str, otherwise: str = "robot") -> str:
+    """A name from a file as part of a file's name: letters, digits, `-`, `_` and `.` only.
+
+    A separator or `..` in it cannot lead to another folder; `otherwise` stands for a name of which
+    nothing is left.
+    """
+    stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("._")
+    return stem[:_LONGEST].rstrip("._") or otherwise
+
+
 class MeshFolder:
     """The STL files that go beside an exported robot; equal shapes share one file."""
 
@@ -54,8 +61,7 @@ class MeshFolder:
             vertices, faces = _triangles(shape)
             if most is not None and len(faces) > most:
                 raise BrazoError(f"{len(faces)} triangles; at most {most} can be written")
-            stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", wanted).strip("._") or "part"
-            name = unique_name(stem[:80].lower(), self._taken) + ".stl"
+            name = unique_name(safe_stem(wanted, "part").lower(), self._taken) + ".stl"
             self.files[name] = stl_bytes(vertices, faces)
             self._names[shape] = name
         return self._names[shape]
@@ -70,17 +76,9 @@ class MeshFolder:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file whole: temporary file, flush to disk, rename."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise BrazoError(f"{path}: cannot be written: {error.strerror}") from error
+    """Write a file whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def make_folder(folder: Path) -> None:
@@ -96,9 +94,3 @@ def _triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     from brazo.model.solids import triangles
 
     return triangles(shape)
-
-
-def safe_stem(name: str) -> str:
-    """A robot's name as a file name: letters, digits, - _ . only, no leading dot, never empty."""
-    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in name)
-    return kept.strip(".-")[:100] or "robot"

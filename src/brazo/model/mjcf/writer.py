@@ -22,7 +22,14 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.model.description import IDENTITY, Array, Body, DeltaModel, Joint, Model, TreeModel
 from brazo.model.etree import Element, etree
-from brazo.model.export import MeshFolder, make_folder, printable, text_of, write_file
+from brazo.model.export import (
+    MeshFolder,
+    make_folder,
+    printable,
+    safe_stem,
+    text_of,
+    write_file,
+)
 from brazo.model.mjcf import extras
 from brazo.model.mjcf.delta import write_delta
 from brazo.model.mjcf.xml import Mjcf
@@ -37,7 +44,7 @@ def export_mjcf(model: Model, path: str | Path) -> tuple[str, ...]:
     """Write `path` and the folder `<stem>_meshes` beside it; return what the file lacks."""
     path = Path(path)
     meshes = MeshFolder()
-    folder = path.with_name(f"{path.stem}_meshes")
+    folder = path.with_name(f"{safe_stem(path.stem)}_meshes")
     document = _document(model, Mjcf(model, meshes, folder.name))
     text = document.text()
     make_folder(path.parent)

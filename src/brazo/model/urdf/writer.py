@@ -28,6 +28,7 @@ from brazo.model.export import (
     MeshFolder,
     make_folder,
     printable,
+    safe_stem,
     text_of,
     unique_name,
     write_file,
@@ -47,7 +48,7 @@ def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
     """Write `path` and the folder `<stem>_meshes` beside it; return what URDF could not hold."""
     path = Path(path)
     meshes = MeshFolder()
-    folder = path.with_name(f"{path.stem}_meshes")
+    folder = path.with_name(f"{safe_stem(path.stem)}_meshes")
 
     def mesh_uri(shape: Shape, wanted: str) -> str | None:
         return f"{folder.name}/{meshes.add(shape, wanted)}"
