@@ -137,6 +137,33 @@ def test_the_package_can_be_called():
     lab.stop()
 
 
+def test_a_robot_may_be_given_by_name_or_file(tmp_path):
+    lab = brazo.lab("scara1", port=0, open_browser=False, block=False)
+    try:
+        assert lab.robot.name == "scara1"
+        path = tmp_path / "bare.urdf"
+        path.write_text(
+            "<robot name='bare'><link name='a'/><link name='b'/><joint name='j' type='continuous'>"
+            "<parent link='a'/><child link='b'/><axis xyz='0 0 1'/></joint></robot>",
+            encoding="utf-8",
+        )
+        lab.set_robot(path)
+        assert lab.robot.name == "bare"
+        lab.set_robot("panda")
+        assert lab.robot.name == "panda"
+        with pytest.raises(BrazoError, match="int: give a robot"):
+            lab.set_robot(7)
+        assert lab.robot.name == "panda"
+    finally:
+        lab.stop()
+
+
+@pytest.mark.parametrize("wrong", [None, 7, ["scara1"], brazo.Robot, "no such robot"])
+def test_what_is_no_robot_is_refused_in_words(wrong):
+    with pytest.raises(BrazoError, match="puma560"):
+        brazo.lab(wrong, port=0, open_browser=False, block=False)
+
+
 def test_a_bad_address_starts_nothing():
     with pytest.raises(BrazoError):
         serve(brazo.load("scara1"), host="203.0.113.1", open_browser=False, block=False)

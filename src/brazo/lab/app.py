@@ -17,6 +17,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 def serve(
-    robot: Robot,
+    robot: Robot | str | Path,
     host: str = "127.0.0.1",
     port: int = 8080,
     open_browser: bool = True,
@@ -49,9 +50,11 @@ def serve(
 ) -> Lab:
     """Open the lab on a robot; with `block`, stay until Ctrl+C (or SIGTERM) and then stop.
 
+    The robot may be given as what `brazo.load` takes: a shipped name or a file.
     A busy port makes way for the next free one.  Any host but the loopback asks for the token in
     `Lab.url`.
     """
+    robot = as_robot(robot)
     if not block:
         return _open(robot, host, port, open_browser)
     with _until_signal() as stopped:
@@ -121,12 +124,13 @@ class Lab:
         """Put the joints at q (n,), rad and m; returns once it is done."""
         self._do(lambda: self.go_to(q))
 
-    def set_robot(self, robot: Robot) -> None:
-        """Show another robot; returns once it is done."""
+    def set_robot(self, robot: Robot | str | Path) -> None:
+        """Show another robot (or name or file of one); returns once it is done."""
+        loaded = as_robot(robot)
 
         def give() -> None:
-            self._change_robot(robot)
-            self._give(robot)
+            self._change_robot(loaded)
+            self._give(loaded)
 
         self._do(give)
 
@@ -249,6 +253,18 @@ class Lab:
                 raise BrazoError("this lab was stopped meanwhile")
         if errors:
             raise errors[0]
+
+
+def as_robot(robot: Robot | str | Path) -> Robot:
+    """The robot itself, or the one that a name or a path stands for."""
+    if isinstance(robot, brazo.Robot):
+        return robot
+    if isinstance(robot, str | Path):
+        return brazo.load(robot)
+    raise BrazoError(
+        f"the lab cannot show a {type(robot).__name__}: give a robot (of brazo.load), "
+        f"the name of a shipped one ({', '.join(robot_names())}) or the path of a robot file"
+    )
 
 
 def home(robot: Robot) -> np.ndarray:
