@@ -1,6 +1,7 @@
 """The cell file: what it means, what it refuses and where it says so."""
 
 import math
+import re
 import time
 from pathlib import Path
 
@@ -101,7 +102,8 @@ def test_plates_of_a_chute_leave_the_clear_section_free():
         ("force_feedback: off", "force_feedback: half", "'half' is not allowed; choose on or off"),
         ("grasp: weld", "grasp: glue", "robots[1].grasp: 'glue' is not allowed; choose friction"),
         ("name: right", "name: left", "cell.yaml:15: robots[1].name: 'left' is used twice (first"),
-        ("name: bar", "name: floor", "bodies[0].name: 'floor' is what the floor is called"),
+        ("name: bar", "name: floor", "bodies[0].name: 'floor' is a name of the cell's own"),
+        ("name: wall", "name: world", "fixtures[0].name: 'world' is a name of the cell's own"),
         ("name: bar", "name: a/b", "bodies[0].name: 'a/b': a name has no '/'"),
         ("mass: 400g, ", "", "cell.yaml:17: bodies[0]: field 'mass' is missing"),
         ("mass: 400g", "mass: 0", "bodies[0].mass: 0 is not between 1e-06 and 1e+06"),
@@ -219,3 +221,11 @@ def test_a_mutated_file_moves_or_is_refused_with_file_and_line(text):
     except BrazoError:
         return  # sizes no engine can compute with, or a robot without masses
     assert np.isfinite(world.poses()).all()
+
+
+def test_cells_in_the_documentation_load():
+    page = Path(__file__).parents[2] / "docs" / "cells.md"
+    blocks = re.findall(r"^```\{code-block\} yaml\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    assert blocks
+    for block in blocks:
+        World(parse_cell(block, FILE)).step(10)

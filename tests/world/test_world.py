@@ -221,6 +221,31 @@ def test_a_joint_that_mimics_follows_its_master(foreign):
         world.edit("s", {"L1": 2.0})
 
 
+def test_a_callback_may_edit_the_world():
+    world = World("cooperative")
+    world.place("bar 1", translate(-0.3, -0.4, 0.05))
+    edits = []
+
+    def grow(event):
+        edits.append(event)
+        world.edit("scara1", {"L1": 0.31})
+
+    world.on_contact(grow, kinds=["object-fixture"])
+    world.step(200)
+    assert edits and world.time == pytest.approx(0.2)
+    assert world.robots["scara1"].model.parameters["L1"] == 0.31
+
+
+def test_a_files_own_gravity_is_not_used_and_a_finding_says_so(tmp_path):
+    path = tmp_path / "light.yaml"
+    path.write_text(
+        "name: light\ngravity: [0, 0, -1.6]\njoints: [{a: 1, mass: 1, inertia: [1, 1, 1]}]\n",
+        encoding="utf-8",
+    )
+    world = World(cell(f"floor: none\nrobots: [{{name: m, robot: {path}}}]\n"))
+    assert any("its file's gravity is not used" in str(f) for f in world.findings)
+
+
 def test_a_singular_robot_is_named(tmp_path):
     path = tmp_path / "point.yaml"
     path.write_text(

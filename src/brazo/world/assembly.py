@@ -63,6 +63,7 @@ class Drawn:
     body: Any  # of the spec; None stands still at `pose`
     pose: Array | None = None
     shift: tuple[Any, float] | None = None  # further along y of this body (rods of a Delta)
+    of_clamp: bool = False  # a finger, which the robot's model does not count among its bodies
 
 
 @dataclass

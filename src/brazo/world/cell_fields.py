@@ -29,7 +29,7 @@ from brazo.world.cell import (
 
 LEAST_SIZE, GREATEST_SIZE = 1e-4, 100.0  # m
 LEAST_MASS, GREATEST_MASS = 1e-6, 1e6  # kg
-FLOOR = "floor"
+FLOOR, WORLD = "floor", "world"  # names the engine and the reports use themselves
 
 _SHAPES = ("box", "cylinder", "capsule", "sphere")
 _CONTACT = (
@@ -43,7 +43,7 @@ class Names:
     """Names given so far: everything in a cell is told apart by its name."""
 
     def __init__(self) -> None:
-        self.lines: dict[str, int] = {FLOOR: 0}
+        self.lines: dict[str, int] = {FLOOR: 0, WORLD: 0}
 
     def take(self, block: Field, fields: dict[str, Field]) -> str:
         if "name" not in fields:
@@ -56,7 +56,7 @@ class Names:
             fields["name"].fail(
                 f"'{name}' is used twice (first on line {line})"
                 if line
-                else f"'{name}' is what the floor is called; choose another name"
+                else f"'{name}' is a name of the cell's own; choose another"
             )
         self.lines[name] = fields["name"].line
         return name

@@ -92,7 +92,7 @@ def add_clamp(
         part = _finger_part(parts, tool, gripper, side, sign)
         (solid,) = primitives(part)
         pads.append(assembly.solid(finger, solid, Label("robot", robot, part.name), surface))
-        assembly.drawn.append(Drawn(name, "robot", (part,), finger))
+        assembly.drawn.append(Drawn(name, "robot", (part,), finger, of_clamp=True))
         fingers.append(finger)
         slides.append(slide)
     _couple(assembly, slides)

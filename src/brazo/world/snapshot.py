@@ -30,17 +30,11 @@ class Snapshot:
         for i, one in enumerate(drawn):
             if one.pose is not None:
                 self._still[i] = one.pose
-        self._own: dict[str, Array] = {}
-        for robot in {one.name.partition("/")[0] for one in drawn if one.kind == "robot"}:
-            fingers = f"{robot}/finger "
-            self._own[robot] = np.array(
-                [
-                    i
-                    for i, one in enumerate(drawn)
-                    if one.name.startswith(f"{robot}/") and not one.name.startswith(fingers)
-                ],
-                int,
-            )
+        own: dict[str, list[int]] = {}
+        for i, one in enumerate(drawn):
+            if one.kind == "robot" and not one.of_clamp:
+                own.setdefault(one.name.partition("/")[0], []).append(i)
+        self._own = {robot: np.array(rows, int) for robot, rows in own.items()}
         shifted = [(i, one.shift) for i, one in enumerate(drawn) if one.shift is not None]
         self._shifted = np.array([i for i, _ in shifted], int)
         self._carriers = np.array([body.id for _, (body, _) in shifted], int)

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.model.description import Array, DeltaModel, Finding, TreeModel
+from brazo.model.description import EARTH_GRAVITY, Array, DeltaModel, Finding, TreeModel
 from brazo.model.mjcf.engine import engine
 from brazo.world import state as states
 from brazo.world.assembly import Drawn, Label
@@ -47,7 +48,7 @@ class World:
     integrates with Runge–Kutta, for open-loop studies.
     """
 
-    def __init__(self, cell: Cell | str, mode: Mode = "contact") -> None:
+    def __init__(self, cell: Cell | str | Path, mode: Mode = "contact") -> None:
         if mode not in ("contact", "exact"):
             raise BrazoError(f"mode '{mode}' is not one of contact, exact")
         self._mujoco = engine()
@@ -75,18 +76,19 @@ class World:
         """Let `n` steps pass; raises `Diverged` when the numbers blow up."""
         if n < 0:
             raise BrazoError(f"cannot step {n} times; time only goes on")
-        mj_step, model, data = self._mujoco.mj_step, self.mj_model, self.mj_data
+        mj_step = self._mujoco.mj_step
         with self._guard:
             for _ in range(n):
+                data = self.mj_data  # a callback may have edited the world
                 for clamp in self._clamps:
                     clamp.drive()
                 self._friction.apply(data)
                 self._moment = data.time
-                mj_step(model, data)
+                mj_step(self.mj_model, data)
                 self._contacts = None
                 self._guard.check()
                 if self._observer.watches:
-                    self._observer.observe(self.contacts(), model, data)
+                    self._observer.observe(self.contacts(), self.mj_model, data)
 
     def forward(self) -> None:
         """Compute contacts and accelerations of the present moment without letting time pass."""
@@ -185,7 +187,16 @@ class World:
     def findings(self) -> tuple[Finding, ...]:
         """What is odd about the robots in this cell."""
         own = [f for robot in self.cell.robots for f in robot.model.findings]
-        return (*own, *(f for _, _, findings in self._excluded.values() for f in findings))
+        left_out = [f for _, _, findings in self._excluded.values() for f in findings]
+        weightless = [
+            Finding(
+                f"robot '{robot.name}': its file's gravity is not used; a cell has one for all",
+                robot.model.path,
+            )
+            for robot in self.cell.robots
+            if not np.array_equal(robot.model.gravity, EARTH_GRAVITY)
+        ]
+        return (*own, *left_out, *weightless)
 
     @property
     def drawn(self) -> tuple[Drawn, ...]:
