@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from brazo.codegen.emitter import Emitter, Module
-from brazo.codegen.graph import Graph, evaluate, op_counts
+from brazo.codegen.graph import Graph, evaluate, op_counts, signature
 
 __all__ = ["Columns", "Function", "GraphFunction"]
 
@@ -37,6 +37,10 @@ class Function(ABC):
     @abstractmethod
     def op_counts(self) -> Counter[str]:
         """Operations of one evaluation."""
+
+    @abstractmethod
+    def signature(self) -> str:
+        """A text that only functions with the same machine code share."""
 
 
 class GraphFunction(Function):
@@ -63,6 +67,9 @@ class GraphFunction(Function):
 
     def op_counts(self) -> Counter[str]:
         return op_counts(self.results)
+
+    def signature(self) -> str:
+        return f"graph {self.name} {self.inputs} {self.outputs}\n{signature(self.results)}"
 
 
 class Columns(Function):
@@ -113,3 +120,6 @@ class Columns(Function):
 
     def op_counts(self) -> Counter[str]:
         return Counter({k: v * self.count for k, v in self.function.op_counts().items()})
+
+    def signature(self) -> str:
+        return f"columns {self.name}\n{self.function.signature()}"

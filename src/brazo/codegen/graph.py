@@ -20,7 +20,7 @@ from typing import Any
 
 from brazo.errors import BrazoError
 
-__all__ = ["Expr", "Graph", "evaluate", "live_nodes", "op_counts", "transplant"]
+__all__ = ["Expr", "Graph", "evaluate", "live_nodes", "op_counts", "signature", "transplant"]
 
 
 class Expr:
@@ -219,6 +219,23 @@ def op_counts(outputs: Iterable[Expr]) -> Counter[str]:
         elif node.op not in ("input", "const", "pick"):
             counts[node.op] += 1
     return counts
+
+
+def signature(outputs: Iterable[Expr]) -> str:
+    """A text that is the same for the same computation only: what machine code is kept under."""
+    outputs = list(outputs)
+    number: dict[Expr, int] = {}
+    lines = []
+    for node in live_nodes(outputs):
+        number[node] = len(lines)
+        value = node.value
+        if node.op == "const":
+            value = value.hex()
+        elif node.op == "call":
+            value = value.signature()
+        lines.append(f"{node.op} {value} {[number[a] for a in node.args]}")
+    lines.append(str([number[o] for o in outputs]))
+    return "\n".join(lines)
 
 
 def transplant(expressions: Iterable[Any], graph: Graph) -> list[Expr]:

@@ -2,7 +2,8 @@
 
 The graph is already simplified and shared, so no mid-level optimisation runs: the code generator
 alone gives the same speed in a fraction of the time. Object code is taken from the cache when the
-same IR was compiled before by the same LLVM for the same CPU.
+same computation was compiled before, by the same sources and LLVM, for the same CPU; not even its
+IR is then written.
 
 Choices per platform: on x86-64 the small code model lets constants be memory operands of
 arithmetic, with all sections of an object allocated in one block so that they are always in reach.
@@ -17,13 +18,15 @@ import ctypes
 import hashlib
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from brazo.codegen import cache
 
-__all__ = ["Host", "Library", "build", "compile_object", "host", "unusable"]
+__all__ = ["Host", "Library", "build", "compile_object", "host", "load_or_compile", "unusable"]
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,22 @@ class Library:
 
 def build(ir: str, target: Host | None = None) -> Library:
     """Load the machine code of some IR, compiling it unless the cache holds it."""
+    return load_or_compile(f"ir\0{ir}", lambda: ir, target)
+
+
+def load_or_compile(
+    signature: str, make_ir: Callable[[], str], target: Host | None = None
+) -> Library:
+    """Load the machine code kept under a signature; without it, make the IR and compile that.
+
+    The IR must follow from the signature and the sources of this package alone.
+    """
     target = target or host()
-    parts = (str(cache.FORMAT), *map(str, vars(target).values()), ir)
+    parts = (str(cache.FORMAT), _generator(), *map(str, vars(target).values()), signature)
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     code = cache.load(key)
     if code is None:
-        code = compile_object(ir, target)
+        code = compile_object(make_ir(), target)
         cache.store(key, code)
     return Library(code, target)
 
@@ -88,6 +101,19 @@ def host() -> Host:
     lanes = 8 if features.get("avx512f") and features.get("avx512dq") else 4
     version = f"{llvmlite.__version__} {'.'.join(map(str, llvm.llvm_version_info))}"
     return Host(triple, llvm.get_host_cpu_name(), features.flatten(), lanes, version)
+
+
+@lru_cache(maxsize=1)
+def _generator() -> str:
+    """What tells this state of the code generator from any other: its files' sizes and times."""
+    here = Path(__file__).parent
+    try:
+        files = sorted((f.name, f.stat()) for f in os.scandir(here) if f.name.endswith(".py"))
+    except OSError:  # not in a plain folder: released versions differ in their number
+        from importlib.metadata import version
+
+        return version("brazo")
+    return " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in files)
 
 
 @lru_cache(maxsize=1)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.codegen.graph import Graph, evaluate, op_counts
+from brazo.codegen.graph import Graph, evaluate, op_counts, signature
 from brazo.codegen.route import native, route
 from brazo.errors import BrazoError
 
@@ -149,6 +149,11 @@ class Kernel:
             text = entry.entry_function(self.name, sizes, shapes, self.finite, limit)
             module.definitions[f"{self.name}_call"] = text
         return module.text()
+
+    def signature(self) -> str:
+        """A text that only kernels with the same machine code share."""
+        shape = f"{self.name} {self.inputs} {self.shapes} {self.finite} {route()}"
+        return f"kernel {shape}\n{signature(x for v in self.outputs.values() for x in v)}"
 
     def _build(self) -> Native | Interpreted:
         with self._lock:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from brazo.codegen.emitter import Emitter, Module
-from brazo.codegen.graph import Graph, evaluate, op_counts
+from brazo.codegen.graph import Graph, evaluate, op_counts, signature
 from brazo.codegen.llvm import lower_body
 from brazo.codegen.native import address
 from brazo.codegen.route import native
@@ -119,6 +119,12 @@ class Loop:
         for w in sorted({1, width}):
             self._lower(module, w)
         return module.text()
+
+    def signature(self) -> str:
+        """A text that only loops with the same machine code share."""
+        sizes = [len(v) for v in self.outputs.values()]
+        shape = f"{self.name} {self.inputs} {self.streams} {sizes}"
+        return f"loop {shape}\n{signature(self._results)}"
 
     def _build(self) -> _NativeLoop:
         with self._lock:
@@ -277,12 +283,12 @@ class _NativeLoop:
     """The machine code of a loop."""
 
     def __init__(self, loop: Loop):
-        from brazo.codegen.jit import build, host
+        from brazo.codegen.jit import host, load_or_compile
 
         self.width = host().width
         counts = op_counts(loop._results)
         self.cost = sum(counts.values()) + 22 * (counts["sin"] + counts["cos"])
-        self._library = build(loop.llvm_ir(self.width))
+        self._library = load_or_compile(loop.signature(), lambda: loop.llvm_ir(self.width))
         self._streams = [key in loop.streams for key in loop.inputs]
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         kind = ctypes.CFUNCTYPE(

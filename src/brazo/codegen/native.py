@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.codegen import entry
-from brazo.codegen.jit import build
+from brazo.codegen.jit import load_or_compile
 from brazo.codegen.route import route
 from brazo.codegen.sharing import share
 
@@ -25,7 +25,7 @@ class Native:
 
     def __init__(self, kernel: Kernel):
         n_in, n_out = len(kernel.inputs), len(kernel.outputs)
-        library = build(kernel.llvm_ir())
+        library = load_or_compile(kernel.signature(), kernel.llvm_ir)
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         one = ctypes.CFUNCTYPE(ctypes.c_double, *[pointer] * (n_in + n_out))
         many = ctypes.CFUNCTYPE(

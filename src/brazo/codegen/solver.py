@@ -232,9 +232,10 @@ class Solver:
             return self._native
 
     def _compiled(self) -> Any:
-        from brazo.codegen.jit import build
+        from brazo.codegen.jit import load_or_compile
 
-        self._library = build(self.llvm_ir())
+        parts = f"{self._step.signature()}\n{self._begin.signature()}"
+        self._library = load_or_compile(f"solver {self.name}\n{parts}", self.llvm_ir)
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         arguments = [*[pointer, integer] * 2, *[pointer] * 3, integer, *[pointer] * 2]
         kind = ctypes.CFUNCTYPE(None, integer, *arguments)

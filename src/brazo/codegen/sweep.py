@@ -24,7 +24,7 @@ import numpy as np
 
 from brazo.codegen.emitter import Emitter, Module, hex_double
 from brazo.codegen.function import Function
-from brazo.codegen.graph import Expr, Graph, evaluate, live_nodes, op_counts
+from brazo.codegen.graph import Expr, Graph, evaluate, live_nodes, op_counts, signature
 
 __all__ = ["Pass", "Sweep"]
 
@@ -77,6 +77,15 @@ class Sweep(Function):
             counts = op_counts(_expressions(each))
             total += Counter({k: v * len(self.parents) for k, v in counts.items()})
         return total
+
+    def signature(self) -> str:
+        lines = [f"sweep {self.name} {self.parents} {self.base}"]
+        lines += [f"{key} {table.tobytes().hex()}" for key, table in self.constants.items()]
+        for each in self.passes:
+            sizes = {k: len(v) for k, v in each.outputs.items()}
+            lines.append(f"pass {each.inward} {each.graph.input_sizes} {sizes}")
+            lines.append(signature(_expressions(each)))
+        return "\n".join(lines)
 
     def evaluate(self, values: Sequence[Any]) -> list[Any]:
         inputs, start = {}, 0

@@ -16,7 +16,6 @@ from brazo.dynamics.energy import kinetic_energy, potential_energy
 from brazo.dynamics.friction import friction, has_friction
 from brazo.dynamics.integrators import held_torque_step
 from brazo.dynamics.links import Links, links_of
-from brazo.dynamics.looped import LoopedDynamics
 from brazo.dynamics.newton_euler import joint_transforms
 from brazo.dynamics.straight import StraightDynamics
 from brazo.model.description import TreeModel
@@ -33,8 +32,7 @@ class TreeDynamicsKernels:
     def __init__(self, model: TreeModel) -> None:
         self.model = model
         self.links: Links = links_of(model)
-        kind = StraightDynamics if len(self.links.links) <= MOST_STRAIGHT else LoopedDynamics
-        self.rigid: StraightDynamics = kind(self.links)
+        self.rigid = self._algorithms(len(self.links.links) > MOST_STRAIGHT)
         self.n = model.n
         self._up = [-float(g) for g in model.gravity]
 
@@ -67,7 +65,7 @@ class TreeDynamicsKernels:
         """(q, qd) -> C (n, n) of Christoffel symbols."""
         g = Graph()
         q, qd = g.inputs("q", self.n), g.inputs("qd", self.n)
-        rigid = self.rigid if self.n <= MOST_CHRISTOFFEL else LoopedDynamics(self.links)
+        rigid = self.rigid if self.n <= MOST_CHRISTOFFEL else self._algorithms(looped=True)
         C = rigid.coriolis_matrix(q, qd)
         return compile_kernel("coriolis", g, {"C": _flat(C)}, {"C": (self.n, self.n)})
 
@@ -158,6 +156,13 @@ class TreeDynamicsKernels:
             i = link.coordinate
             tau[i] = tau[i] + link.multiplier**2 * link.armature * qdd[i]
         return tau
+
+    def _algorithms(self, looped: bool) -> StraightDynamics:
+        if not looped:
+            return StraightDynamics(self.links)
+        from brazo.dynamics.looped import LoopedDynamics
+
+        return LoopedDynamics(self.links)
 
 
 def _flat(rows: list[list[Scalar]]) -> list[Scalar]:
