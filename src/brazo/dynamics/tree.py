@@ -1,7 +1,8 @@
 """The dynamics of a tree robot behind one face; `DeltaDynamics` has the same.
 
 Hot methods are compiled entries: a call with plain arrays never enters Python.  A wrench, another
-gravity or anything else goes to the general kernel.
+gravity or anything else goes to the general kernel.  `out=` is written into, and `threads=` says
+how many may share a large batch.
 
     tau = M(q) qdd + C(q, qd) qd + G(q) + friction(qd) − Jᵀ wrench
 """
@@ -68,24 +69,28 @@ class TreeDynamics:
         return self.kernels.forces(q, qd, qdd)
 
     def _inverse_dynamics(
-        self, q, qd, qdd, wrench=None, gravity=None, base=None, out=None
+        self, q, qd, qdd, wrench=None, gravity=None, base=None, out=None, threads=None
     ) -> np.ndarray:
         if wrench is None and gravity is None and base is None:
-            return self.kernels.inverse_dynamics(q, qd, qdd, out=out)
+            return self.kernels.inverse_dynamics(q, qd, qdd, out=out, threads=threads)
         base = _RESTING_BASE if base is None else base
         kernel = self.kernels.inverse_dynamics_full
-        return kernel(q, qd, qdd, self._wrench(wrench), self._field(gravity), base, out=out)
+        wrench, gravity = self._wrench(wrench), self._field(gravity)
+        return kernel(q, qd, qdd, wrench, gravity, base, out=out, threads=threads)
 
-    def _forward_dynamics(self, q, qd, tau, wrench=None, gravity=None, out=None) -> np.ndarray:
+    def _forward_dynamics(
+        self, q, qd, tau, wrench=None, gravity=None, out=None, threads=None
+    ) -> np.ndarray:
         if wrench is None and gravity is None:
-            return self.kernels.forward_dynamics(q, qd, tau, out=out)
+            return self.kernels.forward_dynamics(q, qd, tau, out=out, threads=threads)
         kernel = self.kernels.forward_dynamics_full
-        return kernel(q, qd, tau, self._wrench(wrench), self._field(gravity), out=out)
+        wrench, gravity = self._wrench(wrench), self._field(gravity)
+        return kernel(q, qd, tau, wrench, gravity, out=out, threads=threads)
 
-    def _gravity(self, q, gravity=None, out=None) -> np.ndarray:
+    def _gravity(self, q, gravity=None, out=None, threads=None) -> np.ndarray:
         if gravity is None:
-            return self.kernels.gravity(q, out=out)
-        return self.kernels.gravity_full(q, gravity, out=out)
+            return self.kernels.gravity(q, out=out, threads=threads)
+        return self.kernels.gravity_full(q, gravity, out=out, threads=threads)
 
     def _wrench(self, wrench) -> Any:
         return _NO_WRENCH if wrench is None else wrench

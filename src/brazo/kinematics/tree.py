@@ -83,13 +83,13 @@ class TreeKinematics:
         return kernel.entry_or(self._jacobian)
 
     def _jacobian(
-        self, q, frame: JacobianFrame = "base", link: str | None = None, out=None
+        self, q, frame: JacobianFrame = "base", link: str | None = None, out=None, threads=None
     ) -> np.ndarray:
         """Geometric Jacobian (..., 6, n) of the tool, or of a named link's frame."""
         if frame not in ("base", "tool"):
             raise BrazoError(f"frame '{frame}' is not one of base, tool")
         body, T = (self.model.tip, self.model.tool) if link is None else self.locate(link)
-        return self.kernels.jacobian(frame, body, T, link)(q, out=out)
+        return self.kernels.jacobian(frame, body, T, link)(q, out=out, threads=threads)
 
     def locate(self, link: str) -> tuple[int, np.ndarray]:
         """The body a named link is part of, and its pose there."""
