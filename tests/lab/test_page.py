@@ -385,6 +385,27 @@ def test_link_frames_can_be_shown(lab, opened):
     opened.wait(visible, [body_node(lab, 1), False])
 
 
+def test_links_seen_through_stand_out_from_the_sky_in_light_and_dark(lab, opened):
+    darkness = """([name, theme]) => {
+        let material;
+        window.__viserMutable.nodeRefFromName[name].traverse((o) => (material ??= o.material));
+        const light = material.color.getHSL({}).l;
+        if (theme === "solid") return !material.transparent && light > 0.5;
+        return material.opacity < 0.5 && (theme === "light" ? light < 0.5 : light > 0.5);
+    }"""
+    white = next(i for i, part in enumerate(lab.robot.parts[1]) if min(part.color) > 0.75)
+    name = f"{body_node(lab, 1)}/{white}-{node_name(lab.robot.parts[1][white].name)}"
+    page = opened.page
+    page.get_by_role("button", name="Link frames").click()
+    opened.wait(darkness, [name, "light"])
+    page.get_by_role("button", name="Dark").click()
+    opened.wait(darkness, [name, "dark"])
+    page.get_by_role("button", name="Light").click()
+    opened.wait(darkness, [name, "light"])
+    page.get_by_role("button", name="Link frames").click()
+    opened.wait(darkness, [name, "solid"])
+
+
 def test_views_look_from_where_they_say(opened):
     def looks_along() -> str:
         return """(wanted) => {

@@ -9,16 +9,20 @@
 (() => {
   // As scene.py names them, below a root of the robot's own.
   const FLOOR = /^\/robot-[^/]+\/floor$/;
-  const PART = /^\/\d+-[^/]*\/\d+-[^/]*$/;
+  const PART = /^\/robot-[^/]+\/\d+-[^/]*\/\d+-[^/]*$/;
   const MARGIN = 0.84; // how much of the view a framed robot fills
   const FLOOR_COLORS = {
     light: { cell_color: [196, 202, 211], section_color: [160, 168, 180], shadow_opacity: 0.28 },
     dark: { cell_color: [52, 58, 68], section_color: [84, 92, 105], shadow_opacity: 0.5 },
   };
 
+  // White links, seen through, would be gone before a light sky: there they are ink.
+  const SEE_THROUGH = { light: { shade: 0.4, opacity: 0.34 }, dark: { shade: 1, opacity: 0.35 } };
+
   let mutable;
   let theme; // viser's last theme message
   let floor; // the name of the floor's node
+  const parts = new Map(); // name -> the color and opacity the server gave it
   const whenReady = [];
 
   const viewer = {
@@ -33,6 +37,9 @@
       if (theme) inject(theme);
       if (floor) {
         inject({ type: "SceneNodeUpdateMessage", name: floor, owner: "", updates: floorColors() });
+      }
+      for (const name of parts.keys()) {
+        inject({ type: "SceneNodeUpdateMessage", name, owner: "", updates: {} });
       }
     },
 
@@ -100,8 +107,25 @@
     } else if (message.type === "GridMessage" && FLOOR.test(message.name)) {
       floor = message.name;
       Object.assign(message.props, floorColors());
+    } else if (message.type === "MeshMessage" && PART.test(message.name)) {
+      const { color, opacity } = message.props;
+      parts.set(message.name, { color, opacity });
+      Object.assign(message.props, partLook(message.name));
+    } else if (message.type === "SceneNodeUpdateMessage" && parts.has(message.name)) {
+      const { color, opacity } = { ...parts.get(message.name), ...message.updates };
+      parts.set(message.name, { color, opacity });
+      Object.assign(message.updates, partLook(message.name));
+    } else if (message.type === "RemoveSceneNodeMessage") {
+      parts.delete(message.name);
     }
     return message;
+  }
+
+  function partLook(name) {
+    const { color, opacity } = parts.get(name);
+    if (opacity === null) return { color, opacity };
+    const look = SEE_THROUGH[viewer.dark ? "dark" : "light"];
+    return { color: color.map((v) => Math.round(look.shade * v)), opacity: look.opacity };
   }
 
   function inject(message) {
@@ -158,7 +182,7 @@
   // The corners of every part's box, in three.js's world; null until that many parts are drawn.
   function robotPoints(root, parts) {
     const drawn = Object.entries(mutable.nodeRefFromName)
-      .filter(([name, node]) => node && name.startsWith(root) && PART.test(name.slice(root.length)))
+      .filter(([name, node]) => node && name.startsWith(`${root}/`) && PART.test(name))
       .map(([, node]) => node);
     if (drawn.length !== parts) return null;
     const points = [];
