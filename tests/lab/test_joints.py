@@ -83,6 +83,9 @@ def test_home_zero_and_named_poses(lab, panel):
     for name, q in lab.robot.poses.items():
         send(lab, ["pose", name])
         assert np.array_equal(lab.q, q)
+        assert panel.values()["pose"] == name
+    send(lab, ["joint", 0, 1.25])
+    assert panel.values()["pose"] == ""
 
 
 @pytest.mark.parametrize("name", robot_names())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -364,6 +365,29 @@ def test_poses_home_and_zero(lab, opened):
     assert np.array_equal(lab.q, q)
     for node, T in nodes(lab):
         opened.at(node, T)
+    expect(page.get_by_label("Pose", exact=True)).to_have_value(name)
+    page.get_by_role("slider", name="shoulder", exact=True).press("ArrowLeft")
+    expect(page.get_by_label("Pose", exact=True)).to_have_value("")
+
+
+def test_reset_view_fits_the_pose_the_robot_is_in(lab, opened):
+    opened.page.get_by_role("button", name="Reset view").click()
+    reach = {"shoulder": 90.0, "elbow": 0.0}
+    for joint, value in reach.items():
+        field = opened.page.get_by_label(f"{joint} value")
+        field.fill(str(value))
+        field.press("Enter")
+    opened.settle(lab)
+    for name, T in nodes(lab):
+        opened.at(name, T)
+    opened.page.get_by_role("button", name="Reset view").click()
+    deadline = time.monotonic() + SOON / 1000
+    while True:  # the camera glides there
+        left, right, low, high = view_share(opened)
+        inside = -1 < left < right < 1 and -1 < low < high < 1
+        if inside and max(right - left, high - low) > 1.3:  # of 2
+            break
+        assert time.monotonic() < deadline, (left, right, low, high)
 
 
 def test_a_program_moves_what_the_page_shows(lab, opened):

@@ -28,7 +28,8 @@ class Button extends HTMLElement {
 }
 
 // <brazo-select event="pose" label="Pose" placeholder="Pose…"><option>…</brazo-select>
-// With a name it shows that value; with a placeholder it is a menu that forgets its choice.
+// With a name it shows that value, or the placeholder when there is none; without one it is a menu
+// that forgets its choice.
 class Select extends HTMLElement {
   connectedCallback() {
     if (!this.select) this.build();
@@ -53,7 +54,7 @@ class Select extends HTMLElement {
     this.replaceChildren(this.select);
     this.select.onchange = () => {
       send(this.getAttribute("event"), this.select.value);
-      if (placeholder) this.select.selectedIndex = 0;
+      if (!this.hasAttribute("name")) this.select.selectedIndex = 0;
     };
   }
   setOptions(names) {

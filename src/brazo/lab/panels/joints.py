@@ -37,6 +37,7 @@ class JointsPanel(Panel):
 
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab)
+        self._chosen = ""  # of poses that are alike, the one the user means
         lab.channel.on("joint", self._set_joint, int, float)
         lab.channel.on("pose", self._go_to_pose, str)
         lab.channel.on("home", lambda: lab.go_to(lab.home))
@@ -48,6 +49,7 @@ class JointsPanel(Panel):
     def values(self) -> dict[str, Any]:
         shown = self.lab.q * self._scales
         values: dict[str, Any] = {f"joint/{i}": float(v) for i, v in enumerate(shown)}
+        values["pose"] = self._pose()
         T = self.lab.tool
         xyz = T[:3, 3] * 1000.0
         oat, rpy = np.degrees(oat_from_matrix(T[:3, :3])), np.degrees(rpy_from_matrix(T[:3, :3]))
@@ -62,7 +64,7 @@ class JointsPanel(Panel):
         disabled = "" if poses else "disabled"
         return (
             '<div class="brazo-row">'
-            f'<brazo-select event="pose" label="Pose" placeholder="Pose…" {disabled}>'
+            f'<brazo-select name="pose" event="pose" label="Pose" placeholder="Pose…" {disabled}>'
             f"{options}</brazo-select>"
             '<brazo-button event="home">Home</brazo-button>'
             '<brazo-button event="zero">Zero</brazo-button></div>'
@@ -98,7 +100,14 @@ class JointsPanel(Panel):
 
     def _go_to_pose(self, name: str) -> None:
         if name in self.lab.robot.poses:
+            self._chosen = name
             self.lab.go_to(self.lab.robot.poses[name])
+
+    def _pose(self) -> str:
+        """The named pose the robot is in; empty when it is in none."""
+        poses = self.lab.robot.poses
+        names = [name for name, q in poses.items() if np.array_equal(q, self.lab.q)]
+        return self._chosen if self._chosen in names else (*names, "")[0]
 
     def _go_to_zero(self) -> None:
         limits = self.lab.robot.limits
