@@ -1,5 +1,6 @@
 """A cell in one physical world: robots, clamps, bodies, contacts, grasps, distances."""
 
+from brazo.world.assembly import Drawn
 from brazo.world.cell import Cell, CellRobot, Chute, Fixture, FreeBody
 from brazo.world.cell_file import cell_names, load_cell, parse_cell
 from brazo.world.contacts import Contact, Contacts
@@ -20,6 +21,7 @@ __all__ = [
     "Contacts",
     "Distance",
     "Diverged",
+    "Drawn",
     "Fixture",
     "FreeBody",
     "Grasp",

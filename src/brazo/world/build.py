@@ -19,6 +19,7 @@ import numpy as np
 from brazo.model.description import Array, DeltaModel, Inertia, Part, frozen
 from brazo.model.inertia import shape_tensor
 from brazo.model.mjcf.engine import engine
+from brazo.model.mjcf.quaternion import quat_of
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
 from brazo.world.assembly import Assembly, Drawn, Label, Surface
 from brazo.world.cell import Cell, CellRobot, FreeBody, Solid
@@ -171,6 +172,4 @@ def _welds(assembly: Assembly, plan: RobotPlan, cell: Cell) -> None:
 
 def start_pose(body: FreeBody) -> Array:
     """Position and quaternion wxyz (7,) a free body starts with."""
-    from brazo.model.mjcf.quaternion import quat_of
-
     return np.concatenate([body.pose[:3, 3], quat_of(body.pose[:3, :3])])

@@ -185,6 +185,14 @@ class Clamp:
         self._q[:] = opening / 2
         self._qd[:] = 0.0
 
+    def fit(self) -> None:
+        """Bring fingers and command into the range of an edited clamp."""
+        low, high = self.gripper.opening
+        self._q[:] = np.clip(self._q, low / 2, high / 2)
+        mode, value = self._command.tolist()
+        limit = high if mode == OPENING else self.gripper.max_force
+        self._command[1] = min(max(value, low if mode == OPENING else -limit), limit)
+
     def drive(self) -> None:
         """Write the force of this moment into the drive's control."""
         mode, value = self._command.tolist()

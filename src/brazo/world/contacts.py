@@ -89,15 +89,15 @@ class Contacts:
         """What the numbers in `first` and `second` mean."""
         return self._reader.names
 
-    @cached_property
+    @property
     def first(self) -> Array:
         """(k,) int: which part comes first, into `names`."""
-        return self._reader.part[self.geoms[:, 0]]
+        return self._parts[:, 0]
 
-    @cached_property
+    @property
     def second(self) -> Array:
         """(k,) int: which part comes second."""
-        return self._reader.part[self.geoms[:, 1]]
+        return self._parts[:, 1]
 
     @cached_property
     def kind(self) -> Array:
@@ -140,6 +140,10 @@ class Contacts:
         """The contacts of a robot, body, fixture or part."""
         mine = [n == name or n.startswith(f"{name}/") for n in self.names]
         return [self[i] for i in range(len(self)) if mine[self.first[i]] or mine[self.second[i]]]
+
+    @cached_property
+    def _parts(self) -> Array:
+        return self._reader.part[self.geoms]
 
     @cached_property
     def _sign(self) -> Array:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from brazo.model.description import Array
+from brazo.model.mjcf.quaternion import quat_of
 from brazo.model.shapes import Box, Sphere
 from brazo.world.cell import ClampSettings, FreeBody, Solid
 from brazo.world.clamp import Clamp
@@ -111,8 +112,6 @@ class GraspReader:
 
     def _fix(self, body: str, model: Any, data: Any) -> None:
         """Take the present pose of the body in the hand as the one to keep."""
-        from brazo.model.mjcf.quaternion import quat_of
-
         tip, other = self._tip, self._bodies[body][1]
         R = data.xmat[tip].reshape(3, 3)
         equality = self._clamp.weld_ids[body]

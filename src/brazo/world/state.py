@@ -45,13 +45,18 @@ def save(
     return State(float(data.time), numbers, welds, switches, layout)
 
 
-def restore(model: Any, data: Any, state: State, layout: tuple[str, ...]) -> None:
+def check(model: Any, state: State, layout: tuple[str, ...]) -> None:
+    """Refuse a state of another world."""
+    mujoco = engine()
+    size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION)
+    if state.layout != layout or len(state.engine) != size:
+        raise BrazoError("the state was saved from another world: its robots or bodies differ")
+
+
+def restore(model: Any, data: Any, state: State) -> None:
     """Put the engine into a saved state and compute all that follows from it."""
     mujoco = engine()
     kind = mujoco.mjtState.mjSTATE_INTEGRATION
-    size = mujoco.mj_stateSize(model, kind)
-    if state.layout != layout or len(state.engine) != size:
-        raise BrazoError("the state was saved from another world: its robots or bodies differ")
     model.eq_data[:] = state.welds
     mujoco.mj_setState(model, data, state.engine, kind)
     mujoco.mj_forward(model, data)

@@ -27,6 +27,7 @@ from brazo.world.cell import Cell, CellRobot
 from brazo.world.cell_file import load_cell
 from brazo.world.clamp import Clamp
 from brazo.world.contacts import ContactClass, ContactReader, Contacts
+from brazo.world.delta import closed_pose
 from brazo.world.distances import Distance, nearest
 from brazo.world.events import ContactEvent, GraspEvent, Subscription
 from brazo.world.excludes import Pair, always_touching
@@ -98,7 +99,7 @@ class World:
         self._contacts = None
 
     def reset(self) -> None:
-        """Back to the cell as its file has it, at time 0."""
+        """Back to the start at time 0; robots stay as they were edited."""
         data = self.mj_data
         self._mujoco.mj_resetData(self.mj_model, data)
         self._friction.start(data)
@@ -123,12 +124,10 @@ class World:
 
     def restore(self, state: State) -> None:
         """Back to a saved state; the run from there repeats bit for bit."""
+        states.check(self.mj_model, state, self._layout)
+        self._set_switches(state.switches)
         with self._guard:
-            states.restore(self.mj_model, self.mj_data, state, self._layout)
-        for robot, (feedback, weld) in zip(self.robots.values(), state.switches, strict=True):
-            robot.force_feedback = feedback
-            if robot.clamp is not None:
-                robot.clamp.weld = weld
+            states.restore(self.mj_model, self.mj_data, state)
         self._moment, self._contacts = float(self.mj_data.time), None
         self._look()
 
@@ -159,6 +158,8 @@ class World:
             )
         )
         given = replace(old, source=source, base=old.base if base is None else _pose(base))
+        if isinstance(given.model, DeltaModel):
+            closed_pose(given.model, self.robots[robot].q)  # refuses what cannot be closed
         robots = (*self.cell.robots[:place], given, *self.cell.robots[place + 1 :])
         previous, model, data = self.cell, self.mj_model, self.mj_data
         switches = self._switches()
@@ -171,11 +172,10 @@ class World:
         self._install(built)
         self._friction.start(self.mj_data)
         states.carry_over(model, data, self.mj_model, self.mj_data)
-        for one, (feedback, weld) in zip(self.robots.values(), switches, strict=True):
-            one.force_feedback = feedback
-            if one.clamp is not None:
-                one.clamp.weld = weld
+        self._set_switches(switches)
         changed = self.robots[robot]
+        if changed.clamp is not None:
+            changed.clamp.fit()
         if isinstance(changed.model, DeltaModel):
             changed.set_state(changed.q.copy(), changed.qd.copy())  # close the loops anew
         self.forward()
@@ -364,6 +364,12 @@ class World:
             (robot.force_feedback, robot.clamp is not None and robot.clamp.weld)
             for robot in self.robots.values()
         )
+
+    def _set_switches(self, switches: tuple[tuple[bool, bool], ...]) -> None:
+        for robot, (feedback, weld) in zip(self.robots.values(), switches, strict=True):
+            robot.force_feedback = feedback
+            if robot.clamp is not None:
+                robot.clamp.weld = weld
 
     def _place_of(self, robot: str) -> int:
         names = list(self.robots)
