@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation
 from websockets.sync.client import connect
 
 import brazo
-from brazo.lab.panels.joints import JointsPanel, fixed, joint_range
+from brazo.errors import BrazoError
+from brazo.lab.panels.joints import JointsPanel, fixed, joint_range, shown_value
 from brazo.model.library import robot_names
 
 
@@ -69,6 +70,45 @@ def test_a_page_sets_one_joint_within_its_limits(lab, panel):
     send(lab, ["joint", 0, 1e6])
     assert lab.q[0] == lab.robot.limits[0, 1]
     send(lab, ["joint", 99, 1.0], ["joint", -1, 1.0], ["joint", 0, "5"])
+    assert lab.q[0] == lab.robot.limits[0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "shown"),
+    [
+        ("30deg", "revolute", 30.0),
+        ("−30°", "revolute", -30.0),
+        ("pi/4", "revolute", 45.0),
+        ("0.5rad", "revolute", math.degrees(0.5)),
+        ("90/4", "revolute", 22.5),
+        ("5cm", "prismatic", 50.0),
+        ("1in", "prismatic", 25.4),
+        ("120/2", "prismatic", 60.0),
+    ],
+)
+def test_values_may_be_typed_with_units_and_as_expressions(text, kind, shown):
+    assert shown_value(text, kind) == pytest.approx(shown, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("5cm", "revolute"), ("30deg", "prismatic"), ("ninety", "revolute")]
+)
+def test_a_value_of_another_kind_is_refused(text, kind):
+    with pytest.raises(BrazoError):
+        shown_value(text, kind)
+
+
+def test_a_page_types_a_joint_value(lab, panel):
+    before = lab.q.copy()
+    send(lab, ["joint-typed", 0, "pi/6"], ["joint-typed", 2, "4cm"])
+    assert lab.q[0] == pytest.approx(math.pi / 6, rel=1e-14)
+    assert lab.q[2] == pytest.approx(0.04, rel=1e-14)
+    assert np.array_equal(lab.q[3:], before[3:])
+    q = lab.q.copy()
+    send(lab, ["joint-typed", 0, "5cm"], ["joint-typed", 99, "1"], ["joint-typed", 0, 1.0])
+    assert np.array_equal(lab.q, q)
+    assert "length" in lab.channel.get("notice")
+    send(lab, ["joint-typed", 0, "1000deg"])
     assert lab.q[0] == lab.robot.limits[0, 1]
 
 

@@ -144,6 +144,9 @@ class Slider extends HTMLElement {
       const value = Number(text);
       if (text !== "" && Number.isFinite(value)) {
         this.want(Math.min(Math.max(value, this.min), this.max));
+      } else if (text !== "") {
+        // With a unit, or an expression: the lab reads it, or says what is wrong with it.
+        send(`${this.getAttribute("event")}-typed`, ...args(this), text);
       }
     }
     this.typed = false;

@@ -1,7 +1,8 @@
 """Joint values to pull and to read, named poses, and where the tool is.
 
 Degrees and millimetres here, radians and metres everywhere else.  A joint without limits can be
-pulled over a full turn (±180°), or ±1 m where it slides.
+pulled over a full turn (±180°), or ±1 m where it slides.  A value may be typed with a unit
+(`0.5rad`, `5cm`); one without is degrees or millimetres, or radians where it is told in `pi`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import viser
 
+from brazo import units
 from brazo.kinematics.orientation import oat_from_matrix, rpy_from_matrix, wxyz_from_matrix
 from brazo.kinematics.sampling import sampling_box
 from brazo.lab.panels import Panel, escape
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from brazo.lab.app import Lab
 
 TO_SHOWN = {"revolute": 180.0 / math.pi, "prismatic": 1000.0}
+DIMENSION = {"revolute": units.ANGLE, "prismatic": units.LENGTH}
 UNIT = {"revolute": "°", "prismatic": "mm"}
 
 TOOL_ROWS = (
@@ -39,6 +42,7 @@ class JointsPanel(Panel):
         super().__init__(lab)
         self._chosen = ""  # of poses that are alike, the one the user means
         lab.channel.on("joint", self._set_joint, int, float)
+        lab.channel.on("joint-typed", self._set_joint_typed, int, str)
         lab.channel.on("pose", self._go_to_pose, str)
         lab.channel.on("home", lambda: lab.go_to(lab.home))
         lab.channel.on("zero", self._go_to_zero)
@@ -98,6 +102,10 @@ class JointsPanel(Panel):
             q[index] = np.clip(shown / TO_SHOWN[kind], *joint_range(robot.limits[index], kind))
             self.lab.go_to(q)
 
+    def _set_joint_typed(self, index: int, text: str) -> None:
+        if 0 <= index < self.lab.robot.n:
+            self._set_joint(index, shown_value(text, self.lab.robot.joint_kinds[index]))
+
     def _go_to_pose(self, name: str) -> None:
         if name in self.lab.robot.poses:
             self._chosen = name
@@ -117,6 +125,15 @@ class JointsPanel(Panel):
 def joint_range(limits: np.ndarray, kind: str) -> np.ndarray:
     """How far (2,) a joint can be pulled, rad or m."""
     return sampling_box(np.asarray(limits)[None], (kind,))[0]
+
+
+def shown_value(text: str, kind: str) -> float:
+    """What was typed for a joint, in degrees or millimetres; raises if it is no such value."""
+    text = text.replace("−", "-").replace("°", "deg")
+    in_pi = kind == "revolute" and "pi" in units.names_in(text)
+    if units.parse(text).dimension is None and not in_pi:
+        return units.quantity(text)
+    return units.quantity(text, DIMENSION[kind]) * TO_SHOWN[kind]
 
 
 def fixed(value: float, digits: int) -> str:
