@@ -311,6 +311,12 @@ def test_typing_a_number_acts_on_enter_not_on_keys(lab, opened):
     field.fill("ninety")
     field.press("Enter")
     assert field.input_value() == "−45.00"
+    expect(opened.page.locator(".brazo-status .notice")).to_contain_text("ninety")
+    field.fill("pi/6")
+    field.press("Enter")
+    opened.settle(lab)
+    assert lab.q[0] == pytest.approx(np.pi / 6, abs=1e-15)
+    expect(field).to_have_value("30.00")
     field.fill("20")
     field.press("Tab")  # leaving counts, too
     opened.settle(lab)
@@ -452,8 +458,15 @@ def test_views_look_from_where_they_say(opened):
 
 def test_another_robot_takes_the_scene_over(lab, opened):
     page = opened.page
+    hint = page.get_by_text("drawing the robot")
+    expect(hint).to_be_hidden()
+    go_on = threading.Event()
+    lab.post(lambda: go_on.wait(SOON / 1000))  # so that it takes as long as one likes to look
     page.get_by_label("Robot", exact=True).select_option("panda")
+    expect(hint).to_be_visible()
+    go_on.set()
     opened.ready("panda")
+    expect(hint).to_be_hidden()
     assert lab.robot.name == "panda"
     expect(page.locator("brazo-slider")).to_have_count(7)
     for name, T in nodes(lab):

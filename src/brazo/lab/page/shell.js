@@ -27,6 +27,8 @@ function topBar() {
   robots.setAttribute("event", "robot");
   robots.setAttribute("name", "robot");
   robots.setAttribute("label", "Robot");
+  robots.addEventListener("change", () => setLoading(true));
+  watch("notice", (problem) => problem && setLoading(false));
   const about = element("span", "about");
   watch("about", (text) => {
     about.textContent = text.split(/(?<=\.)\s/)[0]; // the first sentence
@@ -70,8 +72,9 @@ function statusLine() {
   tool.innerHTML =
     'tool <b>x</b> <brazo-text name="tool/x"></brazo-text> <b>y</b> <brazo-text name="tool/y">' +
     '</brazo-text> <b>z</b> <brazo-text name="tool/z"></brazo-text> mm';
+  const loading = element("span", "loading", { textContent: "drawing the robot…" });
   const notice = text("notice", "notice");
-  line.append(state, robot, tool, element("span", "space"), notice);
+  line.append(state, robot, loading, tool, element("span", "space"), notice);
   if (viewer.software) {
     const hint = element("span", "hint", { textContent: "drawn without a graphics card" });
     hint.title = "WebGL runs on the processor here, so shadows are off. Turn on hardware acceleration in the browser's settings to have them.";
@@ -98,10 +101,18 @@ function frameNewRobots() {
       requestAnimationFrame(tryToFrame);
     } else {
       framed = shown;
+      setLoading(false);
       document.documentElement.dataset.brazoReady = value("robot");
     }
   };
-  watch("view/robot", () => requestAnimationFrame(tryToFrame));
+  watch("view/robot", () => {
+    setLoading(true);
+    requestAnimationFrame(tryToFrame);
+  });
+}
+
+function setLoading(on) {
+  document.documentElement.toggleAttribute("data-brazo-loading", on);
 }
 
 function iconButton(name, label, onclick) {
