@@ -8,9 +8,13 @@ taken back from the tool, in this order:
   or 30 % of its acceleration;
 * the tool's acceleration and jerk are lowered so that they ask for no more than 60 % and 90 % of
   any joint's own;
-* a step with which a joint would still pass a limit, come so near to its end that it could no
-  longer stop, or meet a singularity, is not taken: all joints brake as quickly as they can, and
-  `reason` says why.  After that only another direction is accepted, or the same one after `stop`.
+* before a step it is made sure that the tool can still come to rest behind it, on its line, inside
+  the joints' limits and away from singularities; otherwise it begins to stop, and `reason` says
+  why.  After that only another direction is accepted, or the same one after `stop`;
+* a step that would still ask too much of a joint is eased: the tool's acceleration along its way
+  takes the nearest value that suits all joints;
+* a step with which a joint would even so pass a limit, or come so near to its end that it could no
+  longer stop, is not taken: all joints brake at once as quickly as they can.
 
 So the limits of the joints are kept exactly whatever is asked of the tool.
 """
@@ -26,11 +30,11 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec
-from brazo.kinematics.result import LIMIT_TOLERANCE
+from brazo.kinematics.result import LIMIT_TOLERANCE, violations
 from brazo.trajectory.base import Sample
-from brazo.trajectory.follow import SINGULAR, hermite_end, onto
+from brazo.trajectory.follow import hermite_end, onto
 from brazo.trajectory.go_to import GoTo
-from brazo.trajectory.jerk_limited import Planner
+from brazo.trajectory.jerk_limited import Planner, reach
 from brazo.trajectory.jog import HOLD_TIME
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.limits import Limits
@@ -63,8 +67,31 @@ class ToolLimits:
         return np.repeat([getattr(self, name), getattr(self, f"angular_{name}")], 3)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tool:
+    """A step of the tool."""
+
+    moved: Array  # (6,) m, rad
+    twist: Array  # (6,) velocity at its end
+    rate: Array  # (6,) acceleration at its end
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Attempt:
+    """What a step of the tool would mean for the joints."""
+
+    state: Sample
+    T: Array
+    margin: float  # how far from singular
+    why: str  # what speaks against it
+
+
 class CartesianJog:
-    """Hold-to-run motion of the tool of a robot that stands still at `q0` (n,)."""
+    """Hold-to-run motion of the tool of a robot that stands still at `q0` (n,).
+
+    `singular` is the margin (see `Rates.margin`) at which the tool stops on its way into a
+    singularity; out of one it may always move.
+    """
 
     def __init__(
         self,
@@ -73,7 +100,7 @@ class CartesianJog:
         q0: Any,
         tool: ToolLimits | None = None,
         hold_time: float = HOLD_TIME,
-        singular: float = SINGULAR,
+        singular: float = 0.05,
     ) -> None:
         self.robot, self.limits, self.tool = robot, limits, tool or ToolLimits()
         if limits.n != robot.n:
@@ -88,6 +115,7 @@ class CartesianJog:
         self._pose = robot.fk(q)
         self._twist, self._rate = np.zeros(6), np.zeros(6)
         self._asked, self._frame = np.zeros(6), "base"
+        self._margin = self._motion.rates(q, np.zeros(6), np.zeros(6)).margin
         self._blocked: Array | None = None
         self._brake: GoTo | None = None
         self._stopper = Planner(limits, "velocity", "none")
@@ -146,34 +174,96 @@ class CartesianJog:
         wanted = np.zeros(6) if self._blocked is not None else self._in_base()
         if not (wanted.any() or self._twist.any() or self._rate.any()):
             return
-        s = self._state
-        moved, twist, rate = self._advance(wanted, dt)
-        T = self._pose.copy()
-        T[:3, 3] += moved[:3]
-        T[:3, :3] = matrix_from_rotvec(moved[3:]) @ T[:3, :3]
-        guess = s.q + dt * (s.qd + 0.5 * dt * s.qdd)
-        how = "full" if self._full else "nearest"
-        q, gap, turn = onto(self._motion, guess, T, how)
-        rates = self._motion.rates(q, twist, rate)
-        if not self._full or self._motion.spare:
-            q, gap, turn = onto(self._motion, hermite_end(s.q, s, rates, dt), T, how)
-            rates = self._motion.rates(q, twist, rate)
-        new = Sample(q, rates.qd, rates.qdd)
-        why = ""
-        if gap + turn > 1e-9:
-            why = "the tool is at the edge of its reach"
-        elif rates.margin < self.singular:
-            why = "the arm nears a singularity"
-        why = why or self._breach(s, new, dt, rates.margin)
-        if why:
+        tool = self._advance(wanted, dt)
+        found = self._attempt(tool, dt)
+        why = found.why or self._stop_ahead(tool, found)
+        if why and wanted.any():
             self.reason, self._blocked = why, self._asked.copy()
+            tool = self._advance(np.zeros(6), dt)
+            found = self._attempt(tool, dt)
+        if found.why:
+            eased = self._eased(tool, found, dt)
+            if eased is not None:
+                tool, found = eased, self._attempt(eased, dt)
+        if found.why:
+            s = self._state
+            self.reason = self.reason or found.why
+            self._blocked = self._asked.copy() if self._blocked is None else self._blocked
             self._brake = GoTo(self.limits, s.q, s.qd, s.qdd)
             self._twist, self._rate = np.zeros(6), np.zeros(6)
             self._braking(dt)
             return
-        self._state, self._twist, self._rate = new, twist, rate
-        self._pose = T if self._full else self.robot.fk(q)
-        self._pose[:3, 3] = T[:3, 3]
+        self._state, self._twist, self._rate = found.state, tool.twist, tool.rate
+        self._margin = found.margin
+        self._pose = found.T if self._full else self.robot.fk(found.state.q)
+        self._pose[:3, 3] = found.T[:3, 3]
+
+    def _attempt(self, tool: _Tool, dt: float) -> _Attempt:
+        """The joints' state after a step of the tool, and what would be wrong with it."""
+        s = self._state
+        T = self._pose.copy()
+        T[:3, 3] += tool.moved[:3]
+        T[:3, :3] = matrix_from_rotvec(tool.moved[3:]) @ T[:3, :3]
+        how = "full" if self._full else "nearest"
+        q, gap, turn = onto(self._motion, s.q + dt * (s.qd + 0.5 * dt * s.qdd), T, how)
+        rates = self._motion.rates(q, tool.twist, tool.rate)
+        if not self._full or self._motion.spare:
+            q, gap, turn = onto(self._motion, hermite_end(s.q, s, rates, dt), T, how)
+            rates = self._motion.rates(q, tool.twist, tool.rate)
+        new = Sample(q, rates.qd, rates.qdd)
+        if gap + turn > 1e-9:
+            return _Attempt(new, T, rates.margin, "the tool is at the edge of its reach")
+        if rates.margin < 0.1 * self.singular and rates.margin < self._margin:
+            return _Attempt(new, T, rates.margin, "the arm nears a singularity")
+        return _Attempt(new, T, rates.margin, self._breach(s, new, dt, rates.margin))
+
+    def _stop_ahead(self, tool: _Tool, found: _Attempt) -> str:
+        """What the tool would meet on the way it needs to come to rest, or nothing."""
+        q = found.state.q
+        # Again from where it would rest: what the joints can give there counts as well.
+        for _ in range(2):
+            planner = self._planner(q, tool.twist, tool.twist != 0.0)
+            plan = planner.plan(np.zeros(6), tool.twist, tool.rate, np.zeros(6))
+            way = np.array(plan.at_time(plan.duration)[0])
+            T = found.T.copy()
+            T[:3, 3] += way[:3]
+            T[:3, :3] = matrix_from_rotvec(way[3:]) @ T[:3, :3]
+            q = found.state.q + self._motion.step(found.state.q, way)
+            q, gap, turn = onto(self._motion, q, T, "full" if self._full else "nearest")
+            if gap + turn > 1e-9:
+                return "the tool is at the edge of its reach"
+        margin = self._motion.rates(q, tool.twist, np.zeros(6)).margin
+        if margin < self.singular and margin < self._margin:
+            return "the arm nears a singularity"
+        limits = self.limits.position
+        past = violations(q, limits) & ~violations(self._state.q, limits)
+        return f"{self._joint(int(np.argmax(past)))} is at its limit" if past.any() else ""
+
+    def _eased(self, tool: _Tool, found: _Attempt, dt: float) -> _Tool | None:
+        """The step with the nearest acceleration along the tool's way that suits the joints.
+
+        A change x of it changes the joints' accelerations by g x and their speeds by g x dt/2.
+        """
+        speed = float(np.linalg.norm(tool.twist))
+        if speed == 0.0 or not np.isfinite(found.state.qdd).all():
+            return None
+        u = tool.twist / speed
+        old, new, limits = self._state, found.state, self.limits
+        g = self._motion.step(new.q, u)
+        change = 0.95 * limits.jerk * dt
+        low = np.maximum(-0.99 * limits.acceleration, old.qdd - change) - new.qdd
+        high = np.minimum(0.99 * limits.acceleration, old.qdd + change) - new.qdd
+        low = np.maximum(low, (-0.99 * limits.speed - new.qd) * 2.0 / dt)
+        high = np.minimum(high, (0.99 * limits.speed - new.qd) * 2.0 / dt)
+        used = np.abs(g) > 1e-12
+        ends = np.sort([low[used] / g[used], high[used] / g[used]], axis=0)
+        least, most = ends[0].max(initial=-math.inf), ends[1].min(initial=math.inf)
+        if least > most:
+            return None
+        rate = tool.rate + min(max(0.0, least), most) * u
+        # The acceleration runs evenly from the old to the new one.
+        twist = self._twist + 0.5 * dt * (self._rate + rate)
+        return _Tool(dt * self._twist + dt * dt / 6.0 * (2.0 * self._rate + rate), twist, rate)
 
     def _braking(self, dt: float) -> None:
         assert self._brake is not None
@@ -181,32 +271,35 @@ class CartesianJog:
         if not self._brake.moving:
             self._brake = None
             self._pose = self.robot.fk(self._state.q)
+            self._margin = self._motion.rates(self._state.q, np.zeros(6), np.zeros(6)).margin
 
-    def _advance(self, wanted: Array, dt: float) -> tuple[Array, Array, Array]:
-        """Shift, velocity and acceleration of the tool after dt, on its way to the wanted ones."""
+    def _advance(self, wanted: Array, dt: float) -> _Tool:
+        """The tool after dt, on its way to the wanted velocity."""
         q = self._state.q
         steady = self._motion.rates(q, wanted, np.zeros(6))
         speed = _share(0.95 * self.limits.speed, steady.qd)
         # What a steady motion of the tool asks of the joints grows with the square of its speed.
         bend = math.sqrt(_share(0.3 * self.limits.acceleration, steady.qdd))
         wanted = min(speed, bend) * wanted
-        used = (wanted != 0.0) | (self._twist != 0.0) | (self._rate != 0.0)
+        planner = self._planner(q, self._twist, (wanted != 0.0) | (self._twist != 0.0))
+        plan = planner.plan(np.zeros(6), self._twist, self._rate, wanted)
+        if dt < plan.duration:
+            return _Tool(*map(np.array, plan.at_time(dt)))
+        moved = np.array(plan.at_time(plan.duration)[0]) + wanted * (dt - plan.duration)
+        return _Tool(moved, wanted, np.zeros(6))
+
+    def _planner(self, q: Array, twist: Array, used: Array) -> Planner:
+        """Motion of the tool with accelerations along the used axes that the joints can give."""
         # How much each joint moves at most, whichever way the tool is pushed along these axes.
         columns = [self._motion.step(q, axis) for axis in np.eye(6)[used]]
-        gain = np.abs(np.array(columns)).T
+        gain = np.abs(np.array(columns)).T.reshape(self.robot.n, -1)
         allowed = []
         for name, part in (("acceleration", 0.6), ("jerk", 0.9)):
             most = self.tool.axes(name)
             allowed.append(most * _share(part * getattr(self.limits, name), gain @ most[used]))
         # The speed is bound by what is wanted; the planner only has to have some limit for it.
-        most = 2.0 * np.maximum(self.tool.axes("speed"), np.abs(self._twist))
-        planner = Planner(Limits(most, *allowed), "velocity", "line")
-        plan = planner.plan(np.zeros(6), self._twist, self._rate, wanted)
-        if dt < plan.duration:
-            moved, twist, rate = (np.array(part) for part in plan.at_time(dt))
-            return moved, twist, rate
-        moved = np.array(plan.at_time(plan.duration)[0]) + wanted * (dt - plan.duration)
-        return moved, wanted, np.zeros(6)
+        most = 2.0 * np.maximum(self.tool.axes("speed"), np.abs(twist))
+        return Planner(Limits(most, *allowed), "velocity", "line")
 
     def _breach(self, old: Sample, new: Sample, dt: float, margin: float) -> str:
         """Which limit a step would pass, as a sentence, or nothing."""
@@ -222,12 +315,12 @@ class CartesianJog:
                 i = int(np.argmax(past))
                 near = ": the arm nears a singularity" if margin < 0.1 else ""
                 return f"{self._joint(i)} would pass its {what} limit{near}"
-        rest = self._stopper.plan(new.q, new.qd, new.qdd, np.zeros(limits.n)).position_extrema
-        for i, bound in enumerate(rest):
+        rest = reach(self._stopper.plan(new.q, new.qd, new.qdd, np.zeros(limits.n)))
+        for i, (lowest, highest) in enumerate(rest):
             # A joint that stands outside its limits may come back.
             low = min(limits.position[i, 0], old.q[i]) - LIMIT_TOLERANCE
             high = max(limits.position[i, 1], old.q[i]) + LIMIT_TOLERANCE
-            if bound.max > high or bound.min < low:
+            if highest > high or lowest < low:
                 return f"{self._joint(i)} is at its limit"
         return ""
 

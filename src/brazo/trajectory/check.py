@@ -71,7 +71,8 @@ def check(
     limits: Limits | None = None,
     dt: float | None = None,
 ) -> list[Violation]:
-    """Every limit the trajectory passes, one entry a joint and kind, the earliest first.
+    """Every limit the trajectory passes, the earliest first: one entry for each
+    joint, kind and side (above, below).
 
     `limits` replaces what the robot's file says (see `limits_of`); without it, accelerations are
     not checked, for no file limits them.  `dt` (s) is the widest step of the grid; without it the

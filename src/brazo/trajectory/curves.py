@@ -27,7 +27,7 @@ from brazo.errors import BrazoError
 Array = np.ndarray
 
 _PANELS = 256
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 
 class Curve(ABC):
@@ -36,6 +36,10 @@ class Curve(ABC):
     @abstractmethod
     def at(self, x: Array) -> Array:
         """(4, m, 3): the point (m) and its first three derivatives by x."""
+
+    def slope(self, x: Array) -> Array:
+        """(m, 3): the first derivative alone, where a class has it more cheaply."""
+        return self.at(x)[1]
 
     @property
     @abstractmethod
@@ -120,6 +124,10 @@ class Lissajous(Curve):
         found = np.stack([s, w * c, -(w**2) * s, -(w**3) * c]) @ self.axes.T
         found[0] += self.centre
         return found
+
+    def slope(self, x: Array) -> Array:
+        w = 2.0 * math.pi * self.frequencies
+        return (self.amplitudes * w * np.cos(w * x[:, None] + self.phases)) @ self.axes.T
 
     @property
     def length(self) -> float:
@@ -232,7 +240,7 @@ class _ByLength(Curve):
                 "a path needs a direction everywhere"
             )
         self._edges, self._sums = edges, np.concatenate([[0.0], np.cumsum(panels)])
-        self._total = total
+        self._total, self._speed = total, speed
 
     @property
     def length(self) -> float:
@@ -258,13 +266,18 @@ class _ByLength(Curve):
         k = np.clip(np.searchsorted(self._sums, s, side="right") - 1, 0, _PANELS - 1)
         start, end = self._edges[k], self._edges[k + 1]
         wanted = s - self._sums[k]
-        u = start + (end - start) * wanted / (self._sums[k + 1] - self._sums[k])
+        # The cubic with the right slopes at both ends of the panel is a close first guess.
+        length = self._sums[k + 1] - self._sums[k]
+        y = wanted / length
+        a, b = length / self._speed[k], length / self._speed[k + 1]
+        width = end - start
+        u = start + y * (a + y * (3.0 * width - 2.0 * a - b + y * (a + b - 2.0 * width)))
         for _ in range(6):
             run = _spans(self.curve, start, u)
-            slope = np.linalg.norm(self.curve.at(u)[1], axis=-1)
+            slope = np.linalg.norm(self.curve.slope(u), axis=-1)
             step = (run - wanted) / slope
             u = np.clip(u - step, 0.0, 1.0)
-            if np.abs(step).max(initial=0.0) < 1e-15:
+            if np.abs(step).max(initial=0.0) < 1e-14:
                 break
         return u
 
@@ -273,7 +286,7 @@ def _spans(curve: Curve, low: Array, high: Array) -> Array:
     """Lengths between pairs of parameters, by Gauss's rule."""
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     u = middle[:, None] + half[:, None] * _NODES
-    speed = np.linalg.norm(curve.at(u.ravel())[1], axis=-1).reshape(u.shape)
+    speed = np.linalg.norm(curve.slope(u.ravel()), axis=-1).reshape(u.shape)
     return half * (speed @ _WEIGHTS)
 
 

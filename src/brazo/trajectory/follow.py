@@ -228,6 +228,8 @@ class _Guide:
             few = self.orientation == "full" and self.motion.point_rank + self.motion.turn_rank < 6
             hint = "; a tool that turns with the arm (Radial) may be held" if few else ""
             raise BrazoError(f"{self._at(k)}: {found.reason}{hint}")
+        if found.branch and found.branch == self.robot.configuration(previous):
+            raise BrazoError(f"{self._at(k)}: the step to here is too wide; take a smaller dt")
         jump = float(np.abs(found.q - previous).max())
         name = f" ({found.branch})" if found.branch else ""
         raise BrazoError(

@@ -15,7 +15,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.result import violations
 from brazo.trajectory.base import Sample
-from brazo.trajectory.jerk_limited import Planner
+from brazo.trajectory.jerk_limited import Planner, reach
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive, vector
 
@@ -41,7 +41,6 @@ class GoTo:
         self._state = Sample(q, qd, qdd)
         self._plan: Any = None
         self._t = 0.0
-        self._goal: Array | None = None
         self.update_seconds = 0.0  # what the last update took, by the machine's own clock
         self.stop()
 
@@ -75,15 +74,16 @@ class GoTo:
         if not self._inside(plan):
             # In step with slower joints one may swing past a limit; each on its own turns at once.
             plan = self._apart.plan(s.q, s.qd, s.qdd, goal)
-        self._follow(plan, goal)
+        self._plan, self._t = plan, 0.0
 
     def stop(self) -> None:
         """Come to rest as quickly as the limits allow, each joint on its own."""
         s = self._state
         if s.qd.any() or s.qdd.any():
-            self._follow(self._stopping.plan(s.q, s.qd, s.qdd, np.zeros(self.limits.n)), None)
+            self._plan = self._stopping.plan(s.q, s.qd, s.qdd, np.zeros(self.limits.n))
         else:
             self._plan = None
+        self._t = 0.0
 
     def update(self, dt: float) -> Sample:
         """Let dt seconds pass; the state then."""
@@ -92,8 +92,7 @@ class GoTo:
         if self._plan is not None:
             self._t += dt
             if self._t >= self._plan.duration:
-                end = self._plan.at_time(self._plan.duration)[0] if self._goal is None else None
-                q = np.array(end) if end is not None else np.array(self._goal)
+                q = np.array(self._plan.at_time(self._plan.duration)[0])
                 self._state = Sample(q, np.zeros(len(q)), np.zeros(len(q)))
                 self._plan = None
             else:
@@ -101,11 +100,8 @@ class GoTo:
         self.update_seconds = time.perf_counter() - begin
         return self._state
 
-    def _follow(self, plan: Any, goal: Array | None) -> None:
-        self._plan, self._t, self._goal = plan, 0.0, goal
-
     def _inside(self, plan: Any) -> bool:
-        reached = np.array([(bound.min, bound.max) for bound in plan.position_extrema])
+        reached = np.array(reach(plan))
         # A joint that already is outside may come back.
         low = np.minimum(self.limits.position[:, 0], self._state.q)
         high = np.maximum(self.limits.position[:, 1], self._state.q)

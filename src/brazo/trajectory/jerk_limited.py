@@ -9,6 +9,8 @@ Only moves between two states are asked of it: intermediate points would be sent
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +18,7 @@ import ruckig
 
 from brazo.errors import BrazoError
 from brazo.trajectory.limits import Limits
-from brazo.trajectory.moves import SYNCHRONISE, Synchronise, ends
+from brazo.trajectory.moves import SYNCHRONISE, Synchronise, ends, quintic
 from brazo.trajectory.piecewise import Piecewise, merge
 from brazo.trajectory.reading import choice
 
@@ -29,6 +31,8 @@ _SYNCHRONISE = {
     "line": ruckig.Synchronization.Phase,
     "none": ruckig.Synchronization.No,
 }
+_NAMES = ("speed", "acceleration", "jerk")
+_TINY = 1e-6  # rad, m
 _INTERFACE = {
     "position": ruckig.ControlInterface.Position,
     "velocity": ruckig.ControlInterface.Velocity,
@@ -44,10 +48,36 @@ def jerk_limited(q0: Any, q1: Any, limits: Limits, synchronise: Synchronise = "t
     q0, q1 = ends(q0, q1)
     if limits.n != len(q0):
         raise BrazoError(f"limits are for {limits.n} joints; q0 has {len(q0)}")
-    if np.array_equal(q0, q1):
+    D = np.abs(q1 - q0)
+    if synchronise == "line" and D.any():
+        # One way for all, as long as the longest, and as fast as the joint it asks most of allows.
+        share = D[D > 0.0] / D.max()
+        shared = Limits(*((limits.finite(name)[D > 0.0] / share).min() for name in _NAMES))
+        way = _move(np.zeros(1), np.array([D.max()]), shared)
+        c = way.coefficients * ((q1 - q0) / D.max())
+        c[:, 0] += q0
+        return Piecewise(way.breaks, c)
+    return _move(q0, q1, limits)
+
+
+def _move(q0: Array, q1: Array, limits: Limits) -> Piecewise:
+    D = np.abs(q1 - q0)
+    if not D.any():
         return Piecewise([0.0, 0.0], q0[None, None])
-    planner = Planner(limits, "position", synchronise)
-    return pieces(planner.plan(q0, np.zeros(len(q0)), np.zeros(len(q0)), q1))
+    # Ruckig is exact to 1e-8, too coarse for the smallest ways; those take a quintic, whose peaks
+    # are 15/8 D/T, 10/√3 D/T² and 60 D/T³.
+    v, a, j = (limits.finite(name) for name in _NAMES)
+    tiny = D < _TINY
+    needed = [15.0 / 8.0 * D / v, np.sqrt(10.0 / math.sqrt(3.0) * D / a), np.cbrt(60.0 * D / j)]
+    T = float(np.max(needed, axis=0)[tiny].max(initial=0.0))
+    goal = np.where(tiny, q0, q1)
+    rest = np.zeros(len(q0))
+    plan = Planner(limits, "position", "time").plan(q0, rest, rest, goal, T)
+    joints = profiles(plan)
+    T = max(T, max(float(breaks[-1]) for breaks, _ in joints))
+    for i in np.flatnonzero(tiny).tolist():
+        joints[i] = quintic(q0[i], q1[i], T).breaks, quintic(q0[i], q1[i], T).coefficients[:, :, 0]
+    return merge(joints)
 
 
 class Planner:
@@ -65,9 +95,15 @@ class Planner:
         self._input.max_jerk = limits.finite("jerk").tolist()
         self._by_position = interface == "position"
 
-    def plan(self, q: Any, qd: Any, qdd: Any, target: Any) -> ruckig.Trajectory:
-        """From a state to rest at the positions, or to the speeds, of `target` (n,)."""
+    def plan(
+        self, q: Any, qd: Any, qdd: Any, target: Any, duration: float | None = None
+    ) -> ruckig.Trajectory:
+        """From a state to rest at the positions, or to the speeds, of `target` (n,).
+
+        As fast as the limits allow, but not in less than `duration` seconds.
+        """
         given = self._input
+        given.minimum_duration = duration or None
         given.current_position = list(q)
         given.current_velocity = list(qd)
         given.current_acceleration = list(qdd)
@@ -75,8 +111,6 @@ class Planner:
             given.target_position = list(target)
         else:
             given.target_velocity = list(target)
-            # Not aimed at, but Ruckig counts it among the extrema of the motion.
-            given.target_position = list(q)
         found = ruckig.Trajectory(self.n)
         try:
             result = self._otg.calculate(given, found)
@@ -87,34 +121,62 @@ class Planner:
         return found
 
 
-def pieces(plan: ruckig.Trajectory) -> Piecewise:
-    """A plan of Ruckig's as polynomials."""
-    joints = []
+def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
+    """The lowest and the highest position of each joint on its way.
+
+    (Ruckig's own extrema of a motion to a speed count a target position that is not aimed at.)
+    """
+    found = []
     for profile in plan.profiles[0]:
-        t, jerk = [], []
-        for phases in (profile.brake, profile, profile.accel):
-            t += list(phases.t)
-            jerk += list(phases.j)
-        t, jerk = np.array(t), np.array(jerk)
-        t, jerk = t[t > 0.0], jerk[t > 0.0]
-        first = profile.brake if profile.brake.duration > 0.0 else profile
-        q, qd, qdd = first.p[0], first.v[0], first.a[0]
-        rows = []
-        for h, j in zip(t.tolist(), jerk.tolist(), strict=True):
+        low = high = _beginning(profile)[0]
+        for h, q, qd, qdd, j in _phases(profile):
+            seen = [q + h * (qd + h * (qdd / 2.0 + h * j / 6.0))]
+            # Where the speed qd + qdd t + j t²/2 is 0 the joint turns.
+            root = qdd * qdd - 2.0 * j * qd
+            if root >= 0.0:
+                s = -qdd - math.copysign(math.sqrt(root), qdd)
+                for t in (s / j if j else 0.0, 2.0 * qd / s if s else 0.0):
+                    if 0.0 < t < h:
+                        seen.append(q + t * (qd + t * (qdd / 2.0 + t * j / 6.0)))
+            low, high = min(low, *seen), max(high, *seen)
+        found.append((low, high))
+    return found
+
+
+def profiles(plan: ruckig.Trajectory) -> list[tuple[Array, Array]]:
+    """A plan of Ruckig's as polynomials: breaks and coefficients (pieces, 4) of each joint."""
+    joints: list[tuple[Array, Array]] = []
+    for profile in plan.profiles[0]:
+        rows, breaks = [], [0.0]
+        for h, q, qd, qdd, j in _phases(profile):
             rows.append([q, qd, qdd / 2.0, j / 6.0])
-            q += h * (qd + h * (qdd / 2.0 + h * j / 6.0))
-            qd += h * (qdd + h * j / 2.0)
-            qdd += h * j
-        breaks = np.concatenate([[0.0], np.cumsum(t)])
+            breaks.append(breaks[-1] + h)
         if not rows:
-            breaks, rows = np.zeros(2), [[q, 0.0, 0.0, 0.0]]
-        joints.append((breaks, np.array(rows)))
+            breaks, rows = [0.0, plan.duration], [[_beginning(profile)[0], 0.0, 0.0, 0.0]]
+        joints.append((np.array(breaks), np.array(rows)))
     # Joints planned to arrive together differ by rounding: the longest is the common end.
-    end = max(breaks[-1] for breaks, _ in joints)
+    end = max(float(breaks[-1]) for breaks, _ in joints)
     for breaks, _ in joints:
-        if abs(breaks[-1] - end) < 1e-9 * max(end, 1.0) and breaks[-1] > 0.0:
+        if abs(breaks[-1] - end) < 1e-9 * max(end, 1.0):
             breaks[-1] = end
-    return merge(joints)
+    return joints
+
+
+def _beginning(profile: Any) -> tuple[float, float, float]:
+    first = profile.brake if profile.brake.duration > 0.0 else profile
+    return first.p[0], first.v[0], first.a[0]
+
+
+def _phases(profile: Any) -> Iterator[tuple[float, float, float, float, float]]:
+    """Every phase of a joint: how long it takes, the state at its beginning, its jerk."""
+    q, qd, qdd = _beginning(profile)
+    for part in (profile.brake, profile, profile.accel):
+        for h, j in zip(part.t, part.j, strict=True):
+            if h > 0.0:
+                yield h, q, qd, qdd, j
+                q += h * (qd + h * (qdd / 2.0 + h * j / 6.0))
+                qd += h * (qdd + h * j / 2.0)
+                qdd += h * j
 
 
 def _first_line(error: Exception) -> str:

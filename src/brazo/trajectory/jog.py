@@ -17,7 +17,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.trajectory.base import Sample
-from brazo.trajectory.jerk_limited import Planner
+from brazo.trajectory.jerk_limited import Planner, reach
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive, vector
 
@@ -130,10 +130,10 @@ class _Axis:
 
     def _passed(self, state: tuple[float, float, float]) -> float | None:
         """The limit that a stop from this state would pass, if any."""
-        reached = _plan(self._to_speed, state, 0.0).position_extrema[0]
-        if reached.max > self.high:
+        low, high = reach(_plan(self._to_speed, state, 0.0))[0]
+        if high > self.high:
             return self.high
-        return self.low if reached.min < self.low else None
+        return self.low if low < self.low else None
 
 
 def _plan(planner: Planner, state: tuple[float, float, float], target: float) -> Any:

@@ -95,10 +95,13 @@ def trapezoid_in(q0: Any, q1: Any, duration: float, ramp: float = 0.25) -> Piece
 
 
 def ends(q0: Any, q1: Any) -> tuple[Array, Array]:
-    """First and last joint values, of one length; single numbers are one joint."""
+    """First and last joint values, of one length; single numbers are one joint.
+
+    A joint that would move by less than rounding (1e-14 rad or m) stays.
+    """
     q0 = vector(np.atleast_1d(q0) if np.ndim(q0) == 0 else q0, None, "q0")
     q1 = vector(np.atleast_1d(q1) if np.ndim(q1) == 0 else q1, len(q0), "q1")
-    return q0, q1
+    return q0, np.where(np.abs(q1 - q0) < 1e-14, q0, q1)
 
 
 def _trapezoids(q0: Array, q1: Array, ramp: Array, T: float) -> Piecewise:

@@ -72,7 +72,7 @@ def automatic_speeds(
     else:
         w_before, w_after = h[:-1] + 2.0 * h[1:], 2.0 * h[:-1] + h[1:]
         with np.errstate(divide="ignore", invalid="ignore"):
-            inner = (w_before + w_after) / (w_after / before + w_before / after)
+            inner = (w_before + w_after) / (w_before / before + w_after / after)
     found = np.zeros_like(q)
     found[1:-1] = np.where(turning, 0.0, inner)
     return np.where(given[:, None], kept, found)

@@ -1,0 +1,157 @@
+"""The tool while a button is held: straight, within every joint's limits, stopped with a reason."""
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import angle_between
+from brazo.trajectory import CartesianJog, ToolLimits, limits_of
+
+DT = 0.01
+STARTS = {
+    "puma560": np.radians([10, 60, -150, 20, 40, -40]),
+    "panda": None,
+    "scara1": None,
+    "scara2": None,
+    "pegasus": None,
+    "delta": None,
+}
+
+
+def start(name):
+    arm = brazo.load(name)
+    q = STARTS[name]
+    return arm, np.array(next(iter(arm.poses.values()))) if q is None else q
+
+
+def held(jog, velocity, steps, frame="base"):
+    """States while a button is held, checked against the limits of the joints."""
+    limits, states = jog.limits, [jog.state]
+    for _ in range(steps):
+        jog.hold(velocity, frame)
+        states.append(checked(jog, limits))
+    return states
+
+
+def released(jog, steps=200):
+    jog.stop()
+    return [checked(jog, jog.limits) for _ in range(steps)]
+
+
+def checked(jog, limits):
+    before, after = jog.state, jog.update(DT)
+    assert (np.abs(after.qd) <= limits.speed * (1 + 1e-9)).all()
+    assert (np.abs(after.qdd) <= limits.acceleration * (1 + 1e-9)).all()
+    assert (np.abs(after.qdd - before.qdd) <= limits.jerk * DT * (1 + 1e-6) + 1e-9).all()
+    assert (after.q >= limits.position[:, 0] - 1e-9).all()
+    assert (after.q <= limits.position[:, 1] + 1e-9).all()
+    drift = np.abs(after.q - before.q - 0.5 * DT * (after.qd + before.qd))
+    assert (drift <= limits.jerk * DT**3 / 3 + 1e-9).all()
+    return after
+
+
+@pytest.mark.parametrize("name", STARTS)
+@pytest.mark.parametrize("direction", [(-1, 0, 0), (0, 1, 0), (0, 0, -1), (-1, 1, 0)])
+def test_the_tool_goes_straight_and_the_joints_keep_their_limits(name, direction):
+    arm, q = start(name)
+    jog = CartesianJog(arm, limits_of(arm), q)
+    u = np.array(direction) / np.linalg.norm(direction)
+    states = held(jog, [*(0.08 * u), 0, 0, 0], 80)
+    way = arm.fk(np.array([s.q for s in states]))[:, :3, 3]
+    away = way - way[0]
+    assert jog.reason == ""
+    assert np.linalg.norm(away[-1]) > 0.01
+    assert np.linalg.norm(away - np.outer(away @ u, u), axis=1).max() < 1e-9
+    if arm.mobility == 6:
+        turned = angle_between(arm.fk(states[-1].q)[:3, :3], arm.fk(q)[:3, :3])
+        assert turned < 1e-9
+    rest = released(jog)
+    end = arm.fk(rest[-1].q)[:3, 3] - way[0]
+    assert not jog.moving
+    assert np.linalg.norm(end - (end @ u) * u) < 1e-9
+
+
+def test_speed_and_acceleration_of_the_tool_are_limited():
+    arm, q = start("puma560")
+    tool = ToolLimits(speed=0.2, acceleration=0.5, jerk=4.0)
+    jog = CartesianJog(arm, limits_of(arm, acceleration=50.0, jerk=1000.0), q, tool)
+    states = held(jog, [0, 0.2, 0, 0, 0, 0], 120)
+    v = np.array([arm.jacobian(s.q)[:3] @ s.qd for s in states])[:, 1]
+    assert v.max() == pytest.approx(0.2, rel=1e-9)
+    a = np.diff(v) / DT
+    assert a.max() == pytest.approx(0.5, rel=1e-6)
+    assert np.abs(np.diff(a) / DT).max() < 4.0 * (1 + 1e-6)
+
+
+def test_turning_keeps_the_point():
+    arm, q = start("puma560")
+    jog = CartesianJog(arm, limits_of(arm), q)
+    states = held(jog, [0, 0, 0, 0, 0, 0.3], 60)
+    T = arm.fk(np.array([s.q for s in states]))
+    assert np.abs(T[:, :3, 3] - T[0, :3, 3]).max() < 1e-9
+    assert angle_between(T[0, :3, :3], T[-1, :3, :3]) > 0.05
+    axis = T[-1, :3, :3] @ T[0, :3, :3].T
+    assert np.abs(axis @ [0, 0, 1] - [0, 0, 1]).max() < 1e-9
+
+
+def test_in_the_tools_own_axes():
+    arm, q = start("puma560")
+    jog = CartesianJog(arm, limits_of(arm), q)
+    states = held(jog, [0, 0, 0.05, 0, 0, 0], 60, "tool")
+    T = arm.fk(np.array([s.q for s in states]))
+    away = T[-1, :3, 3] - T[0, :3, 3]
+    z = T[0, :3, 2]
+    assert away @ z > 0.01 and np.linalg.norm(away - (away @ z) * z) < 1e-9
+
+
+def test_near_a_singularity_it_slows_down_and_stops_with_a_reason():
+    arm, q = start("scara1")
+    jog = CartesianJog(arm, limits_of(arm), q)
+    states = held(jog, [0.2, 0, 0, 0, 0, 0], 300)
+    assert "singularity" in jog.reason or "reach" in jog.reason
+    assert not jog.moving
+    away = arm.fk(np.array([s.q for s in states]))[:, :3, 3] - arm.fk(q)[:3, 3]
+    assert away[-1, 0] > 0.1 and np.abs(away[:, 1:]).max() < 1e-9
+    assert arm.configuration(jog.state.q) == arm.configuration(q)
+    # On in the same direction it stays; the other way it moves.
+    before = jog.state.q
+    held(jog, [0.2, 0, 0, 0, 0, 0], 20)
+    assert np.array_equal(jog.state.q, before)
+    held(jog, [-0.1, 0, 0, 0, 0, 0], 60)
+    assert jog.reason == "" and not np.array_equal(jog.state.q, before)
+
+
+def test_at_a_joint_limit_it_stops_with_a_reason():
+    arm, q = start("scara2")
+    jog = CartesianJog(arm, limits_of(arm), q)
+    held(jog, [0, 0, -0.2, 0, 0, 0], 200)
+    assert jog.reason == "joint 4 (quill) is at its limit"
+    assert arm.limits[3, 1] - 0.01 < jog.state.q[3] <= arm.limits[3, 1] + 1e-9
+
+
+def test_a_button_that_is_not_renewed_lets_go():
+    arm, q = start("scara1")
+    jog = CartesianJog(arm, limits_of(arm), q, hold_time=0.15)
+    jog.hold([-0.1, 0, 0, 0, 0, 0])
+    states = [jog.update(DT) for _ in range(200)]
+    assert states[10].qd.any() and not jog.moving
+    assert jog.update_seconds > 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda jog: jog.hold([1, 0, 0, 0, 0, 0]), "the tool's speed is 1; at most 0.25"),
+        (lambda jog: jog.hold([0, 0, 0, 0, 0, 2]), "the tool's angular speed is 2"),
+        (lambda jog: jog.hold([0, 0, 0]), "velocity has shape (3,)"),
+        (lambda jog: jog.hold([0] * 6, "world"), "'world' is not one of base, tool"),
+        (lambda jog: jog.update(0), "dt is 0"),
+        (lambda jog: ToolLimits(speed=0), "speed is 0"),
+    ],
+)
+def test_bad_input_is_refused(call, words):
+    arm, q = start("scara1")
+    with pytest.raises(BrazoError) as error:
+        call(CartesianJog(arm, limits_of(arm), q))
+    assert words in str(error.value)

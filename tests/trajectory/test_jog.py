@@ -1,0 +1,131 @@
+"""Joints while a button is held: limits kept, exact stops at the ends, letting go."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brazo.errors import BrazoError
+from brazo.trajectory import Jog, Limits
+
+LIMITS = Limits(
+    [1.0, 2.0, 0.5], [4.0, 5.0, 2.0], [30.0, 40.0, 20.0], [[-1, 1], [-4, -2.5], [0.3, 0.9]]
+)
+MIDDLE = LIMITS.position.mean(axis=1)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 8e-3, 0.033]))
+def test_no_limit_is_passed_whatever_is_held(seed, dt):
+    rng = np.random.default_rng(seed)
+    low, high = LIMITS.position.T
+    jog = Jog(LIMITS, rng.uniform(low, high), hold_time=1.0)
+    for _ in range(150):
+        event = rng.random()
+        if event < 0.08:
+            jog.hold(rng.uniform(-1, 1, 3) * LIMITS.speed * (rng.random(3) < 0.8))
+        elif event < 0.1:
+            jog.stop()
+        before = jog.state
+        after = jog.update(dt)
+        assert (after.q >= low - 1e-12).all() and (after.q <= high + 1e-12).all()
+        assert (np.abs(after.qd) <= LIMITS.speed * (1 + 1e-9)).all()
+        assert (np.abs(after.qdd) <= LIMITS.acceleration * (1 + 1e-9)).all()
+        assert (np.abs(after.qdd - before.qdd) <= LIMITS.jerk * dt * (1 + 1e-6) + 1e-9).all()
+        drift = np.abs(after.q - before.q - 0.5 * dt * (after.qd + before.qd))
+        assert (drift <= LIMITS.jerk * dt**3 / 3 + 2e-8).all()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_held_button_ends_at_rest_exactly_on_the_limit(sign):
+    jog = Jog(LIMITS, MIDDLE)
+    fastest = np.zeros(3)
+    for _ in range(800):
+        jog.hold(sign * LIMITS.speed)
+        fastest = np.maximum(fastest, np.abs(jog.update(0.01).qd))
+    end = LIMITS.position[:, 1 if sign > 0 else 0]
+    assert jog.state.q.tolist() == end.tolist()
+    assert not jog.moving
+    assert fastest[0] == pytest.approx(1.0, rel=1e-6)
+    # And back again.
+    for _ in range(20):
+        jog.hold(-sign * LIMITS.speed)
+        jog.update(0.01)
+    assert (sign * (end - jog.state.q) > 0).all()
+
+
+def test_the_speed_asked_for_is_reached_and_kept():
+    jog = Jog(Limits(2.0, 4.0, 30.0), [0.0], hold_time=9.0)
+    jog.hold([0.7])
+    for _ in range(100):
+        s = jog.update(0.01)
+    assert s.qd.tolist() == [0.7] and s.qdd.tolist() == [0.0]
+    jog.hold([0.2])
+    lowest = min(jog.update(0.01).qd[0] for _ in range(100))
+    assert lowest == pytest.approx(0.2)
+
+
+def test_a_button_that_is_not_renewed_lets_go():
+    jog = Jog(Limits(2.0, 4.0, 30.0), [0.0], hold_time=0.2)
+    jog.hold([1.0])
+    speeds = [jog.update(0.01).qd[0] for _ in range(200)]
+    assert speeds[19] > speeds[10] > 0.0
+    # Held for 0.2 s, then down again as quickly as the limits allow.
+    assert speeds[-1] == 0.0 and not jog.moving
+    assert math.isclose(np.argmax(np.array(speeds) == 0.0) * 0.01, 0.6, abs_tol=0.15)
+
+
+def test_letting_go_stops_at_once():
+    jog = Jog(Limits(2.0, 4.0, 30.0), [0.0], hold_time=9.0)
+    jog.hold([1.0])
+    for _ in range(100):
+        jog.update(0.01)
+    jog.stop()
+    for _ in range(100):
+        jog.update(0.01)
+        if not jog.moving:
+            break
+    # Braking way from v: v²/2a + v a/2j.
+    way = 1.0 / 8.0 + 4.0 / 60.0
+    ran = jog.state.q[0]
+    jog2 = Jog(Limits(2.0, 4.0, 30.0), [0.0], hold_time=9.0)
+    jog2.hold([1.0])
+    for _ in range(100):
+        jog2.update(0.01)
+    assert ran - jog2.state.q[0] == pytest.approx(way, abs=1e-12)
+
+
+def test_a_joint_outside_its_limits_may_come_back_but_go_no_further():
+    jog = Jog(Limits(1.0, 4.0, 30.0, [[-1.0, 1.0]]), [1.5], hold_time=9.0)
+    jog.hold([0.5])
+    for _ in range(50):
+        assert jog.update(0.01).q[0] <= 1.5
+    jog.hold([-0.5])
+    for _ in range(150):
+        s = jog.update(0.01)
+    assert s.q[0] < 1.0
+
+
+def test_updates_are_measured():
+    jog = Jog(LIMITS, MIDDLE)
+    jog.hold([0.1, 0.1, 0.1])
+    jog.update(0.01)
+    assert 0.0 < jog.update_seconds < 0.1
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: Jog(LIMITS, MIDDLE).hold([2.0, 0, 0]), "speed of joint 1 is 2; at most 1"),
+        (lambda: Jog(LIMITS, MIDDLE).hold([0, 0]), "speeds has shape (2,)"),
+        (lambda: Jog(LIMITS, MIDDLE).hold([0, np.nan, 0]), "must be finite"),
+        (lambda: Jog(LIMITS, MIDDLE, hold_time=0), "hold_time is 0"),
+        (lambda: Jog(LIMITS, MIDDLE).update(-1), "dt is -1"),
+    ],
+)
+def test_bad_input_is_refused(call, words):
+    with pytest.raises(BrazoError) as error:
+        call()
+    assert words in str(error.value)
