@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from brazo.cli import derive, doctor, dynamics, kinematics, lab, robots
+from brazo.cli import bench, derive, doctor, dynamics, kinematics, lab, robots
 from brazo.errors import BrazoError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ kinematics.register(app)
 dynamics.register(app)
 derive.register(app)
 doctor.register(app)
+bench.register(app)
 lab.register(app)
 
 

@@ -1,0 +1,42 @@
+"""Measuring brazo beside its peers on this machine: `brazo bench`.
+
+One file a section.  Every comparison gives the engines the same robot and the same numbers, checks
+that they agree (one that does not is left out, and the report says so), then times them round-robin
+in one process and keeps each one's best round: a neighbour that disturbs a round disturbs nobody's
+result.  Peers are used where they are installed; none is a dependency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from brazo.bench.report import Report, Section
+from brazo.bench.settings import Settings
+
+__all__ = ["SECTIONS", "Report", "Section", "Settings", "run"]
+
+SECTIONS = ("peak", "single", "batch", "loop", "paper", "compile", "startup")
+
+
+def run(
+    settings: Settings,
+    sections: Sequence[str] = SECTIONS,
+    progress: Callable[[str], None] = lambda words: None,
+) -> Report:
+    """Measure the named sections, in order."""
+    from brazo.bench import batch, closed_loop, compiling, machine, paper, peak, single, startup
+
+    measure = {
+        "peak": peak.measure,
+        "single": single.measure,
+        "batch": batch.measure,
+        "loop": closed_loop.measure,
+        "paper": paper.measure,
+        "compile": compiling.measure,
+        "startup": startup.measure,
+    }
+    report = Report(machine=machine.describe(), settings=settings)
+    for name in sections:
+        progress(name)
+        report.sections += measure[name](settings)
+    return report

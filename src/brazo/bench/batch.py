@@ -1,0 +1,127 @@
+"""Many states at once, from plain (N, 6) arrays into (N, 6) arrays, by one thread or two.
+
+Pinocchio's batch calls are C++ and take a column a state; CasADi maps its compiled function over
+the same memory.  The share of the CPU's peak counts the operations of the graph and those of each
+sine and cosine, not what is spent on loading, storing and checking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from brazo.bench.arms import States, general_arm, puma, states
+from brazo.bench.clock import race
+from brazo.bench.peak import flops_of_sincos, peak_flops
+from brazo.bench.peers import agrees, installed
+from brazo.bench.report import Section, Value
+from brazo.bench.settings import Settings
+from brazo.codegen import Kernel
+from brazo.codegen.route import native
+from brazo.codegen.sharing import thread_count
+from brazo.robot import Robot
+
+__all__ = ["flops", "measure"]
+
+
+def measure(settings: Settings) -> list[Section]:
+    sizes = (1_000, 10_000) if settings.quick else (1_000, 100_000, 1_000_000)
+    return [
+        _arm(settings, puma(), "batch", "Batches, Puma 560", sizes),
+        _arm(
+            settings,
+            general_arm(),
+            "batch_general",
+            "Batches, 6R arm without special geometry",
+            sizes[1:2],
+        ),
+        _peak_shares(settings),
+    ]
+
+
+def _arm(settings: Settings, arm: Robot, key: str, title: str, sizes: tuple[int, ...]) -> Section:
+    section = Section(key, title)
+    peers, notes = installed(arm) if settings.peers else ([], [])
+    section.notes += notes
+    for size in sizes:
+        at = states(arm, size)
+        for threads in (1, 2) if thread_count() > 1 else (1,):
+            for operation, last in (("inverse_dynamics", at.qdd), ("forward_dynamics", at.tau)):
+                expected = getattr(arm, operation)(at.q, at.qd, last)
+                contestants = {"brazo": _own(arm, operation, at, last, threads)}
+                for peer in peers:
+                    task = peer.batch(arm, at, threads).get(operation)
+                    if task is None:
+                        continue
+                    if not agrees(expected, task.answer()):
+                        section.notes.append(f"{peer.name} disagrees on {operation}: not timed")
+                        continue
+                    contestants[peer.name] = task.call
+                seconds = race(settings, contestants, work=size)
+                row: dict[str, Value] = {
+                    "operation": operation,
+                    "N": size,
+                    "threads": threads,
+                    "brazo [M/s]": 1e-6 / seconds["brazo"],
+                }
+                for name, value in seconds.items():
+                    if name != "brazo":
+                        row[f"{name} [M/s]"] = 1e-6 / value
+                        row[f"brazo / {name}"] = value / seconds["brazo"]
+                section.rows.append(row)
+    return section
+
+
+def _own(
+    arm: Robot, operation: str, at: States, last: np.ndarray, threads: int
+) -> Callable[[], Any]:
+    function, q, qd, out = getattr(arm, operation), at.q, at.qd, np.empty_like(at.q)
+    if threads == 1 and len(q) <= 10_000:  # as anybody would call it: too small for threads
+        return lambda: function(q, qd, last, out=out)
+    return lambda: function(q, qd, last, out=out, threads=threads)
+
+
+def _peak_shares(settings: Settings) -> Section:
+    """Our kernels as a share of what one core can do at most."""
+    section = Section("peak_share", "Share of the peak, one core, N = 10000")
+    if not native():
+        section.notes.append("no machine code is made here")
+        return section
+    peak = peak_flops(settings)
+    for arm in (puma(), general_arm()):
+        at = states(arm, 10_000)
+        kernels = arm.dynamics.kernels
+        dt = np.array([1e-3])
+        for kernel, inputs in (
+            (kernels.inverse_dynamics, (at.q, at.qd, at.qdd)),
+            (kernels.forward_dynamics, (at.q, at.qd, at.tau)),
+            (kernels.mass_matrix, (at.q,)),
+            (kernels.coriolis, (at.q, at.qd)),
+            (kernels.rk4_step, (at.q, at.qd, at.tau, dt)),
+        ):
+            outs = tuple(np.empty((len(at.q), *shape)) for shape in kernel.shapes.values())
+            out = outs[0] if len(outs) == 1 else outs
+            call = partial(kernel, *inputs, out=out, threads=1)
+            seconds = race(settings, {"brazo": call}, work=len(at.q))["brazo"]
+            section.rows.append(
+                {
+                    "arm": arm.name,
+                    "kernel": kernel.name,
+                    "flop": flops(kernel),
+                    "brazo [M/s]": 1e-6 / seconds,
+                    "GFLOP/s": 1e-9 * flops(kernel) / seconds,
+                    "of the peak [%]": 100.0 * flops(kernel) / seconds / peak,
+                }
+            )
+    return section
+
+
+def flops(kernel: Kernel) -> int:
+    """Floating-point operations of one evaluation."""
+    counts = kernel.op_counts()
+    pairs = max(counts.get("sin", 0), counts.get("cos", 0))
+    plain = sum(counts.get(op, 0) for op in ("add", "sub", "mul", "div", "sqrt", "min", "max"))
+    return plain + pairs * flops_of_sincos()

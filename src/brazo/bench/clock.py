@@ -1,0 +1,50 @@
+"""Races: several callables timed in turn, the best round of each kept.
+
+The machine's load changes from second to second.  Contestants that take turns within milliseconds
+meet the same load, and the minimum over many rounds is the time each takes when nothing disturbs
+it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from brazo.bench.settings import Settings
+
+__all__ = ["race"]
+
+
+def race(
+    settings: Settings,
+    contestants: Mapping[str, Callable[[], Any]],
+    work: float | Mapping[str, float] = 1.0,
+) -> dict[str, float]:
+    """Seconds each contestant takes for one unit of work; a call does `work` units."""
+    repeats = {name: _repeats(call, settings.round_time) for name, call in contestants.items()}
+    best = dict.fromkeys(contestants, math.inf)
+    for _ in range(settings.rounds):
+        for name, call in contestants.items():
+            best[name] = min(best[name], _time(call, repeats[name]))
+    units = work if isinstance(work, Mapping) else dict.fromkeys(contestants, work)
+    return {name: seconds / units[name] for name, seconds in best.items()}
+
+
+def _repeats(call: Callable[[], Any], seconds: float) -> int:
+    """How many calls fill a round; the calls made to find out also warm up."""
+    repeats = 1
+    while True:
+        taken = _time(call, repeats) * repeats
+        if taken >= 0.5 * seconds or repeats >= 1_000_000:
+            return max(1, round(repeats * min(seconds / max(taken, 1e-9), 4.0)))
+        repeats *= 4
+
+
+def _time(call: Callable[[], Any], repeats: int) -> float:
+    rounds = range(repeats)
+    start = time.perf_counter()
+    for _ in rounds:
+        call()
+    return (time.perf_counter() - start) / repeats

@@ -1,0 +1,82 @@
+"""Other engines that answer the same questions, where they are installed.
+
+A peer is built straight from a robot's model, never from brazo's own kinematics, and each of its
+answers is a `Task`: what to time, and the numbers it gives.  None of them is imported by name, for
+none is a dependency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from brazo.bench.arms import States
+from brazo.robot import Robot
+
+__all__ = ["OPERATIONS", "Peer", "Task", "agrees", "installed", "optional"]
+
+OPERATIONS = ("inverse_dynamics", "fk", "jacobian", "mass_matrix", "forward_dynamics")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call to time, and the numbers that call leaves behind."""
+
+    call: Callable[[], Any]
+    answer: Callable[[], np.ndarray]
+
+
+class Peer:
+    """An engine holding one robot; what it cannot answer is simply not in its tasks."""
+
+    name: str
+
+    def single(self, arm: Robot, at: States) -> dict[str, Task]:
+        """Tasks by operation, for the first of the states."""
+        return {}
+
+    def batch(self, arm: Robot, at: States, threads: int) -> dict[str, Task]:
+        """Tasks by operation, for all of the states; answers are (N, n)."""
+        return {}
+
+
+def installed(arm: Robot) -> tuple[list[Peer], list[str]]:
+    """The peers that are here, and a note on each that is not."""
+    peers: list[Peer] = []
+    notes: list[str] = []
+    for module, package, make in (
+        ("pinocchio", "pin", "Pinocchio"),
+        ("mujoco", "mujoco", "MuJoCo"),
+        ("roboticstoolbox", "roboticstoolbox-python", "Toolbox"),
+        ("casadi", "casadi", "CasADi"),
+    ):
+        if find_spec(module) is None:
+            notes.append(f"{make} is not installed (pip install {package})")
+            continue
+        try:
+            maker = getattr(import_module(f"brazo.bench.peers.{module}_peer"), make)
+            peers.append(maker(arm))
+        except NotAPeer as reason:
+            notes.append(f"{make}: {reason}")
+    return peers, notes
+
+
+class NotAPeer(Exception):
+    """Why an engine cannot take part."""
+
+
+def optional(module: str) -> Any:
+    """A peer's module, by a name no import statement mentions."""
+    return import_module(module)
+
+
+def agrees(ours: np.ndarray, theirs: np.ndarray, tolerance: float = 1e-9) -> bool:
+    """Equal relative to the largest entry."""
+    if ours.shape != theirs.shape:
+        return False
+    return bool(np.abs(ours - theirs).max() <= tolerance * max(1.0, np.abs(ours).max()))

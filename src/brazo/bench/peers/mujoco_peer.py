@@ -1,0 +1,96 @@
+"""MuJoCo: the shortest chain of its functions that answers, with contacts and limits off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brazo.bench.arms import States
+from brazo.bench.peers import Peer, Task, optional
+from brazo.model.description import TreeModel
+from brazo.model.mjcf.compile import mujoco_model
+from brazo.robot import Robot
+
+
+class MuJoCo(Peer):
+    name = "MuJoCo"
+
+    def __init__(self, arm: Robot) -> None:
+        assert isinstance(arm.model, TreeModel)
+        self.mujoco: Any = optional("mujoco")
+        self.model = bare_model(arm)
+        self.data = self.mujoco.MjData(self.model)
+        self.tip = arm.model.tip + (0 if arm.model.bodies[0].name == "world" else 1)
+        self.tool = np.array(arm.model.tool)
+
+    def single(self, arm: Robot, at: States) -> dict[str, Task]:
+        mj, m, d, tip = self.mujoco, self.model, self.data, self.tip
+        q, qd, qdd, tau = (x[0].copy() for x in (at.q, at.qd, at.qdd, at.tau))
+        point, J, M, force = arm.fk(q)[:3, 3], np.empty((6, m.nv)), np.empty((m.nv, m.nv)), q.copy()
+
+        def place() -> None:
+            d.qpos[:] = q
+            mj.mj_kinematics(m, d)
+
+        def pose() -> np.ndarray:
+            T = np.eye(4)
+            T[:3, :3], T[:3, 3] = d.xmat[tip].reshape(3, 3), d.xpos[tip]
+            return T @ self.tool
+
+        def jacobian() -> None:
+            place()
+            mj.mj_comPos(m, d)
+            mj.mj_jac(m, d, J[:3], J[3:], point, tip)
+
+        def mass_matrix() -> None:
+            place()
+            mj.mj_comPos(m, d)
+            mj.mj_crb(m, d)
+            mj.mj_fullM(m, d, M)
+
+        def inverse() -> None:
+            d.qvel[:] = qd
+            d.qacc[:] = qdd
+            place()
+            mj.mj_comPos(m, d)
+            mj.mj_comVel(m, d)
+            mj.mj_rne(m, d, 1, force)
+
+        def forward() -> None:
+            d.qpos[:] = q
+            d.qvel[:] = qd
+            d.qfrc_applied[:] = tau
+            mj.mj_forward(m, d)
+
+        return {
+            "inverse_dynamics": _left(inverse, lambda: force),
+            "fk": _left(place, pose),
+            "jacobian": _left(jacobian, lambda: J),
+            "mass_matrix": _left(mass_matrix, lambda: M),
+            "forward_dynamics": _left(forward, lambda: d.qacc),
+        }
+
+
+def bare_model(arm: Robot) -> Any:
+    """An arm as a MuJoCo model that does nothing but move: Runge–Kutta, no contacts, no limits."""
+    mj: Any = optional("mujoco")
+    assert isinstance(arm.model, TreeModel)
+    model = mujoco_model(arm.model)
+    model.dof_damping[:] = 0.0
+    model.dof_frictionloss[:] = 0.0
+    for flag in ("CONSTRAINT", "CONTACT", "LIMIT", "SENSOR", "ISLAND"):
+        model.opt.disableflags |= int(getattr(mj.mjtDisableBit, f"mjDSBL_{flag}", 0))
+    model.opt.integrator = mj.mjtIntegrator.mjINT_RK4
+    model.opt.timestep = 1e-3
+    return model
+
+
+def _left(call: Any, answer: Any) -> Task:
+    """A call that leaves its numbers in an array."""
+
+    def numbers() -> np.ndarray:
+        call()
+        return np.array(answer())
+
+    return Task(call, numbers)

@@ -1,0 +1,95 @@
+"""Pinocchio: C++ with Python bindings, and its own parallel batch calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brazo.bench.arms import States
+from brazo.bench.peers import Peer, Task, optional
+from brazo.model.description import Joint, TreeModel
+from brazo.robot import Robot
+
+
+class Pinocchio(Peer):
+    """Joints along x, y or z are given as such: Pinocchio is faster with them."""
+
+    name = "Pinocchio"
+
+    def __init__(self, arm: Robot) -> None:
+        self.pin: Any = optional("pinocchio")
+        model = arm.model
+        assert isinstance(model, TreeModel)
+        self.model, self.tool = self._build(model)
+        self.data = self.model.createData()
+
+    def single(self, arm: Robot, at: States) -> dict[str, Task]:
+        pin, m, d, tool = self.pin, self.model, self.data, self.tool
+        q, qd, qdd, tau = (x[0].copy() for x in (at.q, at.qd, at.qdd, at.tau))
+        frame = pin.LOCAL_WORLD_ALIGNED
+
+        def placed() -> Any:
+            pin.forwardKinematics(m, d, q)
+            return pin.updateFramePlacement(m, d, tool)  # the tool's pose, as an SE3
+
+        def mass_matrix() -> np.ndarray:
+            M = pin.crba(m, d, q)
+            return np.triu(M) + np.triu(M, 1).T
+
+        return {
+            "inverse_dynamics": _returned(lambda: pin.rnea(m, d, q, qd, qdd)),
+            "fk": Task(placed, lambda: placed().homogeneous),
+            "jacobian": _returned(lambda: pin.computeFrameJacobian(m, d, q, tool, frame)),
+            "mass_matrix": Task(lambda: pin.crba(m, d, q), mass_matrix),
+            "forward_dynamics": _returned(lambda: pin.aba(m, d, q, qd, tau)),
+        }
+
+    def batch(self, arm: Robot, at: States, threads: int) -> dict[str, Task]:
+        pin = self.pin
+        pool = pin.ModelPool(self.model, threads)
+        # Its own layout: a column a state.
+        q, qd, qdd, tau = (np.asfortranarray(x.T) for x in (at.q, at.qd, at.qdd, at.tau))
+        out = np.empty(q.shape, order="F")
+        return {
+            "inverse_dynamics": Task(
+                lambda: pin.rneaInParallel(threads, pool, q, qd, qdd, out), lambda: out.T
+            ),
+            "forward_dynamics": Task(
+                lambda: pin.abaInParallel(threads, pool, q, qd, tau, out), lambda: out.T
+            ),
+        }
+
+    def _build(self, model: TreeModel) -> tuple[Any, int]:
+        pin = self.pin
+        robot = pin.Model()
+        robot.gravity.linear = np.array(model.gravity)
+        ids, after = [0], [np.eye(4)]
+        for body in model.bodies[1:]:
+            joint = body.joint
+            assert joint is not None and body.inertia is not None
+            place = self._se3(after[body.parent] @ joint.before)
+            index = robot.addJoint(ids[body.parent], self._joint(joint), place, joint.name)
+            inertia = pin.Inertia(body.inertia.mass, body.inertia.com, body.inertia.tensor)
+            robot.appendBodyToJoint(index, inertia, self._se3(joint.after))
+            ids.append(index)
+            after.append(np.array(joint.after))
+        tip = ids[model.tip]
+        place = self._se3(after[model.tip] @ model.tool)
+        frame = pin.Frame("tool", tip, 0, place, pin.FrameType.OP_FRAME)
+        return robot, robot.addFrame(frame)
+
+    def _joint(self, joint: Joint) -> Any:
+        letter = {"revolute": "R", "prismatic": "P"}[joint.kind]
+        for axis, unit in zip("XYZ", np.eye(3), strict=True):
+            if np.array_equal(joint.axis, unit):
+                return getattr(self.pin, f"JointModel{letter}{axis}")()
+        kind = {"R": "Revolute", "P": "Prismatic"}[letter]
+        return getattr(self.pin, f"JointModel{kind}Unaligned")(*joint.axis)
+
+    def _se3(self, T: np.ndarray) -> Any:
+        return self.pin.SE3(np.array(T[:3, :3]), np.array(T[:3, 3]))
+
+
+def _returned(call: Any) -> Task:
+    return Task(call, lambda: np.array(call()))
