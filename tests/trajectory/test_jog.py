@@ -30,7 +30,7 @@ def test_no_limit_is_passed_whatever_is_held(seed, dt):
             jog.stop()
         before = jog.state
         after = jog.update(dt)
-        assert (after.q >= low - 1e-12).all() and (after.q <= high + 1e-12).all()
+        assert (after.q >= low).all() and (after.q <= high).all()
         assert (np.abs(after.qd) <= LIMITS.speed * (1 + 1e-9)).all()
         assert (np.abs(after.qdd) <= LIMITS.acceleration * (1 + 1e-9)).all()
         assert (np.abs(after.qdd - before.qdd) <= LIMITS.jerk * dt * (1 + 1e-6) + 1e-9).all()
@@ -39,14 +39,15 @@ def test_no_limit_is_passed_whatever_is_held(seed, dt):
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_a_held_button_ends_at_rest_exactly_on_the_limit(sign):
+def test_a_held_button_ends_at_rest_on_the_limit(sign):
     jog = Jog(LIMITS, MIDDLE)
     fastest = np.zeros(3)
     for _ in range(800):
         jog.hold(sign * LIMITS.speed)
         fastest = np.maximum(fastest, np.abs(jog.update(0.01).qd))
     end = LIMITS.position[:, 1 if sign > 0 else 0]
-    assert jog.state.q.tolist() == end.tolist()
+    short = sign * (end - jog.state.q)
+    assert (short >= 0.0).all() and short.max() < 1e-7
     assert not jog.moving
     assert fastest[0] == pytest.approx(1.0, rel=1e-6)
     # And back again.

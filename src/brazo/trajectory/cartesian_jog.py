@@ -119,8 +119,10 @@ class CartesianJog:
         self._blocked: Array | None = None
         self._brake: GoTo | None = None
         self._stopper = Planner(limits, "velocity", "none")
+        most = Limits(*(self.tool.axes(name) for name in ("speed", "acceleration", "jerk")))
+        self._steering = Planner(most, "velocity", "line")
         self._age = 0.0
-        self.reason = ""  # why the joints braked, "" while nothing is in the way
+        self.reason = ""  # why the tool was stopped, "" while nothing is in the way
         self.update_seconds = 0.0  # what the last update took, by the machine's own clock
 
     @property
@@ -147,7 +149,8 @@ class CartesianJog:
             if np.linalg.norm(part) > most * (1.0 + 1e-12):
                 raise BrazoError(f"the tool's {what} is {np.linalg.norm(part):g}; at most {most:g}")
         self._asked, self._frame, self._age = wanted, frame, 0.0
-        if self._blocked is not None and not self._ahead(wanted):
+        # Only where the arm has just been stopped it may not go on.
+        if self._blocked is not None and self._in_base() @ self._blocked <= 0.0:
             self._blocked, self.reason = None, ""
 
     def stop(self) -> None:
@@ -176,11 +179,12 @@ class CartesianJog:
             return
         tool = self._advance(wanted, dt)
         found = self._attempt(tool, dt)
-        why = found.why or self._stop_ahead(tool, found)
-        if why and wanted.any():
-            self.reason, self._blocked = why, self._asked.copy()
-            tool = self._advance(np.zeros(6), dt)
-            found = self._attempt(tool, dt)
+        if wanted.any():
+            why = found.why or self._stop_ahead(tool, found)
+            if why:
+                self.reason, self._blocked = why, wanted
+                tool = self._advance(np.zeros(6), dt)
+                found = self._attempt(tool, dt)
         if found.why:
             eased = self._eased(tool, found, dt)
             if eased is not None:
@@ -188,7 +192,7 @@ class CartesianJog:
         if found.why:
             s = self._state
             self.reason = self.reason or found.why
-            self._blocked = self._asked.copy() if self._blocked is None else self._blocked
+            self._blocked = wanted if self._blocked is None else self._blocked
             self._brake = GoTo(self.limits, s.q, s.qd, s.qdd)
             self._twist, self._rate = np.zeros(6), np.zeros(6)
             self._braking(dt)
@@ -228,7 +232,7 @@ class CartesianJog:
             T = found.T.copy()
             T[:3, 3] += way[:3]
             T[:3, :3] = matrix_from_rotvec(way[3:]) @ T[:3, :3]
-            q = found.state.q + self._motion.step(found.state.q, way)
+            q = found.state.q + self._motion.inverse(found.state.q) @ way
             q, gap, turn = onto(self._motion, q, T, "full" if self._full else "nearest")
             if gap + turn > 1e-9:
                 return "the tool is at the edge of its reach"
@@ -249,7 +253,7 @@ class CartesianJog:
             return None
         u = tool.twist / speed
         old, new, limits = self._state, found.state, self.limits
-        g = self._motion.step(new.q, u)
+        g = self._motion.inverse(new.q) @ u
         change = 0.95 * limits.jerk * dt
         low = np.maximum(-0.99 * limits.acceleration, old.qdd - change) - new.qdd
         high = np.minimum(0.99 * limits.acceleration, old.qdd + change) - new.qdd
@@ -291,15 +295,15 @@ class CartesianJog:
     def _planner(self, q: Array, twist: Array, used: Array) -> Planner:
         """Motion of the tool with accelerations along the used axes that the joints can give."""
         # How much each joint moves at most, whichever way the tool is pushed along these axes.
-        columns = [self._motion.step(q, axis) for axis in np.eye(6)[used]]
-        gain = np.abs(np.array(columns)).T.reshape(self.robot.n, -1)
+        gain = np.abs(self._motion.inverse(q)[:, used])
         allowed = []
         for name, part in (("acceleration", 0.6), ("jerk", 0.9)):
             most = self.tool.axes(name)
             allowed.append(most * _share(part * getattr(self.limits, name), gain @ most[used]))
         # The speed is bound by what is wanted; the planner only has to have some limit for it.
         most = 2.0 * np.maximum(self.tool.axes("speed"), np.abs(twist))
-        return Planner(Limits(most, *allowed), "velocity", "line")
+        self._steering.limit(most, *allowed)
+        return self._steering
 
     def _breach(self, old: Sample, new: Sample, dt: float, margin: float) -> str:
         """Which limit a step would pass, as a sentence, or nothing."""
@@ -332,10 +336,6 @@ class CartesianJog:
             return self._asked
         R = self._pose[:3, :3]
         return np.concatenate([R @ self._asked[:3], R @ self._asked[3:]])
-
-    def _ahead(self, wanted: Array) -> bool:
-        """Whether a direction leads to where the arm has just been stopped."""
-        return bool(self._blocked is not None and wanted @ self._blocked > 0.0)
 
 
 def _share(most: Array, asked: Array) -> float:

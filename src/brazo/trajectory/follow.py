@@ -124,7 +124,7 @@ def onto(
         best = min(best, size)
         if not full:
             shift[3:] = 0.0
-        q = q + motion.step(q, shift)
+        q = q + motion.inverse(q) @ shift
     return q, gap, turn
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.result import violations
 from brazo.trajectory.base import Sample
-from brazo.trajectory.jerk_limited import Planner, reach
+from brazo.trajectory.jerk_limited import SHORT, Planner, reach
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive, vector
 
@@ -69,6 +69,7 @@ class GoTo:
             raise BrazoError(
                 f"target of joint {i + 1} is {goal[i]:g}; its limits are {low:g} to {high:g}"
             )
+        goal = np.clip(goal, *(self.limits.position + [SHORT, -SHORT]).T)
         s = self._state
         plan = self._together.plan(s.q, s.qd, s.qdd, goal)
         if not self._inside(plan):

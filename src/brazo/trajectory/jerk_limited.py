@@ -33,6 +33,8 @@ _SYNCHRONISE = {
 }
 _NAMES = ("speed", "acceleration", "jerk")
 _TINY = 1e-6  # rad, m
+# Ruckig reaches a position to 1e-8; whoever aims this much short of a limit never passes it.
+SHORT = 2e-8  # rad, m
 _INTERFACE = {
     "position": ruckig.ControlInterface.Position,
     "velocity": ruckig.ControlInterface.Velocity,
@@ -90,10 +92,14 @@ class Planner:
         self._input = ruckig.InputParameter(n)
         self._input.control_interface = _INTERFACE[interface]
         self._input.synchronization = _SYNCHRONISE[synchronise]
-        self._input.max_velocity = limits.finite("speed").tolist()
-        self._input.max_acceleration = limits.finite("acceleration").tolist()
-        self._input.max_jerk = limits.finite("jerk").tolist()
         self._by_position = interface == "position"
+        self.limit(limits.finite("speed"), limits.finite("acceleration"), limits.finite("jerk"))
+
+    def limit(self, speed: Array, acceleration: Array, jerk: Array) -> None:
+        """Other limits (n,) from now on."""
+        self._input.max_velocity = speed.tolist()
+        self._input.max_acceleration = acceleration.tolist()
+        self._input.max_jerk = jerk.tolist()
 
     def plan(
         self, q: Any, qd: Any, qdd: Any, target: Any, duration: float | None = None

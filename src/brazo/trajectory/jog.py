@@ -5,7 +5,7 @@ Hold to run: `hold` asks for speeds and has to be renewed; when the last renewal
 
 Each joint runs on its own towards the speed asked for.  Before every step it is made sure that it
 could still stop inside its limit afterwards; the moment it could not, it takes the shortest motion
-that ends at rest exactly on the limit.
+that ends at rest on the limit (2e-8 rad or m short of it, the accuracy of the planner).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.trajectory.base import Sample
-from brazo.trajectory.jerk_limited import Planner, reach
+from brazo.trajectory.jerk_limited import SHORT, Planner, reach
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive, vector
 
@@ -88,30 +88,30 @@ class _Axis:
         self._to_speed = Planner(one, "velocity", "none")
         self._to_place = Planner(one, "position", "none")
         low, high = limits.position[i].tolist()
-        self.low, self.high = min(low, q), max(high, q)
+        self.low, self.high = min(low + SHORT, q), max(high - SHORT, q)
         self._bounded = np.isfinite([low, high]).any()
         self.state = (q, 0.0, 0.0)
         self.wanted = 0.0
         self._plan: Any = None
         self._t = 0.0
-        self._end: tuple[float | None, float] = (q, 0.0)
+        self._at_limit = False  # the plan ends on a limit, not at the speed asked for
 
     def run(self, speed: float) -> None:
         if speed != self.wanted:
             self.wanted = speed
             self._plan = _plan(self._to_speed, self.state, speed)
             self._t = 0.0
-            self._end = (None, speed)
+            self._at_limit = False
 
     def advance(self, dt: float) -> None:
         if self._plan is None:
             return
         state = self._at(dt)
-        limit = self._passed(state) if self._end[0] is None and self._bounded else None
+        limit = self._passed(state) if self._bounded and not self._at_limit else None
         if limit is not None:
             self._plan = _plan(self._to_place, self.state, limit)
             self._t = 0.0
-            self._end = (limit, 0.0)
+            self._at_limit = True
             state = self._at(dt)
         self._t += dt
         self.state = state
@@ -123,10 +123,8 @@ class _Axis:
         if t < end:
             q, qd, qdd = self._plan.at_time(t)
             return q[0], qd[0], qdd[0]
-        place, speed = self._end
-        if place is None:
-            place = self._plan.at_time(end)[0][0] + speed * (t - end)
-        return place, speed, 0.0
+        speed = 0.0 if self._at_limit else self.wanted
+        return self._plan.at_time(end)[0][0] + speed * (t - end), speed, 0.0
 
     def _passed(self, state: tuple[float, float, float]) -> float | None:
         """The limit that a stop from this state would pass, if any."""

@@ -88,15 +88,14 @@ class ToolMotion:
         qdd = point_qdd + Bpd @ left + Bp @ turning
         return Rates(qd, qdd, min(margin, turn_margin))
 
-    def step(self, q: Array, shift: Array) -> Array:
-        """The joint motion that moves the tool by a small shift (6,), by the same rule."""
+    def inverse(self, q: Array) -> Array:
+        """The rule as a matrix (n, 6): joint motion for a small motion of the tool."""
         J = self.robot.jacobian(q)
         Vp, _ = _pinv(J[:3], self.point_rank)
-        dq = Vp @ shift[:3]
-        if self.turn_rank:
-            B = J[3:] @ (np.eye(len(q)) - Vp @ J[:3])
-            dq = dq + _pinv(B, self.turn_rank)[0] @ (shift[3:] - J[3:] @ dq)
-        return dq
+        if not self.turn_rank:
+            return np.concatenate([Vp, np.zeros_like(Vp)], axis=1)
+        Bp, _ = _pinv(J[3:] @ (np.eye(len(q)) - Vp @ J[:3]), self.turn_rank)
+        return np.concatenate([Vp - Bp @ J[3:] @ Vp, Bp], axis=1)
 
 
 def _pinv(A: Array, rank: int) -> tuple[Array, float]:

@@ -59,7 +59,7 @@ class Limits:
     jerk: Any = math.inf  # (n,) rad/s³, m/s³
     position: Any = None  # (n, 2) rad, m
     torque: Any = math.inf  # (n,) N m, N
-    assumed: tuple[str, ...] = ()  # sentences: which numbers were assumed
+    assumed: tuple[str, ...] = field(default=(), kw_only=True)  # sentences
     n: int = field(default=0, kw_only=True)  # number of joints where all of the above are numbers
 
     def __post_init__(self) -> None:
