@@ -26,6 +26,8 @@ from brazo.robot import Robot
 
 __all__ = ["flops", "measure"]
 
+_WORTH_SHARING = 10_000  # rows: smaller batches run on one thread whatever is asked for
+
 
 def measure(settings: Settings) -> list[Section]:
     sizes = (1_000, 10_000) if settings.quick else (1_000, 100_000, 1_000_000)
@@ -48,7 +50,7 @@ def _arm(settings: Settings, arm: Robot, key: str, title: str, sizes: tuple[int,
     section.notes += notes
     for size in sizes:
         at = states(arm, size)
-        for threads in (1, 2) if thread_count() > 1 else (1,):
+        for threads in (1, 2) if thread_count() > 1 and size >= _WORTH_SHARING else (1,):
             for operation, last in (("inverse_dynamics", at.qdd), ("forward_dynamics", at.tau)):
                 expected = getattr(arm, operation)(at.q, at.qd, last)
                 contestants = {"brazo": _own(arm, operation, at, last, threads)}

@@ -7,7 +7,6 @@ it.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,8 +23,9 @@ def race(
 ) -> dict[str, float]:
     """Seconds each contestant takes for one unit of work; a call does `work` units."""
     repeats = {name: _repeats(call, settings.round_time) for name, call in contestants.items()}
-    best = dict.fromkeys(contestants, math.inf)
-    for _ in range(settings.rounds):
+    best = {name: _time(call, repeats[name]) for name, call in contestants.items()}
+    a_round = sum(best[name] * repeats[name] for name in contestants)
+    for _ in range(max(2, min(settings.rounds, int(settings.longest_race / a_round)))):
         for name, call in contestants.items():
             best[name] = min(best[name], _time(call, repeats[name]))
     units = work if isinstance(work, Mapping) else dict.fromkeys(contestants, work)
@@ -36,8 +36,9 @@ def _repeats(call: Callable[[], Any], seconds: float) -> int:
     """How many calls fill a round; the calls made to find out also warm up."""
     repeats = 1
     while True:
-        taken = _time(call, repeats) * repeats
-        if taken >= 0.5 * seconds or repeats >= 1_000_000:
+        # The best of three: one that the system interrupted would end the search too early.
+        taken = min(_time(call, repeats) for _ in range(3)) * repeats
+        if taken >= 0.25 * seconds or repeats >= 1_000_000:
             return max(1, round(repeats * min(seconds / max(taken, 1e-9), 4.0)))
         repeats *= 4
 

@@ -21,3 +21,8 @@ class Settings:
     def round_time(self) -> float:
         """Seconds a contestant runs in a round, about."""
         return 0.002 if self.quick else 0.01
+
+    @property
+    def longest_race(self) -> float:
+        """Seconds after which a race ends with fewer rounds."""
+        return 1.0 if self.quick else 15.0

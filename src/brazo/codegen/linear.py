@@ -32,17 +32,26 @@ def ldl_solve(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[
     for j in range(n):
         for k in range(j):
             L[j][k] = LD[j][k] * inverse[k]
-        pivot = A[j][j] - dot(LD[j][:j], L[j][:j])
+        pivot = _less(A[j][j], LD[j][:j], L[j][:j])
         inverse.append(1.0 / pivot)
         for i in range(j + 1, n):
-            LD[i][j] = A[i][j] - dot(LD[i][:j], L[j][:j])
+            LD[i][j] = _less(A[i][j], LD[i][:j], L[j][:j])
     solutions = []
     for b in columns:
         y: list[Any] = []
         for i in range(n):
-            y.append(b[i] - dot(L[i][:i], y))
+            y.append(_less(b[i], L[i][:i], y))
         x = [y[i] * inverse[i] for i in range(n)]
         for i in reversed(range(n)):
-            x[i] = x[i] - dot([L[k][i] for k in range(i + 1, n)], x[i + 1 :])
+            later = range(n - 1, i, -1)  # the one known last comes last
+            x[i] = _less(x[i], [L[k][i] for k in later], [x[k] for k in later])
         solutions.append(x)
     return solutions
+
+
+def _less(value: Any, a: Sequence[Any], b: Sequence[Any]) -> Any:
+    """``value - a_0 b_0 - a_1 b_1 - ...``, one after the other: the last product, which is known
+    last, waits for one subtraction only."""
+    for x, y in zip(a, b, strict=True):
+        value = value - x * y
+    return value

@@ -27,6 +27,7 @@ __all__ = ["call_function", "lower_body", "lower_kernel", "lower_lanes", "lower_
 
 _LONG = 100  # outputs of one called function that are worth a loop
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_OF_ANGLES = ("input", "const", "add", "sub", "mul", "neg")  # what angles are made of
 _INTRINSIC = {"min": "llvm.minimum", "max": "llvm.maximum"}
 
 
@@ -100,36 +101,73 @@ def lower_body(e: Emitter, results: Sequence[Expr], inputs: dict[tuple[str, int]
     values = Values(e)
     nodes = live_nodes(results)
     wanted = {(n.op, n.args[0]) for n in nodes if n.op in ("sin", "cos")}
+    if e.width == 1:
+        _sines_in_lanes(e, nodes, inputs, values)
     for node in nodes:
         if node in values or node.op == "pick":
             continue
         op, args = node.op, [values[a] for a in node.args]
-        if op == "input":
-            values[node] = inputs[node.value]
-        elif op == "const":
-            values[node] = e.number(node.value)
-        elif op in _BINARY:
-            values[node] = e.emit(f"{_BINARY[op]} {e.type} {args[0]}, {args[1]}")
-        elif op == "neg":
-            values[node] = e.emit(f"fneg {e.type} {args[0]}")
-        elif op in ("sin", "cos"):
-            angle, g = node.args[0], node.graph
+        if op in ("sin", "cos"):
+            angle = node.args[0]
             want_sin, want_cos = ("sin", angle) in wanted, ("cos", angle) in wanted
-            s, c = emit_sincos(e, args[0], want_sin, want_cos)
-            if want_sin:
-                values[g._node("sin", (angle,))] = s
-            if want_cos:
-                values[g._node("cos", (angle,))] = c
-        elif op == "sqrt":
-            values[node] = e.call("llvm.sqrt", args[0])
-        elif op in _INTRINSIC:
-            values[node] = e.call(_INTRINSIC[op], *args)
+            values.sincos(angle, *emit_sincos(e, args[0], want_sin, want_cos))
         elif op == "call":
             values[node] = call_function(e, node.value, args)
         else:
-            positive = e.emit(f"fcmp oge {e.type} {args[0]}, {e.number(0.0)}")
-            values[node] = e.choose(positive, args[1], args[2])
+            values[node] = _operation(e, node, args, inputs)
     return values
+
+
+def _operation(
+    e: Emitter, node: Expr, args: Sequence[str], inputs: dict[tuple[str, int], str]
+) -> str:
+    op = node.op
+    if op == "input":
+        return inputs[node.value]
+    if op == "const":
+        return e.number(node.value)
+    if op in _BINARY:
+        return e.emit(f"{_BINARY[op]} {e.type} {args[0]}, {args[1]}")
+    if op == "neg":
+        return e.emit(f"fneg {e.type} {args[0]}")
+    if op == "sqrt":
+        return e.call("llvm.sqrt", args[0])
+    if op in _INTRINSIC:
+        return e.call(_INTRINSIC[op], *args)
+    positive = e.emit(f"fcmp oge {e.type} {args[0]}, {e.number(0.0)}")
+    return e.choose(positive, args[1], args[2])
+
+
+def _sines_in_lanes(
+    e: Emitter, nodes: Sequence[Expr], inputs: dict[tuple[str, int], str], values: Values
+) -> None:
+    """Where one value is computed at a time, the sines and cosines of four angles that need none
+    themselves are computed at once, in lanes; the operations and so the bits are the same."""
+    known: set[Expr] = set()
+    for node in nodes:
+        if node.op in _OF_ANGLES and all(a in known for a in node.args):
+            known.add(node)
+    angles = dict.fromkeys(
+        n.args[0] for n in nodes if n.op in ("sin", "cos") and n.args[0] in known
+    )
+    if len(angles) < 2:
+        return
+    for node in live_nodes(angles):
+        values[node] = _operation(e, node, [values[a] for a in node.args], inputs)
+    four = Emitter(4, e.module, "lanes")
+    four.lines = e.lines
+    waiting = list(angles)
+    while len(waiting) > 1:
+        group, waiting = waiting[:4], waiting[4:]
+        vector = "zeroinitializer"
+        for lane, angle in enumerate(group):
+            vector = four.emit(
+                f"insertelement {four.type} {vector}, double {values[angle]}, i64 {lane}"
+            )
+        pair = emit_sincos(four, vector, True, True)
+        for lane, angle in enumerate(group):
+            picked = (four.emit(f"extractelement {four.type} {x}, i64 {lane}") for x in pair)
+            values.sincos(angle, *picked)
 
 
 class Values(dict[Expr, str]):
@@ -138,6 +176,12 @@ class Values(dict[Expr, str]):
 
     def __init__(self, e: Emitter):
         self._emitter = e
+
+    def sincos(self, angle: Expr, sine: str, cosine: str) -> None:
+        """Remember what is known of an angle; empty strings are not."""
+        for op, value in (("sin", sine), ("cos", cosine)):
+            if value:
+                self[angle.graph._node(op, (angle,))] = value
 
     def __missing__(self, node: Expr) -> str:
         return self._emitter.load(self[node.args[0]], node.value)

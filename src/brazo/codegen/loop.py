@@ -35,6 +35,8 @@ from brazo.errors import BrazoError
 
 __all__ = ["Loop", "LoopRun", "compile_loop"]
 
+_WORK_PER_THREAD = 2_000_000  # operations that are worth handing to another thread
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopRun:
@@ -88,12 +90,7 @@ class Loop:
         if steps < 0 or every < 0:
             raise BrazoError(f"{self.name}: steps {steps}, every {every}; neither may be negative")
         arrays = {key: self._array(key, inputs[key], steps) for key in self.inputs}
-        leads = [a.shape[: -2 if k in self.streams else -1] for k, a in arrays.items()]
-        try:
-            lead = np.broadcast_shapes(*leads)
-        except ValueError:
-            listed = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())
-            raise BrazoError(f"{self.name}: batch dimensions do not broadcast: {listed}") from None
+        lead = self._lead(arrays)
         arrays = {key: self._spread(key, a, lead) for key, a in arrays.items()}
         x = np.empty((*lead, self.inputs[self.state]))
         rows = steps // every if every else 0
@@ -101,16 +98,20 @@ class Loop:
         count = math.prod(lead)
         if native():
             code = self._native or self._build()
-            least = max(1, 2_000_000 // max(code.cost * max(steps, 1), 1))
-            least += -least % code.width  # whole lanes
-            share(
-                lambda start, stop: code.run(start, stop, steps, every, arrays, x, record),
-                count,
-                least,
-                threads,
-            )
+
+            def run(start: int, stop: int) -> None:
+                code.run(start, stop, steps, every, arrays, x, record)
+
+            if count == 1:
+                run(0, 1)
+            else:
+                least = max(1, _WORK_PER_THREAD // max(code.cost * max(steps, 1), 1))
+                least += -least % code.width  # whole lanes
+                share(run, count, least, threads)
         else:
             self._interpret(count, steps, every, arrays, x, record)
+        if np.isnan(x).any():
+            self._complain_about_nan(arrays)
         return LoopRun(x, record if every else None)
 
     def llvm_ir(self, width: int) -> str:
@@ -145,13 +146,29 @@ class Loop:
             good = good and array.ndim >= 2 and array.shape[-2] in (1, steps)
         if not good:
             raise BrazoError(f"{self.name}: {key} has shape {array.shape}; wanted {wanted}")
-        if np.isnan(array).any():
-            raise BrazoError(f"{self.name}: {key} has values that are not numbers (NaN)")
-        return np.ascontiguousarray(array)
+        return array
+
+    def _lead(self, arrays: Mapping[str, np.ndarray]) -> tuple[int, ...]:
+        leads = [a.shape[: -2 if k in self.streams else -1] for k, a in arrays.items()]
+        if not any(leads):
+            return ()
+        try:
+            return np.broadcast_shapes(*leads)
+        except ValueError:
+            listed = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())
+            raise BrazoError(f"{self.name}: batch dimensions do not broadcast: {listed}") from None
+
+    def _complain_about_nan(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """A NaN at the end may have been there at the beginning; one that grew is not our error."""
+        for key, array in arrays.items():
+            if np.isnan(array).any():
+                raise BrazoError(f"{self.name}: {key} has values that are not numbers (NaN)")
 
     def _spread(self, key: str, array: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
         """As (runs, ...) or, where all runs share the values, (1, ...)."""
         tail = array.shape[-2 if key in self.streams else -1 :]
+        if not lead and array.flags.c_contiguous:
+            return array.reshape(1, *tail)
         if array.size != math.prod(tail):
             array = np.broadcast_to(array, (*lead, *tail))
         return np.ascontiguousarray(array).reshape(-1, *tail)

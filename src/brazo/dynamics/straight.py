@@ -55,4 +55,6 @@ class StraightDynamics:
         """q̈ from M q̈ = τ − h(q, q̇), by L D Lᵀ."""
         bias = self.inverse(q, qd, None, up, wrench)
         rest = [t - h for t, h in zip(tau, bias, strict=True)]
-        return ldl_solve(self.mass_matrix(q), rest)[0]
+        # Both recursions know the tip first; eliminating from there, nothing has to wait for them.
+        M = [row[::-1] for row in self.mass_matrix(q)[::-1]]
+        return ldl_solve(M, rest[::-1])[0][::-1]

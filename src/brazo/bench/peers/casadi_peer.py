@@ -11,6 +11,7 @@ import contextlib
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,6 @@ class CasADi(Peer):
         self.casadi: Any = optional("casadi")
         self.casadi.GlobalOptions.setNumpyMode(-1)  # np.sin of its symbols, without a warning
         self.compiler = compiler
-        self.folder = tempfile.TemporaryDirectory(prefix="brazo-casadi-")
         model = arm.model
         assert isinstance(model, TreeModel)
         kernels, forward = TreeDynamicsKernels(model), TreeKernels(model)
@@ -79,15 +79,22 @@ class CasADi(Peer):
         ((key, expressions),) = kernel.outputs.items()
         result = ca.vertcat(*evaluate(expressions, columns))
         function = ca.Function(kernel.name, list(symbols.values()), [result])
-        folder = Path(self.folder.name)
-        with contextlib.chdir(folder):
-            function.generate(f"{kernel.name}.c")
-        library = folder / f"{kernel.name}.so"
-        command = [self.compiler, *_FLAGS, f"{kernel.name}.c", "-o", library.name, "-lm"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        if done.returncode:
-            raise NotAPeer(f"{Path(self.compiler).name} failed: {done.stderr[-200:]}")
-        return ca.external(kernel.name, str(library)), kernel.shapes[key]
+        # A library that is loaded may go; systems where it may not keep the folder.
+        with tempfile.TemporaryDirectory("brazo-casadi", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            with contextlib.chdir(folder):
+                function.generate(f"{kernel.name}.c")
+            library = folder / f"{kernel.name}.so"
+            command = [self.compiler, *_FLAGS, f"{kernel.name}.c", "-o", library.name, "-lm"]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+            if done.returncode:
+                raise NotAPeer(f"{Path(self.compiler).name} failed: {done.stderr[-200:]}")
+            return ca.external(kernel.name, str(library)), kernel.shapes[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptTask(Task):
+    kept: Any
 
 
 def _buffered(function: Any, inputs: list[np.ndarray], out: np.ndarray) -> Task:
@@ -95,11 +102,11 @@ def _buffered(function: Any, inputs: list[np.ndarray], out: np.ndarray) -> Task:
     for i, array in enumerate(inputs):
         buffer.set_arg(i, array.data)
     buffer.set_res(0, out.data)
-    kept = (function, buffer, inputs)  # it holds none of them itself
+    # `call` itself keeps none of them alive.
+    kept = (function, buffer, inputs)
 
     def numbers() -> np.ndarray:
-        assert kept
         call()
         return out.copy()
 
-    return Task(call, numbers)
+    return _KeptTask(call, numbers, kept)

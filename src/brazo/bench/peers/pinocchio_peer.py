@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,13 +52,17 @@ class Pinocchio(Peer):
         # Its own layout: a column a state.
         q, qd, qdd, tau = (np.asfortranarray(x.T) for x in (at.q, at.qd, at.qdd, at.tau))
         out = np.empty(q.shape, order="F")
+
+        def filled(call: Callable[[], Any]) -> Task:
+            def numbers() -> np.ndarray:
+                call()
+                return out.T.copy()
+
+            return Task(call, numbers)
+
         return {
-            "inverse_dynamics": Task(
-                lambda: pin.rneaInParallel(threads, pool, q, qd, qdd, out), lambda: out.T
-            ),
-            "forward_dynamics": Task(
-                lambda: pin.abaInParallel(threads, pool, q, qd, tau, out), lambda: out.T
-            ),
+            "inverse_dynamics": filled(lambda: pin.rneaInParallel(threads, pool, q, qd, qdd, out)),
+            "forward_dynamics": filled(lambda: pin.abaInParallel(threads, pool, q, qd, tau, out)),
         }
 
     def _build(self, model: TreeModel) -> tuple[Any, int]:

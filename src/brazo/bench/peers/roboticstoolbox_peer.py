@@ -41,8 +41,7 @@ class Toolbox(Peer):
                     G=1.0,
                 )
             )
-        # It takes gravity as the acceleration of the base.
-        self.robot = rtb.DHRobot(links, name=model.name, gravity=-np.array(model.gravity))
+        self.robot = rtb.DHRobot(links, name=model.name, gravity=np.array(model.gravity))
 
     def single(self, arm: Robot, at: States) -> dict[str, Task]:
         robot = self.robot
