@@ -40,6 +40,26 @@ def test_what_is_recorded_comes_back(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.parquet"]
 
 
+def test_blocks_and_rows_keep_their_order(tmp_path):
+    recorder = Recorder(tmp_path / "run.parquet", {"t": "s", "x": "m"}, chunk_rows=100)
+    expected, buffer = [], np.empty((256, 2))
+    for k in range(8):
+        for _ in range(30):
+            recorder.append([len(expected), k])
+            expected.append([len(expected), k])
+        buffer[:, 0], buffer[:, 1] = len(expected) + np.arange(256), -k
+        recorder.append_block(buffer)
+        expected.extend(buffer.tolist())
+        buffer[:] = np.nan  # the block was copied
+    recorder.append_block(np.empty((0, 2)))
+    with pytest.raises(brazo.BrazoError, match=r"\(3, 3\) for 2 columns"):
+        recorder.append_block(np.zeros((3, 3)))
+    recording = Recording.open(recorder.close())
+    assert np.array_equal(np.column_stack([recording["t"], recording["x"]]), expected)
+    with pytest.raises(brazo.BrazoError, match="closed"):
+        recorder.append_block(buffer)
+
+
 KILLED = """
 import sys
 import numpy as np

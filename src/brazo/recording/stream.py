@@ -84,6 +84,23 @@ class Recorder:
         if self._filled == len(self._rows):
             self._hand_over()
 
+    def append_block(self, rows: np.ndarray) -> None:
+        """Add many rows at once, `(k, columns)`; they are copied, so the array may be used again.
+
+        A block is a chunk of its own: a few hundred rows or more make a good one.
+        """
+        if self._closed:
+            raise BrazoError(f"{self.path}: the recording is closed")
+        block = np.array(rows, dtype=float, order="C")
+        if block.ndim != 2 or block.shape[1] != len(self.names):
+            raise BrazoError(
+                f"{self.path}: a block of shape {block.shape} for {len(self.names)} columns"
+            )
+        if self._filled:
+            self._hand_over()
+        if len(block):
+            self._send(block)
+
     def event(self, t: float, kind: str, text: str, **data: Any) -> None:
         """Add an event; it is on disk as soon as the writer thread comes to it."""
         if self._closed:
@@ -114,11 +131,14 @@ class Recorder:
             raise BrazoError(f"{self.part}: writing failed: {self._failure}") from self._failure
 
     def _hand_over(self) -> None:
+        rows, self._rows = self._rows[: self._filled], np.empty_like(self._rows)
+        self._filled = 0
+        self._send(rows)
+
+    def _send(self, block: np.ndarray) -> None:
         if self._failure is not None:
             raise BrazoError(f"{self.part}: writing failed: {self._failure}") from self._failure
-        self._queue.put(self._rows[: self._filled])
-        self._rows = np.empty_like(self._rows)
-        self._filled = 0
+        self._queue.put(block)
 
     def _write(self) -> None:
         import pyarrow as pa
