@@ -18,7 +18,7 @@ BASE = {"errors", "files", "units", "library"}
 KINEMATICS = BASE | {"model", "codegen", "kinematics"}
 DYNAMICS = KINEMATICS | {"dynamics", "robot"}
 CONTROL = DYNAMICS | {"trajectory", "control"}
-SIMULATION = CONTROL | {"world", "simulation"}
+SIMULATION = CONTROL | {"world", "recording", "simulation"}
 MAY_IMPORT = {
     "errors": set(),
     "files": {"errors"},
@@ -34,9 +34,9 @@ MAY_IMPORT = {
     "world": BASE | {"model"},
     "simulation": SIMULATION,
     "program": SIMULATION,
-    "recording": SIMULATION,
+    "recording": {"errors", "files", "units"},
     "teleop": SIMULATION,
-    "study": SIMULATION | {"recording"},
+    "study": SIMULATION,
 }
 
 
