@@ -81,3 +81,10 @@ def test_mistakes_are_one_clear_line(app, tmp_path):
     with pytest.raises(BrazoError, match="cannot be made"):
         run(app, "scara2", "--to", "c", "-o", str(blocked))
     assert blocked.read_text() == ""
+
+
+def test_one_file_may_be_named(app, tmp_path):
+    result = run(app, "scara2", "--to", "latex", "-o", str(tmp_path / "arm.tex"))
+    assert result.exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["arm.tex"]
+    assert (tmp_path / "arm.tex").read_text(encoding="utf-8").startswith("\\documentclass")

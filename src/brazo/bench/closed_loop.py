@@ -45,7 +45,7 @@ def wave(arm: Robot, q0: np.ndarray, steps: int) -> Reference:
 
 def _one(settings: Settings) -> Section:
     section = Section("loop", "Closed loop, one Puma 560: PID and Runge–Kutta, 1 ms steps")
-    arm, steps = puma(), 200 if settings.quick else 1000
+    arm, steps = puma(), 200 if settings.quick else 5000
     q0 = np.array(arm.poses["ready"])
     law, reference = gains(arm, q0), wave(arm, q0, steps)
     ct = ComputedTorque(kp=400.0, ki=800.0, kd=40.0)

@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
 def derive(
     robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
     to: str = typer.Option("text", "--to", help="text, latex, c, python or octave."),
-    output: Path = typer.Option(None, "-o", "--output", help="Folder to write into."),
+    output: Path = typer.Option(
+        None, "-o", "--output", help="Folder to write into, or the file (x.tex, x.py, x.txt)."
+    ),
     numeric: bool = typer.Option(False, "--numeric", help="Numbers in place of the letters."),
     form: str = typer.Option(
         "auto", help="expanded, recursive, or auto: expanded unless too long."
@@ -75,6 +77,9 @@ def _write(equations: Any, to: str, folder: Path) -> None:
         files = {f"{name}.py": equations.python()}
     else:
         files = equations.c() if to == "c" else equations.octave()
+    (only, *others) = files
+    if not others and folder.suffix == Path(only).suffix and not folder.is_dir():
+        folder, files = folder.parent, {folder.name: files[only]}
     make_folder(folder)
     for file, text in files.items():
         write_file(folder / file, text.encode("utf-8"))
