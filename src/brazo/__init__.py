@@ -12,8 +12,21 @@ if TYPE_CHECKING:
     from brazo.dynamics.simulate import Run
     from brazo.kinematics.result import Branch, IKResult
     from brazo.robot import Robot, load
+    from brazo.simulation import Simulation
+    from brazo.world import load_cell
 
-__all__ = ["Branch", "BrazoError", "IKResult", "Robot", "Run", "control", "lab", "load"]
+__all__ = [
+    "Branch",
+    "BrazoError",
+    "IKResult",
+    "Robot",
+    "Run",
+    "Simulation",
+    "control",
+    "lab",
+    "load",
+    "load_cell",
+]
 
 # Imported on first use: `import brazo` stays light.
 _LAZY = {
@@ -21,7 +34,9 @@ _LAZY = {
     "IKResult": "brazo.kinematics.result",
     "Robot": "brazo.robot",
     "Run": "brazo.dynamics.simulate",
+    "Simulation": "brazo.simulation",
     "load": "brazo.robot",
+    "load_cell": "brazo.world",
 }
 
 

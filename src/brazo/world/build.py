@@ -113,6 +113,7 @@ def _settings(spec: Any, cell: Cell, mode: Mode) -> None:
         option.integrator = mujoco.mjtIntegrator.mjINT_RK4
         flags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT)
     option.disableflags |= flags
+    option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
 
 
 def _static(assembly: Assembly, cell: Cell) -> None:

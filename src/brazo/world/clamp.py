@@ -125,12 +125,13 @@ class Clamp:
         self.pad_ids = tuple(int(pad.id) for pad in plan.pads)
         self.weld_ids = {name: int(equality.id) for equality, name in plan.welds}
         self._slides = [slide.name for slide in plan.slides]
-        self._drive = int(plan.drive.id)
+        self._drive = self.drive_id = int(plan.drive.id)
         self._slot = slot
 
     def bind(self, model: Any, data: Any) -> None:
         """Look at the arrays of a compiled model."""
         first, second = (int(model.joint(name).qposadr[0]) for name in self._slides)
+        self.slide_q = np.array([first, second], int)
         dofs = [int(model.joint(name).dofadr[0]) for name in self._slides]
         self._q, self._qd = data.qpos[first : second + 1], data.qvel[dofs[0] : dofs[1] + 1]
         self._ctrl = data.ctrl

@@ -85,6 +85,10 @@ class RobotSource:
             file = RobotFile(_edited_root(file.root, edits))
         return replace(self, model=file.build(merged.parameters), edits=merged, _file=file)
 
+    def rebuild(self, parameters: Mapping[str, float]) -> Model:
+        """The model with some parameters changed, every other edit kept."""
+        return self.edited(Edits(dict(parameters))).model
+
 
 def limits_of(model: Model) -> Array:
     """Joint limits (n, 2); infinite where there are none."""

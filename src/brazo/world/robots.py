@@ -42,6 +42,10 @@ class WorldRobot:
         elements = [member.element.name for member in plan.members]
         self._member_q = np.array([int(model.joint(name).qposadr[0]) for name in elements], int)
         self._member_v = np.array([int(model.joint(name).dofadr[0]) for name in elements], int)
+        self._free = [k for k, member in enumerate(plan.members) if member.coordinate is None]
+        self._which = [member.coordinate or 0 for member in plan.members]
+        self._scale = np.array([member.multiplier for member in plan.members])
+        self._offset = np.array([member.offset for member in plan.members])
         names = [joint.name for joint in plan.joints]
         self._iq = np.array([int(model.joint(name).qposadr[0]) for name in names], int)
         self._iv = np.array([int(model.joint(name).dofadr[0]) for name in names], int)
@@ -94,25 +98,69 @@ class WorldRobot:
         """What the drives gave in the last step (n,): cut off at their greatest."""
         return self._world.mj_data.actuator_force[self._drives]
 
+    @property
+    def joint_q(self) -> Array:
+        """Where the joints stand among the engine's positions (n,)."""
+        return self._iq
+
+    @property
+    def joint_v(self) -> Array:
+        """Where they stand among its speeds (n,)."""
+        return self._iv
+
+    @property
+    def drives(self) -> Array:
+        """Which of the engine's drives are theirs (n,)."""
+        return self._drives
+
+    @property
+    def all_body_ids(self) -> Array:
+        """The engine's bodies of the robot, fingers included."""
+        fingers = () if self.clamp is None else self.clamp.finger_ids
+        return np.array([*dict.fromkeys(self.body_ids.tolist()), *fingers], int)
+
+    def shares(self) -> list[tuple[int, int, Array, float]]:
+        """Joint, engine's degree of freedom, bodies it carries, and its share in the joint's rate.
+
+        With these a wrench on every body becomes a torque of every joint.  A robot with loops has
+        none: what its joints carry depends on its pose.
+        """
+        if self._loops:
+            return []
+        model, own = self._world.mj_model, self.all_body_ids
+        found = []
+        for row, member in enumerate(self._plan.members):
+            assert member.coordinate is not None
+            dof = int(self._member_v[row])
+            carrier = int(model.dof_bodyid[dof])
+            carried = np.array([b for b in own.tolist() if _carries(model, carrier, b)], int)
+            found.append((member.coordinate, dof, carried, member.multiplier))
+        return found
+
     def set_state(self, q: Any, qd: Any = None) -> None:
         """Put the robot somewhere: joints that follow others and loops are placed, too."""
-        world, plan = self._world, self._plan
+        world = self._world
         q = self._checked(q, "q")
         qd = np.zeros(self.n) if qd is None else self._checked(qd, "qd")
         data = world.mj_data
+        self.put(data.qpos, q)
         if isinstance(self.model, DeltaModel):
-            free = [k for k, member in enumerate(plan.members) if member.coordinate is None]
-            data.qpos[self._member_q[free]] = closed_pose(self.model, q)
-            data.qpos[self._iq] = q
             world.forward()
             data.qvel[self._member_v] = self._followers()[self._member_v] @ qd
         else:
-            which = [member.coordinate for member in plan.members]
-            scale = np.array([member.multiplier for member in plan.members])
-            offset = np.array([member.offset for member in plan.members])
-            data.qpos[self._member_q] = scale * q[which] + offset
-            data.qvel[self._member_v] = scale * qd[which]
+            data.qvel[self._member_v] = self._scale * qd[self._which]
         world.forward()
+
+    def put(self, qpos: Array, q: Array) -> None:
+        """Write joint values (n,) into positions of the engine, all joints that follow included.
+
+        `qpos` may be that of any `MjData` of the world's model: a scratch pad for looking ahead.
+        """
+        if isinstance(self.model, DeltaModel):
+            qpos[self._member_q[self._free]] = closed_pose(self.model, q)
+            qpos[self._iq] = q
+        else:
+            qpos[self._member_q] = self._scale * q[self._which] + self._offset
 
     @property
     def force_feedback(self) -> bool:
@@ -176,6 +224,13 @@ class WorldRobot:
         if not np.isfinite(array).all():
             raise BrazoError(f"{what} of '{self.name}': every value must be finite")
         return array
+
+
+def _carries(model: Any, carrier: int, body: int) -> bool:
+    """Whether a body moves with the joint of another."""
+    while body > carrier:
+        body = int(model.body_parentid[body])
+    return body == carrier
 
 
 def _view(array: Array, indices: Array) -> Array | None:

@@ -77,19 +77,30 @@ class World:
         """Let `n` steps pass; raises `Diverged` when the numbers blow up."""
         if n < 0:
             raise BrazoError(f"cannot step {n} times; time only goes on")
-        mj_step = self._mujoco.mj_step
         with self._guard:
             for _ in range(n):
-                data = self.mj_data  # a callback may have edited the world
-                for clamp in self._clamps:
-                    clamp.drive()
-                self._friction.apply(data)
-                self._moment = data.time
-                mj_step(self.mj_model, data)
-                self._contacts = None
-                self._guard.check()
-                if self._observer.watches:
-                    self._observer.observe(self.contacts(), self.mj_model, data)
+                self.advance()
+
+    def advance(self) -> None:
+        """One step, for loops that hold the context `guarded()` over many of them."""
+        data = self.mj_data
+        for clamp in self._clamps:
+            clamp.drive()
+        self._friction.apply(data)
+        self._moment = data.time
+        self._mujoco.mj_step(self.mj_model, data)
+        self._contacts = None
+        self._guard.check()
+        if self._observer.watches:
+            self._observer.observe(self.contacts(), self.mj_model, data)
+
+    def sum_contacts(self) -> None:
+        """Let the engine sum up the last step's contacts by body (`cfrc_ext`)."""
+        self._mujoco.mj_rnePostConstraint(self.mj_model, self.mj_data)
+
+    def guarded(self) -> Guard:
+        """The context in which the engine's warnings are caught rather than printed."""
+        return self._guard
 
     def forward(self) -> None:
         """Compute contacts and accelerations of the present moment without letting time pass."""

@@ -1,0 +1,131 @@
+"""Where a robot is asked to be: at rest, along a trajectory, or wherever a live source says.
+
+A motion gives one row (q, q̇, q̈) of length 3n a step.  A trajectory is sampled once when it starts,
+row i for the i-th step from then, so that a step costs an index; after its last row it rests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.trajectory import Trajectory
+
+Array = np.ndarray
+
+
+class Motion(Protocol):
+    """A source of references; `row` is the one of the present step."""
+
+    row: Array  # (3n,)
+    q: Array  # (n,) views of the row
+    qd: Array
+    qdd: Array
+
+    @property
+    def moving(self) -> bool: ...
+
+    @property
+    def remaining(self) -> float: ...
+
+    def advance(self) -> None:
+        """Go on to the row of the next step."""
+
+
+class Rest:
+    """Staying at one place."""
+
+    moving = False
+    remaining = 0.0
+
+    def __init__(self, q: Any) -> None:
+        n = len(q)
+        self.row = np.concatenate([q, np.zeros(2 * n)])
+        self.q, self.qd, self.qdd = self.row[:n], self.row[n : 2 * n], self.row[2 * n :]
+
+    def advance(self) -> None:
+        pass
+
+
+class Sampled:
+    """Rows sampled beforehand, then rest at the last one's place."""
+
+    def __init__(self, table: Array, dt: float) -> None:
+        n = table.shape[1] // 3
+        self.table = table
+        self.dt = dt
+        self._q, self._qd, self._qdd = table[:, :n], table[:, n : 2 * n], table[:, 2 * n :]
+        self._end = Rest(table[-1, :n].copy())
+        self._next = 0
+        self.advance()
+
+    @classmethod
+    def of(cls, trajectory: Trajectory, dt: float) -> Sampled:
+        """A trajectory from its start, every dt seconds."""
+        table = trajectory.table(dt)
+        return cls(np.hstack([table.q, table.qd, table.qdd]), dt)
+
+    @property
+    def moving(self) -> bool:
+        """Whether the last row is still to come."""
+        return self._next < len(self.table)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the last row."""
+        return (len(self.table) - self._next) * self.dt
+
+    def advance(self) -> None:
+        i = self._next
+        if i < len(self.table):
+            self._next = i + 1
+            self.row = self.table[i]
+            self.q, self.qd, self.qdd = self._q[i], self._qd[i], self._qdd[i]
+        else:
+            end = self._end
+            self.row, self.q, self.qd, self.qdd = end.row, end.q, end.qd, end.qdd
+
+
+class Live:
+    """A source asked anew every step: `next()` or `update(dt)` gives q, qd and qdd."""
+
+    def __init__(self, source: Any, q: Any, dt: float) -> None:
+        self._ask: Callable[[], Any]
+        if callable(following := getattr(source, "next", None)):
+            self._ask = following
+        elif callable(updating := getattr(source, "update", None)):
+            self._ask = lambda: updating(dt)
+        else:
+            raise BrazoError(
+                f"{type(source).__name__} cannot be followed: a live source has next() or "
+                "update(dt), which gives q, qd and qdd"
+            )
+        self.source = source
+        n = len(q)
+        self.row = np.concatenate([q, np.zeros(2 * n)])
+        self.q, self.qd, self.qdd = self.row[:n], self.row[n : 2 * n], self.row[2 * n :]
+
+    @property
+    def moving(self) -> bool:
+        """What the source says; one that does not say counts as moving."""
+        return bool(getattr(self.source, "moving", True))
+
+    @property
+    def remaining(self) -> float:
+        """What the source says, else unknown."""
+        return float(getattr(self.source, "remaining", float("nan")))
+
+    def advance(self) -> None:
+        sample = self._ask()
+        try:
+            self.q[:], self.qd[:], self.qdd[:] = sample.q, sample.qd, sample.qdd
+        except (AttributeError, ValueError, TypeError):
+            raise BrazoError(
+                f"{type(self.source).__name__} gave a {type(sample).__name__}; wanted q, qd and "
+                f"qdd, each of shape ({len(self.q)},)"
+            ) from None
+        if not np.isfinite(self.row).all():
+            raise BrazoError(f"{type(self.source).__name__} gave a reference that is not finite")

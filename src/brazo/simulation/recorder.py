@@ -1,0 +1,64 @@
+"""A recording under way: raw rows fill a block, full blocks become columns and go to the sink."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from brazo.recording.recording import Recording
+from brazo.recording.stream import MemoryRecorder, Recorder
+from brazo.simulation.block import ROWS
+from brazo.simulation.costs import Meter
+from brazo.simulation.events import Event
+from brazo.simulation.signals import Signals
+
+
+class RunRecorder:
+    """Collects what the steps leave behind, in memory or streamed to a .parquet file."""
+
+    def __init__(
+        self, signals: Signals, path: Path | None, about: Mapping[str, str], meter: Meter
+    ) -> None:
+        self._signals = signals
+        self._meter = meter
+        told = {**about, **signals.about()}
+        self._sink: Recorder | MemoryRecorder = (
+            MemoryRecorder(signals.columns, told)
+            if path is None
+            else Recorder(Path(path), signals.columns, told)
+        )
+        self.block = signals.block(ROWS)
+        self.references: Sequence[tuple[slice, Any]] = signals.references()
+
+    def event(self, event: Event) -> None:
+        """Write an event down."""
+        self._sink.event(event.t, event.kind, event.text, **event.data)
+
+    def flush(self) -> None:
+        """Turn the raw rows into columns and hand them on."""
+        begin = perf_counter()
+        block = self.block
+        if block.filled:
+            self._sink.append_block(self._signals.table(block))
+            block.filled = 0
+        self._meter.deriving += perf_counter() - begin
+
+    def rebind(self, signals: Signals) -> None:
+        """Go on with the rows of an edited world; the columns are the same."""
+        self.flush()
+        self._signals = signals
+        self.block = signals.block(ROWS)
+        self.references = signals.references()
+
+    def finish(self) -> Recording:
+        """The whole recording."""
+        self.flush()
+        return self._sink.recording()
+
+    def abandon(self) -> None:
+        """Leave a streamed file as it is, readable up to here."""
+        self.flush()
+        if isinstance(self._sink, Recorder):
+            self._sink.abandon()

@@ -1,0 +1,332 @@
+"""`SimRobot`: one robot of a simulation, the law that drives it and what it is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.control import CompiledController, Controller, Reference, laws
+from brazo.control.base import torque_limits
+from brazo.errors import BrazoError
+from brazo.model.description import frozen
+from brazo.model.load import Source
+from brazo.robot import Robot
+from brazo.simulation.motion import Live, Motion, Rest, Sampled
+from brazo.trajectory import GoTo, Trajectory, limits_of
+from brazo.world import CellRobot, WorldRobot
+from brazo.world.build import solid_inertia
+
+if TYPE_CHECKING:
+    from brazo.simulation.simulation import Simulation
+
+Array = np.ndarray
+IDEAL = "ideal"  # instead of a law: the robot is where it is asked to be
+DEFAULT_LAW = "ComputedTorque"
+JUMP = 0.02  # rad or m; a motion that begins farther from the reference is refused
+LONGEST_STOP = 60.0  # s
+
+
+class SimRobot:
+    """A robot under control; made by `Simulation`."""
+
+    def __init__(self, sim: Simulation, name: str) -> None:
+        self._sim = sim
+        self.name = name
+        self.world: WorldRobot = sim.world.robots[name]
+        self.arm: Robot = arm_of(self._given, sim.cell.gravity)
+        self._controller: Controller | None = None
+        self._positioned = False
+        self._load: tuple[str, float] | None = None
+        self.motion: Motion = Rest(self.world.q)
+
+    def __repr__(self) -> str:
+        law = "ideal" if self._positioned else self._controller.name if self._controller else "none"
+        return f"<brazo robot {self.name} in a simulation: {self.n} joints, law {law}>"
+
+    # ---- where it is -----------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.world.n
+
+    @property
+    def base(self) -> Array:
+        """Where it stands (4, 4), in the world."""
+        return self.world.base
+
+    @property
+    def q(self) -> Array:
+        """Joint positions now (n,), rad and m; a copy."""
+        return self.world.q.copy()
+
+    @property
+    def qd(self) -> Array:
+        """Joint speeds now (n,)."""
+        return self.world.qd.copy()
+
+    @property
+    def torque(self) -> Array:
+        """What the drives gave in the last step (n,), N m and N."""
+        return self.world.drive_torque.copy()
+
+    @property
+    def torque_limits(self) -> Array:
+        """Greatest torque of each drive (n,); infinite where the file gives none."""
+        return torque_limits(self.arm)
+
+    def tool(self) -> Array:
+        """Pose (4, 4) of the tool in the world, now."""
+        return self.world.tool()
+
+    @property
+    def reference(self) -> Reference:
+        """Where it is asked to be now."""
+        motion = self.motion
+        return Reference(motion.q.copy(), motion.qd.copy(), motion.qdd.copy())
+
+    # ---- the law ---------------------------------------------------------------------------
+
+    @property
+    def controller(self) -> Controller | None:
+        """The law; set it at any time, by object, by name, `"ideal"`, or None for no law at all.
+
+        A new law starts at the present state.  Without one the drives do what is written into
+        `world.torque`; under `"ideal"` the joints are put where the reference is.
+        """
+        return self._controller
+
+    @controller.setter
+    def controller(self, law: Controller | str | None) -> None:
+        with self._sim.lock:
+            self.use(law)
+            self._sim.log("control", f"{self.name}: {self.law}", robot=self.name, law=self.law)
+
+    @property
+    def law(self) -> str:
+        """The name of the law, `"ideal"` or `"none"`."""
+        if self._positioned:
+            return IDEAL
+        return "none" if self._controller is None else self._controller.name
+
+    def use(self, law: Controller | str | None) -> None:
+        """Take a law into use without a word about it."""
+        positioned = law == IDEAL
+        chosen = None if positioned else self._bound(law)
+        self._controller, self._positioned = chosen, positioned
+        self._tell_load()
+        self.world.torque[:] = 0.0
+
+    def _bound(self, law: Controller | str | None) -> Controller | None:
+        if law is None:
+            return None
+        if isinstance(law, str):
+            known = laws()
+            if law not in known:
+                raise BrazoError(
+                    f"robot '{self.name}': no law named '{law}'; there are: "
+                    f"{', '.join(known)}, {IDEAL}"
+                )
+            law = known[law]()
+        if not isinstance(law, Controller):
+            raise BrazoError(
+                f"robot '{self.name}': a controller is a brazo.control.Controller, the name of a "
+                f"law, '{IDEAL}' or None, not {law!r}"
+            )
+        taken = [other.name for other in self._sim.robots.values() if other._controller is law]
+        if taken and taken != [self.name]:
+            raise BrazoError(
+                f"the law given to '{self.name}' already drives '{taken[0]}'; give each its own"
+            )
+        if not law.is_bound_to(self.arm, self._sim.dt):
+            law.bind(self.arm, self._sim.dt)
+        law.reset(self.world.q, self.world.qd)
+        return law
+
+    # ---- motion ----------------------------------------------------------------------------
+
+    def move(self, trajectory: Trajectory, *, jump: bool = False) -> None:
+        """Follow a trajectory from now on, from its `start`.
+
+        It has to begin where the reference is now; with `jump` it may begin anywhere.
+        """
+        if not isinstance(trajectory, Trajectory):
+            raise BrazoError(
+                f"robot '{self.name}': a motion is a brazo.trajectory.Trajectory, "
+                f"not a {type(trajectory).__name__}"
+            )
+        if trajectory.n != self.n:
+            raise BrazoError(
+                f"robot '{self.name}' has {self.n} joints; the trajectory is for {trajectory.n}"
+            )
+        with self._sim.lock:
+            motion = Sampled.of(trajectory, self._sim.dt)
+            gap = np.abs(motion.q - self.motion.q)
+            if not jump and (gap > JUMP).any():
+                i = int(np.argmax(gap))
+                raise BrazoError(
+                    f"robot '{self.name}': the trajectory begins with {self.arm.joint_names[i]} at "
+                    f"{motion.q[i]:.4f}, but the joint is asked to be at {self.motion.q[i]:.4f}; "
+                    "plan it from `reference.q`, or pass jump=True"
+                )
+            self.motion = motion
+
+    def follow(self, source: Any) -> None:
+        """Follow a live source: `source.next()`, or `source.update(dt)`, is asked every step."""
+        with self._sim.lock:
+            self.motion = Live(source, self.motion.q, self._sim.dt)
+
+    def hold(self) -> None:
+        """Stay where the reference is now."""
+        with self._sim.lock:
+            self.motion = Rest(self.motion.q)
+
+    def stop(self) -> None:
+        """Come to rest as quickly as the limits allow, then hold."""
+        with self._sim.lock:
+            motion, dt = self.motion, self._sim.dt
+            if not (motion.qd.any() or motion.qdd.any()):
+                self.motion = Rest(motion.q)
+                return
+            braking = GoTo(limits_of(self.arm), motion.q, motion.qd, motion.qdd)
+            rows = [motion.row.copy()]
+            while braking.moving and len(rows) * dt < LONGEST_STOP:
+                sample = braking.update(dt)
+                rows.append(np.concatenate([sample.q, sample.qd, sample.qdd]))
+            self.motion = Sampled(np.array(rows), dt)
+
+    @property
+    def moving(self) -> bool:
+        """Whether the reference is still on its way."""
+        return self.motion.moving
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the reference rests; nan where a live source does not say."""
+        return self.motion.remaining
+
+    # ---- the clamp -------------------------------------------------------------------------
+
+    def grip(self, force: float | None = None) -> None:
+        """Close the clamp with a force (N), its greatest when none is given."""
+        with self._sim.lock:
+            self._clamp().grip(force)
+
+    def open(self, opening: float | None = None) -> None:
+        """Open the clamp to an opening (m), all the way when none is given."""
+        with self._sim.lock:
+            self._clamp().open(opening)
+
+    def carry(self, body: str | None, share: float = 1.0) -> None:
+        """Tell the law which body the clamp holds, or None; of a shared load its `share` (0..1).
+
+        The load is taken as it lies in the hand now.
+        """
+        if not 0.0 <= share <= 1.0:
+            raise BrazoError(f"robot '{self.name}': a share of {share:g}; from 0 to 1")
+        names = [one.name for one in self._sim.cell.bodies]
+        if body is not None and body not in names:
+            raise BrazoError(f"no free body named '{body}'; bodies: {', '.join(names) or 'none'}")
+        with self._sim.lock:
+            self._load = None if body is None else (body, float(share))
+            self._tell_load()
+
+    @property
+    def load(self) -> tuple[str, float] | None:
+        """The body the law was told of and the share of it."""
+        return self._load
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    def act(self, t: float) -> None:
+        """Ask the law for the torques of this step."""
+        law = self._controller
+        if law is not None:
+            world = self.world
+            try:
+                world.torque[:] = law.torque(t, world.q, world.qd, self.motion)  # type: ignore[arg-type]
+            except Exception as error:
+                raise self.failed(t, error) from error
+        elif self._positioned:
+            self.world.set_state(self.motion.q, self.motion.qd)
+
+    def failed(self, t: float, error: Exception) -> BrazoError:
+        """What to say when the law did not give torques."""
+        assert self._controller is not None
+        what = str(error) if isinstance(error, BrazoError) else f"{type(error).__name__}: {error}"
+        return BrazoError(
+            f"robot '{self.name}', law {self._controller.name}, t = {t:.4f} s: {what}"
+        )
+
+    def restart(self) -> None:
+        """As at the beginning of a run, wherever the robot stands."""
+        self.motion = Rest(self.world.q)
+        self._load = None
+        if self._controller is not None:
+            self._controller.reset(self.world.q, self.world.qd)
+        self._tell_load()
+        self.world.torque[:] = 0.0
+
+    def rebind(self) -> None:
+        """Take over the world's robot after an edit; law, load and motion are kept."""
+        self.world = self._sim.world.robots[self.name]
+        changed = self._given.model is not self._model_used
+        if changed:
+            self.arm = arm_of(self._given, self._sim.cell.gravity)
+            law = self._controller
+            if law is not None:
+                rebound(law, self.arm, self._sim.dt, self.world.q, self.world.qd)
+        self._tell_load()
+
+    @property
+    def _given(self) -> CellRobot:
+        given = next(one for one in self._sim.cell.robots if one.name == self.name)
+        self._model_used = given.model
+        return given
+
+    def _clamp(self) -> Any:
+        if self.world.clamp is None:
+            raise BrazoError(f"robot '{self.name}' has no gripper")
+        return self.world.clamp
+
+    def _tell_load(self) -> None:
+        law = self._controller
+        if law is None:
+            return
+        if self._load is None:
+            law.payload(0.0)
+            return
+        name, share = self._load
+        body = next(one for one in self._sim.cell.bodies if one.name == name)
+        T = np.linalg.inv(self.world.tool()) @ self._sim.world.pose(name)
+        inertia = solid_inertia(body.shape, body.mass)
+        tensor = T[:3, :3] @ inertia.tensor @ T[:3, :3].T
+        law.payload(share * body.mass, T[:3, 3], share * tensor)
+
+
+def arm_of(given: CellRobot, gravity: Array) -> Robot:
+    """A robot of a cell as `brazo.Robot`: with the cell's edits, and gravity in its base's axes."""
+    g = frozen(given.base[:3, :3].T @ gravity)
+
+    def heavy(model: Any) -> Any:
+        return model if np.array_equal(model.gravity, g) else replace(model, gravity=g)
+
+    source = given.source
+    return Robot(Source(heavy(source.model), lambda values: heavy(source.rebuild(values))))
+
+
+def rebound(law: Controller, arm: Robot, dt: float, q: Array, qd: Array) -> None:
+    """Bind a law to a changed robot; the state of a compiled law goes on."""
+    state = law.state if isinstance(law, CompiledController) else None
+    law.bind(arm, dt)
+    law.reset(q, qd)
+    if state:
+        assert isinstance(law, CompiledController)
+        law.state = state
+
+
+def default_law(robot: SimRobot) -> Controller | str:
+    """Computed torque, or ideal positioning where masses are unknown."""
+    return laws()[DEFAULT_LAW]() if robot.arm.has_dynamics else IDEAL

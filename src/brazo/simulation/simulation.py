@@ -1,0 +1,363 @@
+"""`Simulation`: the clock and the loop between laws and world.
+
+A step at time t:  tasks act → references → laws → drives → world from t to t + dt → rows, events.
+
+Time passes only in `step`, so a run repeats bit for bit; other threads may look and act between two
+steps while they hold `lock`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+
+from brazo.control import Controller
+from brazo.errors import BrazoError
+from brazo.recording.recording import Recording
+from brazo.simulation.costs import EVERY, Costs, Meter
+from brazo.simulation.events import Event, EventLog, Listening
+from brazo.simulation.recorder import RunRecorder
+from brazo.simulation.robot import SimRobot, default_law
+from brazo.simulation.signals import Signals
+from brazo.simulation.state import SimState, restore_robot, save_robot
+from brazo.world import Cell, ContactEvent, GraspEvent, World
+from brazo.world.build import Mode
+
+Progress = Callable[[float, str], object]
+WATCHED = ("robot-robot", "self", "robot-object", "robot-fixture")
+REPORT_EVERY = 0.1  # s by the wall clock
+
+
+class Task(Protocol):
+    """Something that acts in every step, before the laws do."""
+
+    def tick(self, sim: Simulation) -> object:
+        """Act; return False when there is nothing left to do."""
+
+
+class Simulation:
+    """Robots of a cell under control.
+
+    `cell` is a name, a path, a `Cell` or a `World`.  `controllers` maps robots to a law, the name
+    of one, `"ideal"` or None (see `SimRobot.controller`); those not named get computed torque, or
+    ideal positioning where their masses are unknown.  `mode="exact"` leaves contacts out and
+    integrates with Runge–Kutta.
+    """
+
+    def __init__(
+        self,
+        cell: Cell | World | str | Path,
+        controllers: Mapping[str, Controller | str | None] | None = None,
+        *,
+        mode: Mode = "contact",
+        seed: int = 0,
+    ) -> None:
+        self.lock = threading.RLock()
+        self.world = cell if isinstance(cell, World) else World(cell, mode)
+        self.seed = int(seed)
+        self._log = EventLog()
+        self._meter = Meter()
+        self._tasks: list[Task] = []
+        self._recorder: RunRecorder | None = None
+        self.robots: dict[str, SimRobot] = {}
+        for name in self.world.robots:
+            self.robots[name] = SimRobot(self, name)
+        given = dict(controllers or {})
+        for name in given:
+            self.robot(name)
+        for name, robot in self.robots.items():
+            robot.use(given[name] if name in given else default_law(robot))
+        self._actors = list(self.robots.values())
+        self.world.on_contact(self._on_contact, WATCHED)
+        self.world.on_grasp(self._on_grasp)
+
+    # ---- what there is ---------------------------------------------------------------------
+
+    @property
+    def cell(self) -> Cell:
+        """The cell as it is now, edits included."""
+        return self.world.cell
+
+    @property
+    def time(self) -> float:
+        """Seconds since the start."""
+        return self.world.time
+
+    @property
+    def dt(self) -> float:
+        """Length of a step (s)."""
+        return self.world.dt
+
+    def robot(self, name: str) -> SimRobot:
+        """A robot by name."""
+        if name not in self.robots:
+            raise BrazoError(
+                f"no robot named '{name}' in this cell; robots: {', '.join(self.robots)}"
+            )
+        return self.robots[name]
+
+    @property
+    def events(self) -> list[Event]:
+        """What happened so far."""
+        return self._log.events
+
+    def log(self, kind: str, text: str, **data: Any) -> Event:
+        """Write down that something happened now."""
+        with self.lock:
+            event = self._log.add(Event(self.time, kind, text, data))
+            if self._recorder is not None:
+                self._recorder.event(event)
+            return event
+
+    def on_event(self, callback: Callable[[Event], object]) -> Listening:
+        """Call back with every event from now on, in the step that caused it."""
+        return self._log.listen(callback)
+
+    @property
+    def costs(self) -> Costs:
+        """Mean cost of a step and its parts, since the start or the last reset."""
+        return self._meter.costs(self.dt)
+
+    # ---- time ------------------------------------------------------------------------------
+
+    def step(self, n: int = 1) -> None:
+        """Let `n` steps pass."""
+        if n < 0:
+            raise BrazoError(f"cannot step {n} times; time only goes on")
+        for _ in range(n):
+            with self.lock, self.world.guarded():
+                self._step()
+
+    def _step(self) -> None:
+        meter = self._meter
+        timed = meter.steps % EVERY == 0
+        meter.steps += 1
+        begin = perf_counter() if timed else 0.0
+        if self._tasks:
+            self._run_tasks()
+        world, recorder = self.world, self._recorder
+        data = world.mj_data
+        t = data.time
+        told = perf_counter() if timed else 0.0
+        for robot in self._actors:
+            robot.act(t)
+        acted = perf_counter() if timed else 0.0
+        if recorder is not None:
+            recorder.block.before(data, recorder.references)
+        kept = perf_counter() if timed else 0.0
+        world.advance()
+        moved = perf_counter() if timed else 0.0
+        if recorder is not None:
+            world.sum_contacts()
+            recorder.block.after(data)
+        written = perf_counter() if timed else 0.0
+        for robot in self._actors:
+            robot.motion.advance()
+        if timed:
+            end = perf_counter()
+            meter.timed += 1
+            meter.control += (acted - told) + (end - written)
+            meter.engine += moved - kept
+            meter.recording += (kept - acted) + (written - moved)
+            meter.whole += end - begin
+        if recorder is not None and recorder.block.full:
+            recorder.flush()
+
+    def _run_tasks(self) -> None:
+        for task in tuple(self._tasks):
+            if task.tick(self) is False and task in self._tasks:
+                self._tasks.remove(task)
+
+    def add_task(self, task: Task) -> None:
+        """Have `task.tick(sim)` called before the laws in every step, until it returns False."""
+        if not callable(getattr(task, "tick", None)):
+            raise BrazoError(f"a task has a method tick(sim); {task!r} has none")
+        with self.lock:
+            self._tasks.append(task)
+
+    def remove_task(self, task: Task) -> None:
+        """Call a task no longer; a second time does nothing."""
+        with self.lock:
+            if task in self._tasks:
+                self._tasks.remove(task)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks at work."""
+        return tuple(self._tasks)
+
+    @property
+    def moving(self) -> bool:
+        """Whether any robot's reference is on its way."""
+        return any(robot.moving for robot in self._actors)
+
+    # ---- runs ------------------------------------------------------------------------------
+
+    def run(
+        self,
+        program: Any = None,
+        until: float | None = None,
+        *,
+        record: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Recording:
+        """Run and record: a program to its end, or `until` a time (s), whichever comes first.
+
+        With neither, until no task is left and no robot moves.  `record` is a .parquet file that
+        is streamed while the run goes on; without it the recording is kept in memory.  `progress`
+        is called now and then with the fraction done (nan when unknown) and a sentence.  An error
+        in a step ends the run; a streamed file can then be read up to there.
+        """
+        if until is not None and not np.isfinite(until):
+            raise BrazoError(f"until = {until}: wanted a finite time in seconds")
+        execution: Any = None
+        if program is not None:
+            starts = getattr(program, "start", None)
+            execution = starts(self) if callable(starts) else program
+            if execution not in self._tasks:
+                self.add_task(execution)
+        with self.lock:
+            self.start_recording(record)
+        begin, told = self.time, 0.0
+        try:
+            while not self._over(execution, until):
+                self.step()
+                if progress is not None and (now := perf_counter()) - told > REPORT_EVERY:
+                    told = now
+                    progress(*self._progress(execution, begin, until))
+        except BaseException:
+            self.abandon_recording()
+            raise
+        if progress is not None:
+            progress(1.0, f"{self.time:.2f} s")
+        return self.stop_recording()
+
+    def _over(self, execution: Any, until: float | None) -> bool:
+        # Half a step of tolerance: times are sums of steps.
+        if until is not None and self.time > until - 0.5 * self.dt:
+            return True
+        if execution is not None:
+            return bool(getattr(execution, "done", False)) or execution not in self._tasks
+        return until is None and not self._tasks and not self.moving
+
+    def _progress(self, execution: Any, begin: float, until: float | None) -> tuple[float, str]:
+        fraction = getattr(execution, "progress", None)
+        if fraction is None:
+            fraction = float("nan")
+            if until is not None and until > begin:
+                fraction = (self.time - begin) / (until - begin)
+        return float(fraction), f"{self.time:.2f} s"
+
+    def start_recording(self, path: str | Path | None = None) -> None:
+        """Record every step from now on, in memory or streamed to a .parquet file."""
+        with self.lock:
+            if self._recorder is not None:
+                raise BrazoError("a recording is already under way; stop it first")
+            signals = Signals(self.world, self.robots)
+            about = {
+                "cell": self.cell.name,
+                "mode": self.world.mode,
+                "dt": repr(self.dt),
+                "seed": str(self.seed),
+                "robots": ", ".join(f"{r.name} ({r.law})" for r in self._actors),
+                "bodies": ", ".join(body.name for body in self.cell.bodies),
+            }
+            file = None if path is None else Path(path)
+            self._recorder = RunRecorder(signals, file, about, self._meter)
+
+    def stop_recording(self) -> Recording:
+        """End the recording; what it holds."""
+        with self.lock:
+            recorder, self._recorder = self._recorder, None
+            if recorder is None:
+                raise BrazoError("no recording is under way; start one first")
+            return recorder.finish()
+
+    def abandon_recording(self) -> None:
+        """End the recording; a streamed file is left as it is, readable up to here."""
+        with self.lock:
+            recorder, self._recorder = self._recorder, None
+            if recorder is not None:
+                recorder.abandon()
+
+    @property
+    def recording(self) -> bool:
+        """Whether steps are being recorded."""
+        return self._recorder is not None
+
+    # ---- states ----------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Back to the start at time 0: tasks, loads and events are gone, laws and edits stay.
+
+        A recording under way is abandoned: time would go backwards in it.
+        """
+        with self.lock:
+            self.abandon_recording()
+            self._tasks.clear()
+            self._log.events.clear()
+            self._meter.clear()
+            self.world.reset()
+            for robot in self._actors:
+                robot.restart()
+
+    def save(self) -> SimState:
+        """The present state, laws and motions included."""
+        with self.lock:
+            robots = {robot.name: save_robot(robot) for robot in self._actors}
+            return SimState(self.world.save(), robots, tuple(self._tasks), len(self.events))
+
+    def restore(self, state: SimState) -> None:
+        """Back to a saved state; the run from there repeats bit for bit."""
+        with self.lock:
+            if set(state.robots) != set(self.robots):
+                raise BrazoError("the state was saved from another simulation: its robots differ")
+            self.world.restore(state.world)
+            for name, saved in state.robots.items():
+                restore_robot(self.robots[name], saved)
+            self._tasks = list(state.tasks)
+            del self.events[state.events :]
+
+    def edit(self, robot: str, parameters: Mapping[str, float] | None = None, **edits: Any) -> None:
+        """Change a robot while the simulation runs (see `World.edit`).
+
+        State, motions, laws, loads and a recording under way go on; laws are bound to the new arm.
+        """
+        with self.lock:
+            self.robot(robot)
+            if self._recorder is not None:
+                self._recorder.flush()
+            self.world.edit(robot, parameters, **edits)
+            for one in self._actors:
+                one.rebind()
+            if self._recorder is not None:
+                self._recorder.rebind(Signals(self.world, self.robots))
+            changes = {
+                **(parameters or {}),
+                **{k: np.asarray(v).tolist() for k, v in edits.items()},
+            }
+            text = ", ".join(f"{name} = {value}" for name, value in changes.items())
+            self.log("edit", f"{robot}: {text}", robot=robot, changes=changes)
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    def _on_contact(self, event: ContactEvent) -> None:
+        contact = event.contact
+        verb = {"warning": "comes near", "begin": "touches", "end": "parts from"}[event.phase]
+        self.log(
+            f"contact {event.phase}",
+            f"{contact.first} {verb} {contact.second}",
+            first=contact.first,
+            second=contact.second,
+            between=contact.kind,
+        )
+
+    def _on_grasp(self, event: GraspEvent) -> None:
+        verb = "holds" if event.phase == "grasped" else "lets go of"
+        text = f"{event.robot} {verb} {event.body}"
+        self.log(event.phase, text, robot=event.robot, body=event.body)
