@@ -63,7 +63,13 @@ def test_show_has_the_tables():
     everything = json.loads(run("show", "rv2aj", "--json").stdout)
     assert everything["dh"][0]["d"] == 0.2975
     assert everything["inertia"] == [None] * 5
-    assert json.loads(run("show", "delta", "--json").stdout)["L2"] == 0.5
+    delta = json.loads(run("show", "delta", "--json").stdout)
+    assert delta["L2"] == 0.5 and delta["platform_mass"] == 0.25
+    drives = run("show", "puma560-drives").stdout
+    assert (
+        "107.815" in drives and "coulomb" in drives and "Tool frame" in run("show", "rv2aj").stdout
+    )
+    assert "Clamp: opens 0 to 80 mm, at most 120 N" in result.stdout
 
 
 def test_check_prints_file_line_field_and_exits_2(tmp_path):

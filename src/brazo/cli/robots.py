@@ -63,9 +63,12 @@ def show(
         sizes = [(key, number(getattr(model, key))) for key in ("R", "r", "L1", "L2")]
         azimuths = ", ".join(number(math.degrees(a), 1) for a in model.azimuths)
         table("Sizes [m]", ("", "value"), [*sizes, ("azimuths [deg]", azimuths)])
+        _show_delta_masses(model)
     else:
         _show_dh(arm)
         _show_inertia(arm)
+    _show_drives(arm)
+    _show_tool(arm)
     if arm.parameters:
         rows = [(name, f"{value:g}") for name, value in arm.parameters.items()]
         table("Parameters (SI)", ("name", "value"), rows)
@@ -155,9 +158,29 @@ def _everything(arm) -> dict:
         "links": arm.link_names,
         "findings": [str(finding) for finding in arm.findings],
     }
+    result |= {
+        "tool": arm.model.tool,
+        "drives": [
+            {
+                "max_torque": drive.max_torque,
+                "max_speed": drive.max_speed,
+                "gear": drive.gear,
+                "motor_inertia": drive.motor_inertia,
+                "viscous": friction.viscous,
+                "coulomb": friction.coulomb,
+            }
+            for drive, friction in _drives(arm)
+        ],
+    }
     if arm.model.kind == "delta":
         model = arm.model
-        return result | {key: getattr(model, key) for key in ("R", "r", "L1", "L2", "azimuths")}
+        sizes = ("R", "r", "L1", "L2", "azimuths", "rod_mass", "platform_mass")
+        masses = {"arm_mass": None if model.arm_inertia is None else model.arm_inertia.mass}
+        return result | {key: getattr(model, key) for key in sizes} | masses
+    gripper = arm.model.gripper
+    if gripper is not None:
+        keys = ("opening", "max_force", "finger")
+        result["gripper"] = {key: getattr(gripper, key) for key in keys}
     return result | {
         "convention": arm.model.convention,
         "dh": [
@@ -170,7 +193,6 @@ def _everything(arm) -> dict:
             }
             for row in arm.model.dh
         ],
-        "tool": arm.model.tool,
         "inertia": [
             None
             if body.inertia is None
@@ -233,6 +255,71 @@ def _show_inertia(arm) -> None:
         ("body", "mass", "com x", "y", "z", "Ixx", "Iyy", "Izz"),
         rows,
     )
+
+
+def _show_delta_masses(model: DeltaModel) -> None:
+    if model.arm_inertia is None:
+        say("No masses are given: the robot is kinematic only.\n")
+        return
+    I = model.arm_inertia
+    rows = [
+        ("drive arm", f"{I.mass:g}", f"centre {number(I.com[0])} m from the axis"),
+        ("rods of one arm", f"{model.rod_mass:g}", f"{number(model.rod_spacing)} m apart"),
+        ("moving platform", f"{model.platform_mass:g}", ""),
+    ]
+    table("Masses [kg]", ("body", "mass", "where"), rows)
+
+
+def _drives(arm) -> list:
+    """Drive and friction of each joint."""
+    model = arm.model
+    if isinstance(model, DeltaModel):
+        return [(model.drive, model.friction)] * 3
+    return [(joint.drive, joint.friction) for joint in model.coordinates]
+
+
+def _show_drives(arm) -> None:
+    """What moves and brakes the joints; columns nobody filled in are left out."""
+    drives = _drives(arm)
+    columns: list[tuple[str, list[str]]] = []
+
+    def column(title: str, values: list[float], unless: float) -> None:
+        if any(value != unless for value in values):
+            columns.append((title, ["" if value == unless else f"{value:.6g}" for value in values]))
+
+    turns = [kind == "revolute" for kind in arm.joint_kinds]
+    degrees = [math.degrees(1.0) if turn else 1.0 for turn in turns]
+    column("max torque", [drive.max_torque for drive, _ in drives], math.inf)
+    speeds = [drive.max_speed * k for (drive, _), k in zip(drives, degrees, strict=True)]
+    column("max speed", speeds, math.inf)
+    column("gear", [drive.gear for drive, _ in drives], 1.0)
+    column("motor inertia", [drive.motor_inertia for drive, _ in drives], 0.0)
+    column("viscous", [friction.viscous for _, friction in drives], 0.0)
+    column("coulomb +", [friction.coulomb[0] for _, friction in drives], 0.0)
+    column("coulomb -", [friction.coulomb[1] for _, friction in drives], 0.0)
+    if not columns:
+        return
+    rows = [
+        (str(i + 1), name, *(values[i] for _, values in columns))
+        for i, name in enumerate(arm.joint_names)
+    ]
+    title = "Drives and friction [N m or N, deg/s or m/s, kg m², N m s/rad or N s/m]"
+    table(title, ("", "name", *(title for title, _ in columns)), rows, left=2)
+
+
+def _show_tool(arm) -> None:
+    T = arm.model.tool.tolist()
+    if T != [[float(i == j) for j in range(4)] for i in range(4)]:
+        rows = [[f"{x:.6g}" for x in row] for row in T[:3]]
+        table("Tool frame in the last link", ("x", "y", "z", "at [m]"), rows)
+    gripper = getattr(arm.model, "gripper", None)
+    if gripper is not None:
+        low, high = (f"{1000 * x:g}" for x in gripper.opening)
+        finger = " x ".join(f"{1000 * x:g}" for x in gripper.finger)
+        say(
+            f"Clamp: opens {low} to {high} mm, at most {gripper.max_force:g} N, "
+            f"fingers {finger} mm\n"
+        )
 
 
 def _show_findings(arm) -> None:
