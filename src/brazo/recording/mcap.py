@@ -1,80 +1,84 @@
 """A recording as MCAP, the log format of robotics viewers: JSON messages, a topic a signal group.
 
-Signals that share a prefix (`scara1.q.shoulder`, `scara1.q.elbow`) become one topic (`/scara1/q`)
-whose messages map the rest of the name to its value.
+Signals that share all but the last word of their name (`scara1.q.shoulder`, `scara1.q.elbow`)
+become one topic (`/scara1/q`) whose messages map the last word to its value; the schema carries the
+units.  Events are on `/events`, the description in the metadata `brazo`.  Times are nanoseconds
+from the start of the run's clock.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from brazo.files import replacing
+from brazo.recording.names import group, last
+from brazo.recording.source import Progress, Source, event_time
 
 
-def write_mcap(
-    path: Path,
-    columns: Mapping[str, tuple[np.ndarray, str]],
-    about: Mapping[str, str],
-    events: Sequence[Mapping[str, Any]],
-) -> None:
-    """Write all signals and events; times are nanoseconds from the start of the run."""
-    from mcap.writer import Writer
+def write_mcap(path: Path, source: Source, progress: Progress | None = None) -> None:
+    """Write all signals and events; memory does not grow with the number of rows."""
+    from mcap.writer import CompressionType, Writer
 
-    t = next(iter(columns.values()))[0]
-    groups: dict[str, list[tuple[str, np.ndarray, str]]] = {}
-    for name, (values, unit) in list(columns.items())[1:]:
-        prefix, _, last = name.rpartition(".")
-        groups.setdefault(prefix or "run", []).append((last, values, unit))
+    names = list(source.units)
+    groups: dict[str, list[tuple[int, str]]] = {}
+    for i, name in enumerate(names[1:], start=1):
+        prefix = group(name) if "." in name else "run"
+        groups.setdefault(prefix, []).append((i, last(name)))
     with replacing(Path(path)) as temporary, temporary.open("wb") as file:
-        writer = Writer(file)
+        writer = Writer(file, compression=CompressionType.ZSTD)
         writer.start(profile="", library="brazo")
-        writer.add_metadata("brazo", dict(about))
+        writer.add_metadata("brazo", dict(source.about))
         channels = {}
-        for prefix, signals in groups.items():
-            schema = {
-                "type": "object",
-                "properties": {
-                    last: {"type": "number", "description": unit} for last, _, unit in signals
-                },
+        for prefix, members in groups.items():
+            properties = {
+                word: {"type": ["number", "null"], "description": source.units[names[i]]}
+                for i, word in members
             }
-            schema_id = writer.register_schema(
-                name=prefix, encoding="jsonschema", data=json.dumps(schema).encode()
-            )
+            schema = {"title": prefix, "type": "object", "properties": properties}
             topic = "/" + prefix.replace(".", "/").replace(" ", "_")
-            channels[prefix] = writer.register_channel(
-                topic=topic, message_encoding="json", schema_id=schema_id
-            )
-        event_schema = writer.register_schema(
-            name="event", encoding="jsonschema", data=json.dumps({"type": "object"}).encode()
-        )
-        event_channel = writer.register_channel(
-            topic="/events", message_encoding="json", schema_id=event_schema
-        )
-        for k, moment in enumerate(t):
-            stamp = round(float(moment) * 1e9)
-            for prefix, signals in groups.items():
-                message = {last: _plain(values[k]) for last, values, _ in signals}
-                writer.add_message(
-                    channel_id=channels[prefix],
-                    log_time=stamp,
-                    publish_time=stamp,
-                    data=json.dumps(message).encode(),
-                )
-        for event in events:
-            stamp = round(float(event.get("t", 0.0)) * 1e9)
-            writer.add_message(
-                channel_id=event_channel,
-                log_time=stamp,
-                publish_time=stamp,
-                data=json.dumps(dict(event)).encode(),
-            )
+            channels[prefix] = _channel(writer, topic, prefix, schema)
+        event_schema = {
+            "title": "event",
+            "type": "object",
+            "properties": {
+                "t": {"type": "number", "description": "s"},
+                "kind": {"type": "string"},
+                "text": {"type": "string"},
+            },
+        }
+        event_channel = _channel(writer, "/events", "event", event_schema)
+
+        def add(channel: int, t: float, data: str) -> None:
+            stamp = max(0, round(t * 1e9))
+            writer.add_message(channel, stamp, data.encode(), stamp)
+
+        # In the order of time, as viewers like to read them.
+        waiting = sorted(source.events, key=event_time)[::-1]
+        done = 0
+        for block in source.read(names):
+            table = np.column_stack(block)
+            cells = table.astype(object)
+            cells[~np.isfinite(table)] = None
+            rows = cells.tolist()
+            for t, row in zip(block[0].tolist(), rows, strict=True):
+                while waiting and event_time(waiting[-1]) <= t:
+                    event = waiting.pop()
+                    add(event_channel, event_time(event), json.dumps(event, ensure_ascii=False))
+                for prefix, members in groups.items():
+                    message = {word: row[i] for i, word in members}
+                    add(channels[prefix], t, json.dumps(message, ensure_ascii=False))
+            done += len(block[0])
+            if progress is not None:
+                progress(done / source.rows)
+        for event in reversed(waiting):
+            add(event_channel, event_time(event), json.dumps(event, ensure_ascii=False))
         writer.finish()
 
 
-def _plain(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _channel(writer, topic: str, name: str, schema: dict) -> int:
+    text = json.dumps(schema, ensure_ascii=False).encode()
+    schema_id = writer.register_schema(name=name, encoding="jsonschema", data=text)
+    return writer.register_channel(topic=topic, message_encoding="json", schema_id=schema_id)

@@ -37,13 +37,18 @@ def choose(recording: Recording, patterns: Sequence[str]) -> list[str]:
 
 
 def figure(
-    recording: Recording, patterns: Sequence[str], title: str = "", degrees: bool = True
+    recording: Recording,
+    patterns: str | Sequence[str],
+    title: str = "",
+    degrees: bool = True,
+    events: bool | Sequence[str] = True,
 ) -> Any:
     """A matplotlib figure: signals over time, an axis a unit, events as thin lines."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    names = choose(recording, patterns)
+    names = choose(recording, [patterns] if isinstance(patterns, str) else patterns)
+    marked = recording.events_of(*(() if isinstance(events, bool) else events)) if events else []
     units = list(dict.fromkeys(recording.unit(name) for name in names))
     fig = Figure(figsize=(6.4, 0.6 + 1.9 * len(units)), layout="constrained")
     FigureCanvasAgg(fig)
@@ -60,7 +65,7 @@ def figure(
             style = "-" if i < len(COLORS) else "--"
             (line,) = ax.plot(x, y, style, lw=1.1, color=color)
             lines[_literal(name[len(common) :] or name)] = line
-        for event in recording.events:
+        for event in marked:
             ax.axvline(float(event.get("t", 0.0)), color="#bbbbbb", lw=0.6, zorder=0)
         label = f"{common.rstrip('.')} [{shown}]" if common else f"[{shown}]"
         ax.set_ylabel(_literal(label), fontsize=8)
@@ -85,10 +90,14 @@ def figure(
 
 def plot(recording: Recording, patterns: Sequence[str], path: str | Path, title: str = "") -> Path:
     """Write a figure as .png, .svg or .pdf."""
+    return save(figure(recording, patterns, title), path)
+
+
+def save(fig: Any, path: str | Path) -> Path:
+    """Write a matplotlib figure."""
     path = Path(path)
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise BrazoError(f"{path}: figures are written as .png, .svg or .pdf")
-    fig = figure(recording, patterns, title)
     with replacing(path) as temporary:
         fig.savefig(temporary, format=path.suffix[1:].lower(), dpi=200)
     return path

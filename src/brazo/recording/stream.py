@@ -1,82 +1,99 @@
 """A recording that survives a crash: rows go to disk in chunks while the run goes on.
 
 The file being written is an Arrow stream (`NAME.parquet.part`): a schema, then record batches, each
-complete in itself.  Whatever moment a process is killed, all batches written before can be read;
-a torn last one is left out.  `close` turns the stream into Parquet, atomically, and removes it.
+complete in itself and written by one call.  Whatever moment a process is killed, all batches
+written before can be read; a torn last one is left out.  `close` turns the stream into Parquet,
+atomically, and removes it.
 
-Rows are collected in memory and handed over chunk by chunk to a writer thread, so the loop that
-records never waits for the disk unless the disk is slower than the run for many chunks on end.
+Rows are handed over to a writer thread, which works outside the interpreter's lock for all but some
+microseconds a chunk.  The loop that records never waits for the disk: what the disk has not taken
+yet stays in memory.  Only when that has grown to `BACKLOG` bytes (a quarter of an hour of 40
+signals at 1 kHz) does the loop wait, rather than fill the machine.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.files import replacing
 
+if TYPE_CHECKING:
+    from brazo.recording.recording import Recording
+
 PART = ".part"
 CHUNK_ROWS = 1000
-_WAITING_CHUNKS = 64  # then the loop waits: memory stays bounded
+BACKLOG = 256 << 20  # bytes
+SYNC_EVERY = 2.0  # s; what a power cut may cost
 
 
 class Recorder:
-    """Writes columns of float64 row by row; events with a time and a sentence beside them."""
+    """Writes columns of float64, by rows or blocks of rows, and events beside them.
+
+    `columns` maps names to units, in the order rows are given; the first is the time.  Used as
+    `with Recorder(...) as recorder:`, it is closed however the block is left.
+    """
 
     def __init__(
         self,
-        path: Path,
+        path: str | Path,
         columns: Mapping[str, str],
-        about: Mapping[str, str] | None = None,
+        about: Mapping[str, Any] | None = None,
         chunk_rows: int = CHUNK_ROWS,
     ) -> None:
-        """`columns` maps names to units, in the order rows are given."""
-        import pyarrow as pa
-
         self.path = Path(path)
         if self.path.suffix.lower() != ".parquet":
             raise BrazoError(f"{path}: a recording is a .parquet file; convert it afterwards")
         self.names = tuple(columns)
-        self._schema = pa.schema(
-            [pa.field(name, pa.float64(), metadata={"unit": u}) for name, u in columns.items()],
-            metadata={f"brazo.{key}": value for key, value in (about or {}).items()},
-        )
-        self._rows = np.empty((chunk_rows, len(columns)))
-        self._filled = 0
-        self._queue: queue.Queue[np.ndarray | str | None] = queue.Queue(_WAITING_CHUNKS)
-        self._failure: BaseException | None = None
-        self._closed = False
         self.part = self.path.with_name(self.path.name + PART)
+        self.part_events = events_beside(self.part)
         if self.part.exists():
             raise BrazoError(
-                f"{self.part}: the rest of a run that was killed; convert or remove it first"
+                f"{self.part}: the rest of a run that was killed; finish it with "
+                f"`brazo convert {self.part.name} {self.path.name}` or remove it"
             )
-        self.part_events = self.path.with_name(self.path.name + ".events" + PART)
+        self._schema = schema_of(columns, about or {})
+        self._rows = np.empty((max(1, chunk_rows), len(columns)))
+        self._filled = 0
+        self._queue: queue.SimpleQueue[np.ndarray | str | None] = queue.SimpleQueue()
+        self._room = threading.Condition()
+        self._waiting = 0  # bytes handed over and not yet on disk
+        self._written = 0
+        self._failure: BaseException | None = None
+        self._closed = False
+        # The head arrives whole: from here on the file can be opened, whatever happens.
+        with replacing(self.part) as temporary:
+            temporary.write_bytes(self._schema.serialize().to_pybytes())
         try:
-            self._file = self.part.open("wb")
-            self._event_file = self.part_events.open("w", encoding="utf-8")
+            self._file = self.part.open("ab", buffering=0)
+            self._event_file = self.part_events.open("wb", buffering=0)
         except OSError as error:
+            self.part.unlink(missing_ok=True)
             raise BrazoError(f"{self.path}: cannot be written: {error.strerror}") from error
-        # The head goes to disk at once: from here on the file can be opened, whatever happens.
-        self._stream = pa.ipc.new_stream(self._file, self._schema)
-        nothing = [pa.array([], pa.float64()) for _ in columns]
-        self._stream.write_batch(pa.record_batch(nothing, schema=self._schema))
-        self._file.flush()
+        serialized(
+            self._rows[:0], self._schema
+        )  # the first time takes milliseconds: now, not later
         self._thread = threading.Thread(target=self._write, name="brazo recorder", daemon=True)
         self._thread.start()
 
+    @property
+    def written(self) -> int:
+        """How many rows have left this process: a kill can no longer take them."""
+        return self._written
+
     def append(self, row: np.ndarray | Sequence[float]) -> None:
         """Add one row of values."""
-        if self._closed:
-            raise BrazoError(f"{self.path}: the recording is closed")
+        self._check_open()
         if len(row) != len(self.names):
             raise BrazoError(f"{self.path}: a row of {len(row)} values for {len(self.names)}")
         self._rows[self._filled] = row
@@ -89,44 +106,53 @@ class Recorder:
 
         A block is a chunk of its own: a few hundred rows or more make a good one.
         """
-        if self._closed:
-            raise BrazoError(f"{self.path}: the recording is closed")
-        block = np.array(rows, dtype=float, order="C")
-        if block.ndim != 2 or block.shape[1] != len(self.names):
-            raise BrazoError(
-                f"{self.path}: a block of shape {block.shape} for {len(self.names)} columns"
-            )
+        self._check_open()
+        block = checked_block(rows, len(self.names), str(self.path))
         if self._filled:
             self._hand_over()
         if len(block):
             self._send(block)
 
     def event(self, t: float, kind: str, text: str, **data: Any) -> None:
-        """Add an event; it is on disk as soon as the writer thread comes to it."""
-        if self._closed:
-            raise BrazoError(f"{self.path}: the recording is closed")
-        entry = {"t": t, "kind": kind, "text": text, **data}
-        line = json.dumps(entry, ensure_ascii=False, default=_plain)
-        self._queue.put(line + "\n")
+        """Add an event: a moment, a kind, a sentence, and anything JSON can say."""
+        self._check_open()
+        self._queue.put(json.dumps(event_entry(t, kind, text, data), ensure_ascii=False) + "\n")
 
     def close(self) -> Path:
         """Finish: everything to Parquet, the partial files gone."""
         self.abandon()
-        columns, about, events = read_part(self.part)
-        write_parquet(self.path, columns, about, events)
-        self.part.unlink(missing_ok=True)
-        self.part_events.unlink(missing_ok=True)
+        if self.part.exists():  # else closed before
+            finish_part(self.part, self.path)
         return self.path
+
+    def recording(self) -> Recording:
+        """Finish, and open what was recorded."""
+        from brazo.recording.recording import Recording
+
+        return Recording.open(self.close())
 
     def abandon(self) -> None:
         """Stop writing and leave the partial files as they are (still readable)."""
         if self._closed:
             return
-        self._closed = True
         if self._filled:
             self._hand_over()
+        self._closed = True
         self._queue.put(None)
         self._thread.join()
+        self._check_failure()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise BrazoError(f"{self.path}: the recording is closed")
+
+    def _check_failure(self) -> None:
         if self._failure is not None:
             raise BrazoError(f"{self.part}: writing failed: {self._failure}") from self._failure
 
@@ -136,129 +162,148 @@ class Recorder:
         self._send(rows)
 
     def _send(self, block: np.ndarray) -> None:
-        if self._failure is not None:
-            raise BrazoError(f"{self.part}: writing failed: {self._failure}") from self._failure
+        self._check_failure()
+        with self._room:
+            while self._waiting > BACKLOG and self._failure is None:
+                self._room.wait()
+            self._waiting += block.nbytes
         self._queue.put(block)
 
     def _write(self) -> None:
-        import pyarrow as pa
-
+        synced = time.monotonic()
         try:
-            with self._file, self._event_file, self._stream as out:
+            with self._file, self._event_file:
                 while (item := self._queue.get()) is not None:
                     if isinstance(item, str):
-                        self._event_file.write(item)
-                        self._event_file.flush()
+                        self._store(self._event_file, item.encode())
                         continue
-                    arrays = [pa.array(np.ascontiguousarray(column)) for column in item.T]
-                    out.write_batch(pa.record_batch(arrays, schema=self._schema))
-                    self._file.flush()
-                self._file.flush()
+                    self._store(self._file, serialized(item, self._schema))
+                    self._written += len(item)
+                    with self._room:
+                        self._waiting -= item.nbytes
+                        self._room.notify_all()
+                    if time.monotonic() - synced > SYNC_EVERY:
+                        os.fsync(self._file.fileno())
+                        synced = time.monotonic()
                 os.fsync(self._file.fileno())
+                os.fsync(self._event_file.fileno())
         except BaseException as error:
-            self._failure = error
-            while self._queue.get() is not None:  # never leave the loop waiting
-                pass
+            with self._room:
+                self._failure = error
+                self._room.notify_all()
+
+    def _store(self, file: Any, data: Any) -> None:
+        view = memoryview(data)
+        while len(view):
+            view = view[file.write(view) :]
 
 
-Columns = dict[str, tuple[np.ndarray, str]]
+class MemoryRecorder:
+    """The face of a `Recorder` for a run that leaves no file; `recording` gives what it holds."""
+
+    def __init__(self, columns: Mapping[str, str], about: Mapping[str, Any] | None = None) -> None:
+        self.names = tuple(columns)
+        self._units = dict(columns)
+        self._about = {key: _text(value) for key, value in (about or {}).items()}
+        self._blocks: list[np.ndarray] = []
+        self._rows: list[np.ndarray] = []
+        self._events: list[dict[str, Any]] = []
+
+    def append(self, row: np.ndarray | Sequence[float]) -> None:
+        """Add one row of values."""
+        if len(row) != len(self.names):
+            raise BrazoError(f"a row of {len(row)} values for {len(self.names)}")
+        self._rows.append(np.array(row, dtype=float))
+        if len(self._rows) == CHUNK_ROWS:
+            self._collect()
+
+    def append_block(self, rows: np.ndarray) -> None:
+        """Add many rows at once, `(k, columns)`; they are copied."""
+        block = checked_block(rows, len(self.names), "recording")
+        self._collect()
+        self._blocks.append(block)
+
+    def event(self, t: float, kind: str, text: str, **data: Any) -> None:
+        """Add an event: a moment, a kind, a sentence, and anything JSON can say."""
+        self._events.append(event_entry(t, kind, text, data))
+
+    def recording(self) -> Recording:
+        """All that was recorded so far."""
+        from brazo.recording.recording import Recording
+
+        self._collect()
+        empty = np.empty((0, len(self.names)))
+        table = np.concatenate([empty, *self._blocks]).T.copy()
+        columns = {name: (table[i], unit) for i, (name, unit) in enumerate(self._units.items())}
+        return Recording(columns, list(self._events), self._about)
+
+    def _collect(self) -> None:
+        if self._rows:
+            self._blocks.append(np.array(self._rows))
+            self._rows = []
 
 
-def read_part(path: Path) -> tuple[Columns, dict[str, str], list[dict[str, Any]]]:
-    """All complete batches of a stream, its description, and the complete events."""
+def events_beside(part: Path) -> Path:
+    """The file with the events of a partial recording."""
+    return part.with_name(part.name.removesuffix(PART) + ".events" + PART)
+
+
+def finish_part(part: Path, path: Path) -> None:
+    """Turn what a run left behind into Parquet and remove it."""
+    from brazo.recording.parquet import write_parquet
+    from brazo.recording.source import part_source
+
+    write_parquet(path, part_source(part))
+    part.unlink(missing_ok=True)
+    events_beside(part).unlink(missing_ok=True)
+
+
+def schema_of(columns: Mapping[str, str], about: Mapping[str, Any]) -> Any:
+    """The Arrow schema of float64 columns with units and a description."""
     import pyarrow as pa
 
-    batches = []
-    try:
-        with path.open("rb") as file:
-            reader = pa.ipc.open_stream(file)
-            schema = reader.schema
-            while True:
-                try:
-                    batches.append(reader.read_next_batch())
-                except StopIteration:
-                    break
-                except (pa.ArrowInvalid, OSError):
-                    break  # a torn last batch
-    except FileNotFoundError:
-        raise BrazoError(f"{path}: no such file") from None
-    except (pa.ArrowInvalid, OSError) as error:
-        raise BrazoError(f"{path}: no recording: nothing complete was written ({error})") from None
-    table = pa.Table.from_batches(batches, schema)
-    columns = {
-        field.name: (
-            table.column(field.name).to_numpy(),
-            (field.metadata or {}).get(b"unit", b"").decode(),
-        )
-        for field in schema
-    }
-    about = {
-        key.decode().removeprefix("brazo."): value.decode()
-        for key, value in (schema.metadata or {}).items()
-    }
-    return columns, about, _read_events(path)
+    if not columns:
+        raise BrazoError("a recording needs at least one column, the time")
+    return pa.schema(
+        [pa.field(name, pa.float64(), metadata={"unit": unit}) for name, unit in columns.items()],
+        metadata={f"brazo.{key}": _text(value) for key, value in about.items()},
+    )
 
 
-def write_parquet(
-    path: Path,
-    columns: Mapping[str, tuple[np.ndarray, str]],
-    about: Mapping[str, str],
-    events: Sequence[Mapping[str, Any]],
-) -> None:
-    """Columns with units, a description and events as one Parquet file."""
+def serialized(block: np.ndarray, schema: Any) -> Any:
+    """Rows as one message of an Arrow stream."""
     import pyarrow as pa
-    import pyarrow.parquet as parquet
 
-    fields = [
-        pa.field(name, pa.float64(), metadata={"unit": unit}) for name, (_, unit) in columns.items()
-    ]
-    metadata = {f"brazo.{key}": value for key, value in about.items()}
-    metadata["brazo.events"] = json.dumps(list(events), ensure_ascii=False)
-    arrays = [pa.array(np.ascontiguousarray(values)) for values, _ in columns.values()]
-    table = pa.table(arrays, schema=pa.schema(fields, metadata=metadata))
-    with replacing(Path(path)) as temporary:
-        parquet.write_table(table, temporary, compression="zstd")
+    # One transposition, then columns that share its memory.
+    arrays = [pa.array(column) for column in np.ascontiguousarray(block.T)]
+    return pa.record_batch(arrays, schema=schema).serialize()
 
 
-def read_parquet(path: Path) -> tuple[Columns, dict[str, str], list[dict[str, Any]]]:
-    """What `write_parquet` wrote."""
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
+def checked_block(rows: np.ndarray, width: int, where: str) -> np.ndarray:
+    """A copy of a block of rows."""
+    block = np.array(rows, dtype=float, order="C")
+    if block.ndim != 2 or block.shape[1] != width:
+        raise BrazoError(f"{where}: a block of shape {block.shape} for {width} columns")
+    return block
 
-    try:
-        table = parquet.read_table(path)
-    except FileNotFoundError:
-        raise BrazoError(f"{path}: no such file") from None
-    except (pa.ArrowInvalid, OSError) as error:
-        raise BrazoError(f"{path}: not a Parquet file: {error}") from None
-    columns: Columns = {}
-    for field in table.schema:
-        if not pa.types.is_floating(field.type) and not pa.types.is_integer(field.type):
-            raise BrazoError(f"{path}: column '{field.name}' is not of numbers: not a recording")
-        unit = (field.metadata or {}).get(b"unit", b"").decode()
-        columns[field.name] = (table.column(field.name).to_numpy().astype(float), unit)
-    about = {
-        key.decode().removeprefix("brazo."): value.decode()
-        for key, value in (table.schema.metadata or {}).items()
-        if key.startswith(b"brazo.")
-    }
-    events = json.loads(about.pop("events", "[]"))
-    return columns, about, events
+
+def event_entry(t: float, kind: str, text: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """An event as it is kept: only what JSON can say."""
+    return {"t": float(t), "kind": str(kind), "text": str(text), **_plain(dict(data))}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False)
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as JSON knows them."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def _read_events(path: Path) -> list[dict[str, Any]]:
-    beside = path.with_name(path.name.removesuffix(PART) + ".events" + PART)
-    if not beside.is_file():
-        return []
-    events = []
-    for line in beside.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            events.append(json.loads(line))
-        except json.JSONDecodeError:
-            break  # the line being written when the process ended
-    return events
+    """Numbers, texts, lists and maps; what is not finite is null, as JSON has no word for it."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (str, int, bool, type(None))) else str(value)

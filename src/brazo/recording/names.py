@@ -1,0 +1,67 @@
+"""How signals are named and chosen.
+
+A name is words joined by dots, from the thing to the detail: `scara1.q.shoulder`.  Signals are
+chosen by name, by pattern (`scara1.q.*`, where `*` stands for anything and `?` for one character),
+or by the start of the name up to a dot (`scara1.q`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+
+from brazo.errors import BrazoError
+
+
+def choose(names: Sequence[str], patterns: str | Sequence[str]) -> list[str]:
+    """The names that match any of the patterns, in their own order; each pattern must find some."""
+    patterns = [patterns] if isinstance(patterns, str) else list(patterns)
+    chosen: set[str] = set()
+    for pattern in patterns:
+        found = [name for name in names if matches(name, pattern)]
+        if not found:
+            raise BrazoError(f"no signal matches '{pattern}'; {hint(names, pattern)}")
+        chosen.update(found)
+    return [name for name in names if name in chosen]
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a pattern stands for this name."""
+    if name == pattern or name.startswith(pattern + "."):
+        return True
+    # Only * and ? are special: names may hold brackets.
+    rule = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.fullmatch(rule, name, re.DOTALL) is not None
+
+
+def hint(names: Sequence[str], wanted: str) -> str:
+    """What to write instead of a name that is not there."""
+    close = difflib.get_close_matches(wanted, names, n=3)
+    if close:
+        return f"did you mean {', '.join(close)}?"
+    if not names:
+        return "there are no signals"
+    heads = list(dict.fromkeys(group(name) for name in names))
+    some = ", ".join(heads[:8]) + (", …" if len(heads) > 8 else "")
+    return f"there are {some}"
+
+
+def group(name: str) -> str:
+    """All of a name but its last word: `scara1.q` of `scara1.q.shoulder`."""
+    return name.rpartition(".")[0] or name
+
+
+def last(name: str) -> str:
+    """The last word of a name."""
+    return name.rpartition(".")[2]
+
+
+def common_prefix(names: Iterable[str]) -> str:
+    """Leading words that all names share, without their last one; '' if there are none."""
+    shared: list[str] = []
+    for words in zip(*(name.split(".")[:-1] for name in names), strict=False):
+        if len(set(words)) > 1:
+            break
+        shared.append(words[0])
+    return ".".join(shared)
