@@ -308,9 +308,9 @@ def _show_drives(arm) -> None:
 
 
 def _show_tool(arm) -> None:
-    T = arm.model.tool.tolist()
-    if T != [[float(i == j) for j in range(4)] for i in range(4)]:
-        rows = [[f"{x:.6g}" for x in row] for row in T[:3]]
+    T = arm.model.tool
+    if any(T[i, j] != float(i == j) for i in range(3) for j in range(4)):
+        rows = [[f"{x:.6g}" for x in row] for row in T[:3].tolist()]
         table("Tool frame in the last link", ("x", "y", "z", "at [m]"), rows)
     gripper = getattr(arm.model, "gripper", None)
     if gripper is not None:
