@@ -67,7 +67,7 @@ def test_show_has_the_tables():
     assert delta["L2"] == 0.5 and delta["platform_mass"] == 0.25
     drives = run("show", "puma560-drives").stdout
     assert (
-        "107.815" in drives and "coulomb" in drives and "Tool frame" in run("show", "rv2aj").stdout
+        "107.815" in drives and "coulomb" in drives and "Tool frame" in run("show", "scara1").stdout
     )
     assert "Clamp: opens 0 to 80 mm, at most 120 N" in result.stdout
 
