@@ -16,10 +16,17 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.files import replacing
-from brazo.recording.source import Event, Progress, Source, about_of, units_of
+from brazo.recording.source import (
+    BLOCK_ROWS,
+    Event,
+    Progress,
+    Source,
+    about_of,
+    units_of,
+)
 from brazo.recording.stream import schema_of
 
-GROUP_ROWS = 65_536
+GROUP_ROWS = 16_384
 
 
 def write_parquet(path: Path, source: Source, progress: Progress | None = None) -> None:
@@ -67,7 +74,7 @@ def parquet_source(path: Path) -> Source:
     def read(names: Sequence[str]) -> Iterator[list[np.ndarray]]:
         try:
             with _open(path) as file:
-                for batch in file.iter_batches(batch_size=GROUP_ROWS, columns=list(names)):
+                for batch in _batches(file, list(names)):
                     columns = [batch.column(name) for name in names]
                     yield [
                         column.to_numpy(zero_copy_only=False).astype(float, copy=False)
@@ -89,6 +96,12 @@ def _open(path: Path) -> Any:
         raise BrazoError(f"{path}: no such file") from None
     except (pa.ArrowException, OSError) as error:
         raise BrazoError(f"{path}: not a Parquet file: {error}") from None
+
+
+def _batches(file: Any, names: list[str]) -> Iterator[Any]:
+    # Group by group: asked for all, the reader keeps what it has read of the file until the end.
+    for i in range(file.num_row_groups):
+        yield from file.iter_batches(BLOCK_ROWS, [i], names)
 
 
 def _events(path: Path, text: str) -> list[Event]:

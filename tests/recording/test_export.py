@@ -1,0 +1,141 @@
+"""Exports in a process of their own: nothing beside them is held up, memory stays, nothing is left."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import openpyxl
+import pytest
+
+import brazo
+from brazo.recording.export import Export
+from brazo.recording.recording import Recording
+from brazo.world import World, load_cell
+
+ROWS, WIDTH = 60_000, 40
+
+
+def made(rows, width=WIDTH):
+    t = np.arange(rows) * 1e-3
+    signals = {
+        f"arm{k // 6}.q.j{k % 6}": (np.sin((1 + 0.1 * k) * t), "rad") for k in range(width - 1)
+    }
+    return Recording({"t": (t, "s"), **signals})
+
+
+@pytest.fixture(scope="module")
+def minute():
+    """60 s at 1 kHz, 40 columns."""
+    return made(ROWS)
+
+
+class Stepping:
+    """A cell stepped in real time, 1 kHz, in a thread; how late each step began."""
+
+    def __init__(self):
+        self.world = World(load_cell("cooperative"))
+        self.late = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop)
+
+    def _loop(self):
+        due = time.perf_counter()
+        while not self._stop.is_set():
+            self.late.append(time.perf_counter() - due)
+            self.world.step(1)
+            due = max(due + 1e-3, time.perf_counter() - 0.05)  # a step missed for good is no step
+            while (left := due - time.perf_counter()) > 0:
+                time.sleep(left)
+
+    def __enter__(self):
+        self._start = time.perf_counter()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+        self.elapsed = time.perf_counter() - self._start
+
+
+def test_a_minute_at_a_kilohertz_does_not_hold_up_a_loop(minute, tmp_path):
+    seen = []
+    with Stepping() as beside:
+        minute.to_xlsx(tmp_path / "run.xlsx", progress=seen.append)
+    # In a thread of this process half of the steps would never be made and a tenth be late by
+    # 50 ms; what is left here is what a busy machine does to any process.
+    late = np.array(beside.late)
+    assert len(late) > 0.95 * beside.elapsed / 1e-3
+    assert np.median(late) < 1e-3 and np.mean(late > 20e-3) < 0.01
+    assert seen == sorted(seen) and seen[-1] == 1.0 and len(seen) > 10
+
+    book = openpyxl.load_workbook(tmp_path / "run.xlsx", read_only=True)
+    rows = book["data"].iter_rows(min_row=3, values_only=True)
+    wanted = np.column_stack([minute[name] for name in minute])
+    found = np.array([row for k, row in enumerate(rows) if k % 100 == 0 or k == ROWS - 1])
+    book.close()
+    assert found.shape[1] == WIDTH
+    wanted = np.concatenate([wanted[::100], wanted[-1:]])
+    assert (np.abs(found - wanted) <= 1e-15 * np.abs(wanted)).all()
+
+
+CONVERT = """
+import sys, tracemalloc
+import pyarrow
+from brazo.recording.convert import convert
+tracemalloc.start()
+convert(sys.argv[1], sys.argv[2])
+print(tracemalloc.get_traced_memory()[1], pyarrow.default_memory_pool().max_memory())
+"""
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx", ".mcap", ".parquet"])
+def test_memory_does_not_grow_with_the_run(tmp_path, ending):
+    """Python's memory and Arrow's; the rows alone would be 1.1 MB more, as Python objects 20."""
+    peaks = []
+    for rows in (17_000, 50_000):
+        made(rows, 4).to_parquet(tmp_path / "run.parquet")
+        command = [sys.executable, "-c", CONVERT, tmp_path / "run.parquet", tmp_path / f"x{ending}"]
+        peaks.append(np.array(subprocess.check_output(command).split(), dtype=float))
+    assert (peaks[1] - peaks[0] < 0.7e6).all()
+
+
+def test_an_export_can_be_cancelled(minute, tmp_path):
+    export = minute.export(tmp_path / "run.xlsx")
+    while export.fraction < 0.05:
+        time.sleep(0.01)
+    export.cancel()
+    export.cancel()
+    assert export.done
+    with pytest.raises(brazo.BrazoError, match="cancelled"):
+        export.wait()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_export_goes_on_while_others_do(tmp_path):
+    recording = made(500)
+    exports = [recording.export(tmp_path / name) for name in ("a.xlsx", "b.csv", "c.mcap")]
+    assert [e.wait(60) for e in exports] == [tmp_path / n for n in ("a.xlsx", "b.csv", "c.mcap")]
+    assert np.array_equal(Recording.open(tmp_path / "b.csv").t, recording.t)
+
+
+def test_what_went_wrong_over_there_is_said_here(tmp_path):
+    recording = made(10)
+    with pytest.raises(brazo.BrazoError, match=r"nowhere.*cannot be written"):
+        recording.to_xlsx(tmp_path / "nowhere" / "run.xlsx")
+    with pytest.raises(brazo.BrazoError, match="unknown format"):
+        recording.export(tmp_path / "run.txt")
+    with pytest.raises(brazo.BrazoError, match=r"missing\.parquet: no such file"):
+        Export(tmp_path / "missing.parquet", tmp_path / "run.csv").wait()
+
+
+def test_a_process_that_dies_is_an_error(minute, tmp_path):
+    export = minute.export(tmp_path / "run.xlsx")
+    while export.fraction < 0.02:
+        time.sleep(0.01)
+    export._process.kill()
+    with pytest.raises(brazo.BrazoError, match="ended early"):
+        export.wait(10)
+    assert not (tmp_path / "run.xlsx").exists()
