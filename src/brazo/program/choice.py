@@ -1,0 +1,80 @@
+"""Which way of the arm to hold its tool at a pose: the nearest that can be reached, and why.
+
+Candidates are all branches of inverse kinematics inside the limits, for the pose itself and, where
+the clamp may be turned, for its half turn.  They are tried in the order of the time a straight
+motion to them takes; the first that its way is free to is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from brazo.kinematics.result import Branch
+from brazo.model.transforms import rot_z
+from brazo.program.steps import Orientation
+from brazo.robot import Robot
+
+Array = np.ndarray
+_SAME = 1e-6  # rad, m
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A pose of the joints that puts the tool where it is wanted."""
+
+    q: Array
+    name: str  # of the branch; "" where the method knows none
+    time: float  # s at full speed, straight there
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """Every candidate, the nearest first, and why others are none."""
+
+    candidates: tuple[Candidate, ...]
+    refused: tuple[str, ...]  # sentences
+
+    @property
+    def reason(self) -> str:
+        """Why there is no candidate at all."""
+        return "; ".join(self.refused) or "no joint values reach the pose"
+
+
+def choose(
+    arm: Robot,
+    T: Array,
+    q0: Array,
+    speed: Array,
+    *,
+    branch: str | None = None,
+    orientation: Orientation = "full",
+    either_way: bool = False,
+) -> Choice:
+    """Ways to hold the tool at T (4, 4, in the base frame), seen from q0."""
+    found: list[Candidate] = []
+    refused: dict[str, None] = {}
+    for pose, turned in ((T, ""), (T @ rot_z(np.pi), " turned"))[: 2 if either_way else 1]:
+        answer = arm.ik(pose, q0, branch, orientation=orientation)
+        ways: list[tuple[Array, str, Branch | None]] = [(b.q, b.name, b) for b in answer.all]
+        if answer.success:
+            ways.insert(0, (answer.q, answer.branch or "", None))
+        elif not ways:
+            refused[answer.reason] = None
+        for q, name, one in ways:
+            if branch is not None and one is not None and not _matches(name, branch):
+                continue
+            if one is not None and not one.within_limits:
+                past = ", ".join(arm.joint_names[i] for i in one.limit_violations)
+                refused[f"{name}{turned}: past the limits of {past}"] = None
+                continue
+            time = float((np.abs(q - q0) / speed).max())
+            if all(np.abs(q - other.q).max() > _SAME for other in found):
+                found.append(Candidate(np.array(q), f"{name}{turned}".strip(), time))
+    found.sort(key=lambda candidate: candidate.time)
+    return Choice(tuple(found), tuple(refused))
+
+
+def _matches(name: str, branch: str) -> bool:
+    return set(branch.upper().split()) <= set(name.upper().split())

@@ -1,0 +1,369 @@
+"""`Execution`: a program at work in a simulation.
+
+It is a task of the simulation: in every step it looks at what is watched and lets every robot go on
+with its list.  A robot's step is a generator (`brazo.program.actions`) that yields the time at
+which it wants to be asked again, so a step under way costs next to nothing.
+
+    execution = program.start(sim)
+    sim.run(execution)
+    execution.succeeded, execution.failure, execution.states
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.program import steps as s
+from brazo.program.actions import Actions
+from brazo.program.motions import braking, gathering
+from brazo.program.planner import Planner
+from brazo.program.program import Goal, Program
+from brazo.program.steps import verb_of
+from brazo.program.validate import validate
+from brazo.program.watch import Watch
+from brazo.simulation import Simulation
+from brazo.trajectory import Trajectory
+
+Array = np.ndarray
+Status = Literal["running", "waiting", "done", "stopped"]
+GRACE = 3.0  # s, in which goals may still be reached after the last step
+
+
+@dataclass(frozen=True, slots=True)
+class RobotProgress:
+    """Where a robot is in its list."""
+
+    robot: str
+    index: int  # of the step, from 0; as many as there are when it is done
+    count: int
+    text: str  # what the step is
+    place: s.Place | None
+    status: Status
+
+    def __str__(self) -> str:
+        at = f" ({self.place})" if self.place else ""
+        return f"{self.robot}: step {self.index + 1} of {self.count}, {self.text}{at}"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a program could not go on."""
+
+    time: float
+    robot: str | None
+    step: str  # what the robot was doing
+    place: s.Place | None
+    why: str
+
+    def __str__(self) -> str:
+        who = f"{self.robot}, {self.step}" if self.robot else self.step
+        head = f"{self.place}: {who}" if self.place else who
+        return f"{head}: {self.why}"
+
+
+class Execution:
+    """A program at work; made by `Program.start`.
+
+    `grip_force` (N) replaces the force of every grip; `load` gives the mass (kg) the laws are told
+    for a body, where that is not to be its true one.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        sim: Simulation,
+        *,
+        grip_force: float | None = None,
+        load: Mapping[str, float] | None = None,
+    ) -> None:
+        self.program = program
+        self.sim = sim
+        self.grip_force = grip_force
+        self.load = dict(load or {})
+        flat = validate(program, sim)
+        through = [
+            Goal(step.condition.body, step.condition.chute)
+            for steps in flat.values()
+            for step in steps
+            if isinstance(step, s.WaitUntil) and isinstance(step.condition, s.Through)
+        ]
+        self.watch = Watch(sim, dict.fromkeys([*program.goals, *through]))
+        self.planner = Planner(program.planner, sim.seed)
+        self.signals: set[str] = set()
+        self.meetings = _Meetings(flat)
+        self.motions: dict[str, tuple[Trajectory, float]] = {}  # and when they began
+        self.failure: Failure | None = None
+        self.finished: float | None = None  # when the last step was over
+        self._lists = {name: _StepRunner(self, name, steps) for name, steps in flat.items()}
+        self._paused: dict[str, tuple[Trajectory, float]] | None = None
+        self._judged = 0
+        self._over = False
+        sim.log("program", f"{program.name} starts", program=program.name)
+
+    # ---- how it goes -----------------------------------------------------------------------
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to do, or nothing can be done any more."""
+        return self._over
+
+    @property
+    def failed(self) -> bool:
+        """Whether a step failed, or a goal was not reached."""
+        return self.failure is not None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it is done, every step and goal."""
+        return self._over and self.failure is None
+
+    @property
+    def states(self) -> dict[str, RobotProgress]:
+        """Where every robot is."""
+        return {name: runner.state for name, runner in self._lists.items()}
+
+    state = states
+
+    @property
+    def progress(self) -> float:
+        """Share of all steps that are done, 0..1."""
+        states = self.states.values()
+        return sum(one.index for one in states) / max(sum(one.count for one in states), 1)
+
+    @property
+    def reached(self) -> dict[Goal, float | None]:
+        """When each goal was reached; None where it was not yet."""
+        return {goal: self.watch.passages[goal].time for goal in self.program.goals}
+
+    @property
+    def paused(self) -> bool:
+        return self._paused is not None
+
+    # ---- what a user may do ----------------------------------------------------------------
+
+    def signal(self, name: str, on: bool = True) -> None:
+        """Raise or lower a flag from outside."""
+        (self.signals.add if on else self.signals.discard)(name)
+
+    def pause(self) -> None:
+        """Bring every robot to rest on its own way; grasps are kept."""
+        with self.sim.lock:
+            if self._paused is not None or self._over:
+                return
+            self._paused = {}
+            now = self.sim.time
+            for name, (motion, began) in self.motions.items():
+                robot = self.sim.robots[name]
+                if robot.moving:
+                    slower, rest = braking(motion, motion.start + now - began)
+                    robot.move(slower)
+                    self._paused[name] = motion, rest
+            self.sim.log("program", "paused")
+
+    def resume(self) -> None:
+        """Go on where `pause` stopped."""
+        with self.sim.lock:
+            if self._paused is None:
+                return
+            for name, (motion, rest) in self._paused.items():
+                robot = self.sim.robots[name]
+                if robot.moving:
+                    raise BrazoError(f"'{name}' is still coming to rest; resume a moment later")
+                again = gathering(motion, rest)
+                robot.move(again)
+                self.motions[name] = again, self.sim.time
+            self._paused = None
+            for runner in self._lists.values():
+                runner.wake = 0.0
+            self.sim.log("program", "resumed")
+
+    def stop(self, why: str = "stopped by the user") -> None:
+        """End it here."""
+        self._fail(None, "program", None, why)
+
+    # ---- the simulation's side -------------------------------------------------------------
+
+    def tick(self, sim: Simulation) -> bool:
+        """One step of the simulation; False when the execution is over."""
+        if self._over:
+            return False
+        self.watch.look()
+        if self._judge():
+            return False
+        if self._paused is not None:
+            return True
+        now = sim.time
+        busy = False
+        for runner in self._lists.values():
+            if runner.status == "done":
+                continue
+            busy = True
+            if now >= runner.wake:
+                runner.go_on()
+                if self._over:
+                    return False
+        if not busy:
+            self._finish(now)
+        return not self._over
+
+    def _judge(self) -> bool:
+        """Fail on what has been seen since the last step."""
+        watch = self.watch
+        if watch.drops:
+            drop = watch.drops[0]
+            self._fail_of(drop.robot, str(drop))
+            return True
+        for collision in watch.collisions[self._judged :]:
+            self._judged += 1
+            if self.program.watch == "stop" and not collision.rides_through:
+                self._fail_of(collision.first.partition("/")[0], str(collision))
+                return True
+        return False
+
+    def _finish(self, now: float) -> None:
+        if self.finished is None:
+            self.finished = now
+        missing = [goal for goal, when in self.reached.items() if when is None]
+        if not missing:
+            self._end(f"{self.program.name} is done")
+        elif now - self.finished >= GRACE:
+            where = []
+            for goal in missing:
+                x, y, z = self.sim.world.pose(goal.body)[:3, 3]
+                where.append(
+                    f"{goal.body} did not go through {goal.chute}: it is at "
+                    f"({x:.3f}, {y:.3f}, {z:.3f}) m"
+                )
+            self._fail(None, "goals", None, "; ".join(where))
+
+    def fail(self, runner: _StepRunner, why: str) -> None:
+        """A robot cannot go on."""
+        state = runner.state
+        self._fail(state.robot, f"step {state.index + 1} ({state.text})", state.place, why)
+
+    def _fail_of(self, robot: str, why: str) -> None:
+        if robot in self._lists:
+            self.fail(self._lists[robot], why)
+        else:
+            self._fail(robot, "standing by", None, why)
+
+    def _fail(self, robot: str | None, step: str, place: s.Place | None, why: str) -> None:
+        if self._over:
+            return
+        self.failure = Failure(self.sim.time, robot, step, place, why)
+        for name in self.sim.robots:
+            self.sim.robots[name].stop()
+        for runner in self._lists.values():
+            runner.stop()
+        self.sim.log("failure", str(self.failure), robot=robot, why=why)
+        self._over = True
+        self.watch.close()
+
+    def _end(self, text: str) -> None:
+        self._over = True
+        self.watch.close()
+        self.sim.log("program", text, program=self.program.name)
+
+    # ---- for the actions -------------------------------------------------------------------
+
+    def share_load(self, body: str) -> None:
+        """Tell the laws of all who hold a body their part of it."""
+        holders = self.watch.holders(body)
+        for name in holders:
+            self.sim.robots[name].carry(body, 1.0 / len(holders))
+
+
+class _StepRunner:
+    """One robot going through its list."""
+
+    def __init__(self, execution: Execution, name: str, steps: list[s.Step]) -> None:
+        self.execution = execution
+        self.name = name
+        self.steps = steps
+        self.index = 0
+        self.wake = 0.0
+        self.status: Status = "running" if steps else "done"
+        self._actions = Actions(execution, execution.sim.robots[name])
+        self._current: Iterator[float] | None = None
+
+    @property
+    def state(self) -> RobotProgress:
+        step = self.steps[self.index] if self.index < len(self.steps) else None
+        return RobotProgress(
+            self.name,
+            self.index,
+            len(self.steps),
+            "" if step is None else verb_of(step),
+            None if step is None else step.place,
+            self.status,
+        )
+
+    def stop(self) -> None:
+        if self.status != "done":
+            self.status = "stopped"
+        self._current = None
+
+    def go_on(self) -> None:
+        """Ask the present step, and begin the next ones where it is over."""
+        try:
+            while self.index < len(self.steps):
+                if self._current is None:
+                    step = self.steps[self.index]
+                    self.status = "running"
+                    self._begins(step)
+                    self._current = self._actions.of(step)
+                wake = next(self._current, None)
+                if wake is not None:
+                    self.wake = wake
+                    return
+                self._current = None
+                self.index += 1
+            self.status = "done"
+        except BrazoError as error:
+            self.execution.fail(self, str(error))
+
+    def _begins(self, step: s.Step) -> None:
+        if isinstance(step, (s.Note, s.Wait, s.WaitUntil, s.Sync, s.SetSignal)):
+            if not isinstance(step, s.Note):
+                self.status = "waiting"
+            return
+        self.execution.sim.log(
+            "step",
+            f"{self.name}: {verb_of(step)}",
+            robot=self.name,
+            step=self.index,
+            line=None if step.place is None else step.place.line,
+        )
+
+
+class _Meetings:
+    """Syncs: who comes to which, and who is there."""
+
+    def __init__(self, flat: Mapping[str, list[s.Step]]) -> None:
+        self._members: dict[str, set[str]] = {}
+        for robot, steps in flat.items():
+            for step in steps:
+                if isinstance(step, s.Sync):
+                    self._members.setdefault(step.name, set()).add(robot)
+        self._there: dict[str, set[str]] = {name: set() for name in self._members}
+        self._round: dict[str, int] = dict.fromkeys(self._members, 0)
+
+    def come(self, name: str, robot: str) -> int:
+        """Arrive; the number of the round to wait for the end of."""
+        self._there[name].add(robot)
+        now = self._round[name]
+        if self._there[name] == self._members[name]:
+            self._there[name] = set()
+            self._round[name] += 1
+        return now
+
+    def met(self, name: str, number: int) -> bool:
+        return self._round[name] > number
+
+    def missing(self, name: str) -> list[str]:
+        return sorted(self._members[name] - self._there[name])

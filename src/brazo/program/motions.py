@@ -1,0 +1,211 @@
+"""Joint motion for a step: straight in joint space, through poses, or with the tool on its way.
+
+`speed` is a share f of what the drives allow.  The fastest motion within the limits is stretched to
+1/f of its time, so speeds fall by f, accelerations by f² and jerks by f³.
+
+A way through several poses is run without stopping: each straight piece begins while the one before
+comes to rest, q(t) = q₀ + Σ (pₖ(t − tₖ) − qₖ).  Corners are cut, the more the longer two pieces
+overlap; so the result is asked for collisions like any other motion, and where that fails the
+overlap is made shorter, down to none: a stop at every pose, on lines that were found free.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.program.steps import Orientation, Pace
+from brazo.robot import Robot
+from brazo.trajectory import (
+    CartesianPath,
+    Limits,
+    Piecewise,
+    Sample,
+    Timing,
+    Trajectory,
+    check,
+    concatenate,
+    follow_path,
+    jerk_limited,
+    limits_of,
+    scaled,
+)
+
+Array = np.ndarray
+MakePath = Callable[[Timing], CartesianPath]
+STOPPING = 0.4  # s, in which a paused motion comes to rest and gathers way again
+_STEPS = (0.02, 0.01, 0.005, 0.002, 0.001)  # s, of exact points on a path that takes 1 s
+_SLOWEST = 1e-3  # of the first guess of 1 s
+
+
+def pace_limits(arm: Robot) -> Limits:
+    """What motions keep to: the drives' speeds, accelerations and jerks, not their torques.
+
+    Torques depend on the load; a law that needs more than its drive has says so itself.
+    """
+    own = limits_of(arm)
+    return Limits(own.speed, own.acceleration, own.jerk, own.position, assumed=own.assumed)
+
+
+def straight(q0: Array, q1: Array, limits: Limits, pace: Pace, speed: float) -> Trajectory:
+    """All joints together along a straight line in joint space, from rest to rest."""
+    return _paced(jerk_limited(q0, q1, limits, "line"), pace, speed)
+
+
+def through(
+    way: Sequence[Array], limits: Limits, pace: Pace, speed: float, overlap: float = 1.0
+) -> Trajectory:
+    """Through poses; `overlap` from 1 (in one sweep) to 0 (a stop at each of them)."""
+    pieces = [jerk_limited(a, b, limits, "line") for a, b in pairwise(way)]
+    if len(pieces) == 1 or overlap == 0.0:
+        return _paced(concatenate(*pieces), pace, speed)
+    return _paced(_fastest(_Overlapped(pieces, overlap), limits), pace, speed)
+
+
+def along(
+    arm: Robot,
+    make: MakePath,
+    q0: Array,
+    limits: Limits,
+    pace: Pace,
+    speed: float,
+    orientation: Orientation,
+) -> Trajectory:
+    """The tool along a path, beginning at q0."""
+    if pace.time is None and pace.tool_speed is None:
+        found = _follow(arm, make(Timing(duration=1.0)), q0, orientation, 1.0)
+        return _paced(_fastest(found, limits), pace, speed)
+    timing = Timing(duration=pace.time, speed=pace.tool_speed)
+    path = make(timing)
+    found = _follow(arm, path, q0, orientation, path.duration)
+    past = check(found, arm, limits)
+    if past:
+        raise BrazoError(f"too fast: {past[0]}; give it more time, or speed, a share of the limits")
+    return found
+
+
+class _Overlapped(Trajectory):
+    """Pieces from rest to rest, each beginning before the one before has ended."""
+
+    def __init__(self, pieces: Sequence[Piecewise], overlap: float) -> None:
+        self._pieces = pieces
+        starts = [0.0]
+        for before, after in pairwise(pieces):
+            shared = 0.5 * overlap * min(before.duration, after.duration)
+            starts.append(starts[-1] + before.duration - shared)
+        self._starts = starts
+        parts = [start + piece.breaks for start, piece in zip(starts, pieces, strict=True)]
+        self._breaks = np.unique(np.concatenate(parts))
+
+    @property
+    def n(self) -> int:
+        return self._pieces[0].n
+
+    @property
+    def breaks(self) -> Array:
+        return self._breaks
+
+    def within(self, t: Array) -> Sample:
+        found = self._pieces[0].sample(t)
+        for start, piece in zip(self._starts[1:], self._pieces[1:], strict=True):
+            part = piece.sample(t - start)
+            found.q[...] += part.q - piece.sample(0.0).q
+            found.qd[...] += part.qd
+            found.qdd[...] += part.qdd
+        return found
+
+    def jerk(self, t: Array) -> Array:
+        """Third derivative (m, n)."""
+        both = zip(self._starts, self._pieces, strict=True)
+        return np.sum([piece.jerk(t - start) for start, piece in both], axis=0)
+
+
+class Slowed(Trajectory):
+    """A motion on another clock: at time t it is where the inner one is at time s(t)."""
+
+    def __init__(self, inner: Trajectory, clock: Piecewise) -> None:
+        self._inner, self._clock = inner, clock
+
+    @property
+    def n(self) -> int:
+        return self._inner.n
+
+    @property
+    def breaks(self) -> Array:
+        return self._clock.breaks
+
+    def within(self, t: Array) -> Sample:
+        clock = self._clock.sample(t)
+        s, rate, bend = clock.q[:, 0], clock.qd, clock.qdd
+        inner = self._inner.sample(s)
+        return Sample(inner.q, inner.qd * rate, inner.qdd * rate**2 + inner.qd * bend)
+
+
+def braking(motion: Trajectory, now: float) -> tuple[Trajectory, float]:
+    """Come to rest on a motion's own way, from its time `now`; the motion, and where it rests."""
+    T = min(STOPPING, max(2.0 * (motion.end - now), 0.0))
+    if T <= 0.0:
+        return motion, motion.end
+    # s' falls from 1 to 0 as 1 − 3u² + 2u³, which takes half of what T would have brought.
+    clock = Piecewise([0.0, T], np.array([[[now], [1.0], [0.0], [-1.0 / T**2], [0.5 / T**3]]]))
+    return Slowed(motion, clock), min(now + 0.5 * T, motion.end)
+
+
+def gathering(motion: Trajectory, now: float) -> Trajectory:
+    """Take up a motion again at its time `now`, from rest, to its end."""
+    left = motion.end - now
+    T = min(STOPPING, 2.0 * left)
+    if T <= 0.0:
+        return Slowed(motion, Piecewise([0.0, 0.0], np.array([[[motion.end], [0.0]]])))
+    first = [[now], [0.0], [0.0], [1.0 / T**2], [-0.5 / T**3]]
+    rest = left - 0.5 * T
+    if rest <= 1e-12:
+        return Slowed(motion, Piecewise([0.0, T], np.array([first])))
+    then = [[now + 0.5 * T], [1.0], [0.0], [0.0], [0.0]]
+    return Slowed(motion, Piecewise([0.0, T, T + rest], np.array([first, then])))
+
+
+def _paced(fastest: Trajectory, pace: Pace, speed: float) -> Trajectory:
+    """The fastest motion stretched to its pace."""
+    least = fastest.duration
+    if least == 0.0:
+        return fastest
+    if pace.time is not None:
+        if pace.time < least * (1.0 - 1e-9):
+            raise BrazoError(
+                f"{pace.time:g} s is too short: the drives need at least {least:.3f} s"
+            )
+        return scaled(fastest, pace.time / least)
+    return scaled(fastest, 1.0 / (pace.speed or speed))
+
+
+def _fastest(motion: Trajectory, limits: Limits) -> Trajectory:
+    """Stretched or sped up until a speed, acceleration or jerk is at its limit."""
+    t = np.unique(np.concatenate([np.linspace(a, b, 33) for a, b in pairwise(motion.breaks)]))
+    s = motion.sample(t)
+    factor = max(
+        float((np.abs(s.qd) / limits.speed).max()),
+        math.sqrt(float((np.abs(s.qdd) / limits.acceleration).max())),
+        _SLOWEST,
+    )
+    if isinstance(motion, (Piecewise, _Overlapped)):
+        jerk = motion.jerk(t)
+        factor = max(factor, float(np.cbrt((np.abs(jerk) / limits.jerk).max())))
+    return scaled(motion, factor)
+
+
+def _follow(
+    arm: Robot, path: CartesianPath, q0: Array, orientation: Orientation, duration: float
+) -> Piecewise:
+    """Exact points as close as the path needs them."""
+    for step in _STEPS:
+        try:
+            return follow_path(arm, path, step * duration, q0, orientation=orientation)
+        except BrazoError as error:
+            if "smaller dt" not in str(error) or step == _STEPS[-1]:
+                raise
+    raise AssertionError

@@ -1,0 +1,297 @@
+"""`Program`: what each robot of a cell does, step by step, as plain data.
+
+    program = Program("pick", cell="cooperative")
+    two = program.robot("scara2")
+    two.move_to(xyz=(-0.1, 0, 0.08), rpy=(pi, 0, 0), in_="bar 1", plan="free")
+    two.line(by=(0, 0, -0.07))
+    two.grip(60, body="bar 1")
+
+The names are those of the program file (`brazo.program.program_file`), where `in_` is `in`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from brazo.errors import BrazoError
+from brazo.program import steps as s
+from brazo.program.curve_fields import check_curve
+
+if TYPE_CHECKING:
+    from brazo.program.execution import Execution
+
+Watch = Literal["stop", "warn"]
+PlannerName = Literal["rrt", "ompl"]
+WATCHES: tuple[Watch, ...] = ("stop", "warn")
+PLANNERS: tuple[PlannerName, ...] = ("rrt", "ompl")
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a run of the program is for: a body that has gone through a chute."""
+
+    body: str
+    chute: str
+
+
+@dataclass
+class Program:
+    """Steps by robot, and the settings they share."""
+
+    name: str
+    about: str = ""
+    cell: str | None = None  # the cell it was written for
+    speed: float = 0.5  # share of what the drives allow, where a step says nothing
+    clearance: float = 0.003  # m kept from everything on planned and checked ways
+    watch: Watch = "stop"  # what a touch nobody wanted does
+    planner: PlannerName = "rrt"
+    goals: tuple[Goal, ...] = ()
+    steps: dict[str, list[s.Step]] = field(default_factory=dict)
+    path: Path | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.speed <= 1.0:
+            raise BrazoError(f"speed is {self.speed:g}; a share of what the drives allow: 0 to 1")
+        if not 0.0 < self.clearance <= 0.1:
+            raise BrazoError(f"clearance is {self.clearance:g} m; wanted above 0, at most 0.1")
+        if self.watch not in WATCHES:
+            raise BrazoError(f"watch '{self.watch}' is not one of {', '.join(WATCHES)}")
+        if self.planner not in PLANNERS:
+            raise BrazoError(f"planner '{self.planner}' is not one of {', '.join(PLANNERS)}")
+
+    def robot(self, name: str) -> StepList:
+        """The steps of a robot, to add to."""
+        return StepList(self.steps.setdefault(name, []))
+
+    def start(self, sim: Any, **options: Any) -> Execution:
+        """Check the program against a simulation's cell and make it run there.
+
+        Options are those of `brazo.program.execution.Execution`.
+        """
+        from brazo.program.execution import Execution
+
+        execution = Execution(self, sim, **options)
+        sim.add_task(execution)
+        return execution
+
+    def to_yaml(self) -> str:
+        """The program as a program file."""
+        from brazo.program.writer import to_yaml
+
+        return to_yaml(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the program file."""
+        from brazo.files import replacing
+
+        with replacing(Path(path)) as temporary:
+            temporary.write_text(self.to_yaml(), encoding="utf-8")
+        return Path(path)
+
+
+class StepList:
+    """Adds steps to a robot's list; every method returns the list itself."""
+
+    def __init__(self, steps: list[s.Step]) -> None:
+        self._lists: list[list[s.Step]] = [steps]
+
+    def __len__(self) -> int:
+        return len(self._lists[-1])
+
+    def add(self, step: s.Step) -> StepList:
+        """Any step."""
+        self._lists[-1].append(step)
+        return self
+
+    def move_joints(self, to: Sequence[float] | str, *, plan: s.Plan = "direct", **pace: Any):
+        """Joints to values, to a pose of the robot's file by name, or to `start`."""
+        where = to if isinstance(to, str) else _numbers(to, "to")
+        return self.add(s.MoveJoints(to=where, pace=s.Pace(**pace), plan=plan))
+
+    def move_to(
+        self,
+        xyz: Any = None,
+        rpy: Any = None,
+        in_: str = "world",
+        *,
+        by: Any = None,
+        of: str | None = None,
+        plan: s.Plan = "direct",
+        branch: str | None = None,
+        orientation: s.Orientation = "full",
+        either_way: bool = False,
+        **pace: Any,
+    ):
+        """The tool to a pose, by a motion of the joints."""
+        return self.add(
+            s.MoveTo(
+                target=_target(xyz, rpy, in_, by, of),
+                pace=s.Pace(**pace),
+                plan=plan,
+                branch=branch,
+                orientation=orientation,
+                either_way=either_way,
+            )
+        )
+
+    def line(
+        self,
+        xyz: Any = None,
+        rpy: Any = None,
+        in_: str = "world",
+        *,
+        by: Any = None,
+        of: str | None = None,
+        plan: s.Plan = "direct",
+        orientation: s.Orientation = "full",
+        **pace: Any,
+    ):
+        """The tool along a straight line."""
+        return self.add(
+            s.Line(
+                target=_target(xyz, rpy, in_, by, of),
+                pace=s.Pace(**pace),
+                plan=plan,
+                orientation=orientation,
+            )
+        )
+
+    def path(
+        self,
+        curve: str,
+        rpy: Any = None,
+        in_: str = "world",
+        *,
+        speed: float | None = None,
+        time: float | None = None,
+        tool_speed: float | None = None,
+        plan: s.Plan = "direct",
+        orientation: s.Orientation = "full",
+        **values: Any,
+    ):
+        """The tool along a curve: circle, arc, square, spiral, helix, lissajous, polyline."""
+        check_curve(curve, values)
+        return self.add(
+            s.FollowPath(
+                curve=curve,
+                values={name: _plain(value) for name, value in values.items()},
+                rpy=None if rpy is None else _triple(rpy, "rpy"),
+                frame=in_,
+                pace=s.Pace(speed, time, tool_speed),
+                plan=plan,
+                orientation=orientation,
+            )
+        )
+
+    def grip(
+        self,
+        force: float | None = None,
+        *,
+        body: str | None = None,
+        settle: float = 0.1,
+        timeout: float = 2.0,
+    ):
+        """Close the clamp and wait until it holds something."""
+        return self.add(s.Grip(body=body, force=force, settle=settle, timeout=timeout))
+
+    def release(self, opening: float | None = None, *, timeout: float = 2.0):
+        """Open the clamp."""
+        return self.add(s.Release(opening=opening, timeout=timeout))
+
+    def wait(self, time: float):
+        """Stay for some seconds."""
+        return self.add(s.Wait(time=float(time)))
+
+    def wait_until(self, condition: s.Condition, *, timeout: float = 60.0):
+        """Stay until something is so."""
+        return self.add(s.WaitUntil(condition=condition, timeout=timeout))
+
+    def set_signal(self, name: str, on: bool = True):
+        """Raise or lower a flag."""
+        return self.add(s.SetSignal(name=name, on=on))
+
+    def sync(self, name: str, *, timeout: float = 60.0):
+        """Meet the other robots that have a sync of this name."""
+        return self.add(s.Sync(name=name, timeout=timeout))
+
+    def set_controller(self, law: str | None = None, **gains: Any):
+        """Another law, or other gains."""
+        return self.add(
+            s.SetController(law=law, gains={name: _plain(value) for name, value in gains.items()})
+        )
+
+    def note(self, text: str):
+        """A line in the log."""
+        return self.add(s.Note(text=text))
+
+    @contextlib.contextmanager
+    def repeat(self, times: int) -> Iterator[StepList]:
+        """Steps added inside the `with` block are done several times."""
+        with self._inside() as inner:
+            yield self
+        self.add(s.Repeat(times=times, do=tuple(inner)))
+
+    @contextlib.contextmanager
+    def for_each(self, variable: str, of: Sequence[str]) -> Iterator[StepList]:
+        """Steps added inside the `with` block are done for each; `$variable` stands for it."""
+        with self._inside() as inner:
+            yield self
+        self.add(s.ForEach(variable=variable, of=tuple(of), do=tuple(inner)))
+
+    @contextlib.contextmanager
+    def _inside(self) -> Iterator[list[s.Step]]:
+        inner: list[s.Step] = []
+        self._lists.append(inner)
+        try:
+            yield inner
+        finally:
+            self._lists.pop()
+
+
+def walk(steps: Sequence[s.Step]) -> Iterator[s.Step]:
+    """Every step, those inside loops included."""
+    for step in steps:
+        yield step
+        if isinstance(step, (s.Repeat, s.ForEach)):
+            yield from walk(step.do)
+
+
+def _target(xyz: Any, rpy: Any, frame: str, by: Any, of: str | None) -> s.Target:
+    return s.Target(
+        None if xyz is None else _triple(xyz, "xyz"),
+        None if rpy is None else _triple(rpy, "rpy"),
+        frame,
+        None if by is None else _triple(by, "by"),
+        of,
+    )
+
+
+def _triple(value: Any, what: str) -> s.Triple:
+    numbers = _numbers(value, what)
+    if len(numbers) != 3:
+        raise BrazoError(f"{what}: wanted three numbers, got {len(numbers)}")
+    return (numbers[0], numbers[1], numbers[2])
+
+
+def _numbers(value: Any, what: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(one) for one in value)
+    except (TypeError, ValueError) as error:
+        raise BrazoError(f"{what}: not a list of numbers ({error})") from None
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and lists as tuples of floats, however deep."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        raise BrazoError("wanted a number or a list of numbers, got a mapping")
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Sequence):
+        return tuple(_plain(one) for one in value)
+    return float(value)

@@ -1,0 +1,117 @@
+"""The program file: YAML fields to a `Program`.
+
+    name: pick
+    cell: cooperative
+    speed: 0.5
+    goals: [{body: bar 1, through: chute}]
+    robots:
+      scara2:
+        - move_to: {xyz: [-10cm, 0, 8cm], rpy: [180deg, 0, 0], in: bar 1, plan: free}
+        - line: {by: [0, 0, -7cm]}
+        - grip: {force: 60N, body: bar 1}
+
+A step is a mapping with one field, its verb.  Every complaint says `file:line: field:` and what is
+allowed.  Whether robots, bodies and poses of these names exist is asked when the program meets a
+cell.
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib.resources import files
+from pathlib import Path
+from typing import cast
+
+from brazo import units
+from brazo.errors import BrazoError
+from brazo.model.document import Field, parse_document, read_document
+from brazo.program.program import PLANNERS, WATCHES, Goal, PlannerName, Program, Watch
+from brazo.program.step_fields import MAX_STEPS, read_steps
+
+SUFFIXES = (".yaml", ".yml")
+MAX_ROBOTS = 16
+_PROGRAM = (
+    "name", "about", "cell", "speed", "clearance", "watch", "planner", "goals", "robots",
+)  # fmt: skip
+
+
+def load_program(name_or_path: str | Path) -> Program:
+    """Read a shipped program's name or a path to a program file."""
+    return _read(read_document(find_program(name_or_path)))
+
+
+def parse_program(text: str | bytes, path: Path | None = None) -> Program:
+    """Read a program from text; `path` is what messages name."""
+    return _read(parse_document(text, path))
+
+
+def program_directory() -> Path:
+    """Where the shipped program files are."""
+    return Path(str(files("brazo.library") / "programs"))
+
+
+def program_names() -> list[str]:
+    """Names of the shipped programs, sorted."""
+    return sorted(path.stem for path in program_directory().glob("*.yaml"))
+
+
+def find_program(name_or_path: str | Path) -> Path:
+    """The file of a shipped program's name or of a path to a program file."""
+    text = str(name_or_path)
+    path = Path(text).expanduser()
+    if path.suffix.lower() in SUFFIXES:
+        if not path.is_file():
+            raise BrazoError(f"{path}: no such file")
+        return path
+    names = program_names()
+    if text in names:
+        return program_directory() / f"{text}.yaml"
+    close = difflib.get_close_matches(text.lower()[:80], names, n=1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    raise BrazoError(
+        f"no program named '{text[:80]}'; {hint}shipped: {', '.join(names)}. "
+        f"A path to a program file ({', '.join(SUFFIXES)}) works too"
+    )
+
+
+def _read(root: Field) -> Program:
+    if not root.is_mapping:
+        root.fail("expected a program file: fields such as name, cell, robots")
+    fields = root.mapping(_PROGRAM)
+    for name in ("name", "robots"):
+        if name not in fields:
+            root.fail(f"field '{name}' is missing")
+    robots = fields["robots"].mapping()
+    if not 1 <= len(robots) <= MAX_ROBOTS:
+        fields["robots"].fail(f"{len(robots)} robots; wanted 1 to {MAX_ROBOTS}, each with steps")
+    program = Program(
+        name=fields["name"].identifier(),
+        about=fields["about"].text().strip() if "about" in fields else "",
+        cell=fields["cell"].text(300).strip() if "cell" in fields else None,
+        goals=tuple(_goals(fields["goals"])) if "goals" in fields else (),
+        steps={name: read_steps(block) for name, block in robots.items()},
+        path=root.path,
+    )
+    if "watch" in fields:
+        program.watch = cast(Watch, fields["watch"].choice(*WATCHES))
+    if "planner" in fields:
+        program.planner = cast(PlannerName, fields["planner"].choice(*PLANNERS))
+    for name, dimension in (("speed", units.NUMBER), ("clearance", units.LENGTH)):
+        if name in fields:
+            setattr(program, name, fields[name].number(dimension))
+            try:
+                program.__post_init__()
+            except BrazoError as error:
+                fields[name].fail(str(error))
+    return program
+
+
+def _goals(field: Field) -> list[Goal]:
+    found = []
+    for item in field.items(MAX_STEPS):
+        given = item.mapping(("body", "through"))
+        for name in ("body", "through"):
+            if name not in given:
+                item.fail(f"field '{name}' is missing: a goal is {{body: NAME, through: CHUTE}}")
+        found.append(Goal(given["body"].identifier(), given["through"].identifier()))
+    return found

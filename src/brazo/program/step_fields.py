@@ -1,0 +1,365 @@
+"""The steps of a program file, one reading function a verb.
+
+A step may be written short where one value says it all: `wait: 2s`, `grip: 60N`, `note: …`,
+`move_joints: home`, `sync: both`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any, cast
+
+from brazo import units
+from brazo.errors import BrazoError
+from brazo.model.document import Field
+from brazo.program import steps as s
+from brazo.program.curve_fields import CURVES, MAX_POINTS, CurveField, check_curve
+
+MAX_STEPS = 1000
+MAX_NAMES = 1000
+_PACE = ("speed", "time", "tool_speed")
+_TARGET = ("xyz", "rpy", "in", "by", "of")
+_CONDITIONS = ("held", "free", "by", "touching", "signal", "at", "through", "body", "timeout")
+
+
+def read_steps(field: Field, variables: frozenset[str] = frozenset()) -> list[s.Step]:
+    """A list of steps; `variables` are those of the loops around it."""
+    if field.is_null:
+        return []
+    return [_step(item, variables) for item in field.items(MAX_STEPS)]
+
+
+def _step(item: Field, variables: frozenset[str]) -> s.Step:
+    if not item.is_mapping:
+        item.fail(f"a step is 'verb: what', verbs: {', '.join(s.VERBS)}")
+    given = item.mapping()
+    if len(given) != 1:
+        item.fail(f"a step has one verb, not {len(given)} ({', '.join(given)}); one step an entry")
+    ((verb, field),) = given.items()
+    if verb not in s.VERBS:
+        close = difflib.get_close_matches(verb[:80], list(s.VERBS), n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        item.fail(f"no verb '{verb[:40]}'; {hint}verbs: {', '.join(s.VERBS)}", field.line)
+    place = s.Place(item.path, field.line)
+    try:
+        return _READERS[verb](_Reader(field, variables), place)
+    except _Refused as error:
+        field.fail(str(error))
+
+
+class _Refused(BrazoError):
+    """What a step's own checks say, without a place yet."""
+
+
+class _Reader:
+    """One verb's value, with what many verbs share."""
+
+    def __init__(self, field: Field, variables: frozenset[str]) -> None:
+        self.field = field
+        self.variables = variables
+        self.given: dict[str, Field] = {}
+
+    def take(self, *allowed: str, short: str | None = None) -> _Reader:
+        """Read the fields; anything but a mapping stands for the field `short`."""
+        if short is not None and not self.field.is_mapping:
+            self.given = {short: self.field}
+        else:
+            self.given = self.field.mapping(allowed)
+        return self
+
+    def make(self, kind: Callable[..., s.Step], place: s.Place, **values: Any) -> s.Step:
+        return _made(kind, place=place, **values)
+
+    def has(self, name: str) -> bool:
+        return name in self.given and not self.given[name].is_null
+
+    def need(self, name: str, what: str) -> Field:
+        if not self.has(name):
+            self.field.fail(f"field '{name}' is missing: {what}")
+        return self.given[name]
+
+    def number(self, name: str, dimension: units.Dimension) -> float | None:
+        return self.given[name].number(dimension) if self.has(name) else None
+
+    def options(self, *names: tuple[str, units.Dimension]) -> dict[str, float]:
+        """Numbers that were given, by name."""
+        found = {name: self.number(name, dimension) for name, dimension in names}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def name(self, name: str) -> str | None:
+        return self.text(self.given[name]) if self.has(name) else None
+
+    def text(self, field: Field) -> str:
+        """A name in which variables may stand."""
+        return self.known(field, field.identifier())
+
+    def known(self, field: Field, text: str) -> str:
+        for found in s.VARIABLE.finditer(text):
+            if found[1] not in self.variables:
+                there = ", ".join(f"${one}" for one in sorted(self.variables)) or "none here"
+                field.fail(f"no variable '${found[1]}'; variables: {there}")
+        return text
+
+    def choice(self, name: str, allowed: tuple[str, ...], default: str) -> Any:
+        return self.given[name].choice(*allowed) if self.has(name) else default
+
+    def switch(self, name: str, default: bool) -> bool:
+        if not self.has(name):
+            return default
+        return self.given[name].choice("on", "off", "true", "false") in ("on", "true")
+
+    def triple(self, name: str, dimension: units.Dimension) -> s.Triple | None:
+        if not self.has(name):
+            return None
+        return cast(s.Triple, tuple(self.given[name].numbers(3, dimension)))
+
+    def pace(self) -> s.Pace:
+        numbers = (
+            self.number("speed", units.NUMBER),
+            self.number("time", units.TIME),
+            self.number("tool_speed", units.SPEED),
+        )
+        return _made(s.Pace, *numbers)
+
+    def target(self) -> s.Target:
+        return _made(
+            s.Target,
+            self.triple("xyz", units.LENGTH),
+            self.triple("rpy", units.ANGLE),
+            self.name("in") or "world",
+            self.triple("by", units.LENGTH),
+            self.name("of"),
+        )
+
+
+def _made(kind: Callable[..., Any], *values: Any, **named: Any) -> Any:
+    """Build data whose own checks may refuse it."""
+    try:
+        return kind(*values, **named)
+    except BrazoError as error:
+        raise _Refused(str(error)) from None
+
+
+# ---- motion --------------------------------------------------------------------------------
+
+
+def _move_joints(r: _Reader, place: s.Place) -> s.Step:
+    r.take("to", "plan", "speed", "time", short="to")
+    field = r.need("to", "joint values, or the name of a pose")
+    kinds: tuple[str, ...] = ()
+    if field.is_list:
+        quantities = [item.quantity() for item in field.items(100)]
+        for item, quantity in zip(field.items(100), quantities, strict=True):
+            if quantity.dimension not in (None, units.ANGLE, units.LENGTH):
+                item.fail(
+                    f"a joint value is an angle or a length, not "
+                    f"{units.dimension_name(quantity.dimension)}"
+                )
+        names = {units.ANGLE: "angle", units.LENGTH: "length"}
+        kinds = tuple(names[q.dimension] if q.dimension else "" for q in quantities)
+        to: tuple[float, ...] | str = tuple(q.value for q in quantities)
+    else:
+        to = r.text(field)
+    plan = r.choice("plan", s.PLANS, "direct")
+    return r.make(s.MoveJoints, place, to=to, pace=r.pace(), plan=plan, kinds=kinds)
+
+
+def _move_to(r: _Reader, place: s.Place) -> s.Step:
+    r.take(*_TARGET, "speed", "time", "plan", "branch", "orientation", "either_way")
+    return r.make(
+        s.MoveTo,
+        place,
+        target=r.target(),
+        pace=r.pace(),
+        plan=r.choice("plan", s.PLANS, "direct"),
+        branch=r.name("branch"),
+        orientation=r.choice("orientation", s.ORIENTATIONS, "full"),
+        either_way=r.switch("either_way", False),
+    )
+
+
+def _line(r: _Reader, place: s.Place) -> s.Step:
+    r.take(*_TARGET, *_PACE, "plan", "orientation")
+    return r.make(
+        s.Line,
+        place,
+        target=r.target(),
+        pace=r.pace(),
+        plan=r.choice("plan", s.PLANS, "direct"),
+        orientation=r.choice("orientation", s.ORIENTATIONS, "full"),
+    )
+
+
+def _path(r: _Reader, place: s.Place) -> s.Step:
+    r.take(*CURVES, "rpy", "in", *_PACE, "plan", "orientation")
+    curves = [name for name in CURVES if r.has(name)]
+    if len(curves) != 1:
+        r.field.fail(f"give exactly one of {', '.join(CURVES)}")
+    (curve,) = curves
+    known = CURVES[curve]
+    block = r.given[curve]
+    values = {name: _curve_value(known[name], one) for name, one in block.mapping(known).items()}
+    try:
+        check_curve(curve, values)
+    except BrazoError as error:
+        block.fail(str(error))
+    return r.make(
+        s.FollowPath,
+        place,
+        curve=curve,
+        values=values,
+        rpy=r.triple("rpy", units.ANGLE),
+        frame=r.name("in") or "world",
+        pace=r.pace(),
+        plan=r.choice("plan", s.PLANS, "direct"),
+        orientation=r.choice("orientation", s.ORIENTATIONS, "full"),
+    )
+
+
+def _curve_value(kind: CurveField, field: Field) -> Any:
+    if kind.kind == "word":
+        return field.choice(*kind.words)
+    if kind.kind == "number":
+        return field.number(kind.dimension)
+    if kind.kind == "point":
+        return tuple(field.numbers(3, units.LENGTH))
+    if kind.kind == "direction":
+        return tuple(field.numbers(3))
+    if kind.kind == "points":
+        points = [tuple(item.numbers(3, units.LENGTH)) for item in field.items(MAX_POINTS)]
+        least = kind.count[0] if kind.count else 2
+        if len(points) < least or (kind.count and len(points) != least):
+            field.fail(f"{len(points)} points; wanted {'' if kind.count else 'at least '}{least}")
+        return tuple(points)
+    items = list(field.items())
+    if len(items) not in kind.count:
+        field.fail(f"{len(items)} numbers; wanted {' or '.join(map(str, kind.count))}")
+    return tuple(item.number(kind.dimension) for item in items)
+
+
+# ---- clamp, waiting, talking ---------------------------------------------------------------
+
+
+def _grip(r: _Reader, place: s.Place) -> s.Step:
+    if r.field.is_null:
+        return r.make(s.Grip, place)
+    r.take("force", "body", "settle", "timeout", short="force")
+    times = r.options(("settle", units.TIME), ("timeout", units.TIME))
+    return r.make(s.Grip, place, body=r.name("body"), force=r.number("force", units.FORCE), **times)
+
+
+def _release(r: _Reader, place: s.Place) -> s.Step:
+    if r.field.is_null:
+        return r.make(s.Release, place)
+    r.take("opening", "timeout", short="opening")
+    given = r.options(("opening", units.LENGTH), ("timeout", units.TIME))
+    return r.make(s.Release, place, **given)
+
+
+def _wait(r: _Reader, place: s.Place) -> s.Step:
+    r.take("time", short="time")
+    return r.make(s.Wait, place, time=r.need("time", "seconds").number(units.TIME))
+
+
+def _wait_until(r: _Reader, place: s.Place) -> s.Step:
+    r.take(*_CONDITIONS)
+    kinds = [
+        name for name in ("held", "free", "touching", "signal", "at", "through") if r.has(name)
+    ]
+    if len(kinds) != 1:
+        r.field.fail("give exactly one of held, free, touching, signal, at, through")
+    (kind,) = kinds
+    used = {
+        kind,
+        "timeout",
+        *{"held": ("by",), "free": ("by",), "through": ("body",)}.get(kind, ()),
+    }
+    for name in r.given:
+        if name not in used:
+            r.given[name].fail(f"does not go with '{kind}'")
+    condition: s.Condition
+    if kind in ("held", "free"):
+        condition = s.Held(r.text(r.given[kind]), r.name("by"), off=kind == "free")
+    elif kind == "touching":
+        names = [r.text(item) for item in r.given[kind].items()]
+        if len(names) != 2:
+            r.given[kind].fail(f"{len(names)} names; wanted two that touch")
+        condition = s.Touching(*names)
+    elif kind == "signal":
+        condition = s.Signal(r.text(r.given[kind]))
+    elif kind == "at":
+        condition = s.At(r.given[kind].number(units.TIME, at_least=0.0))
+    else:
+        body = r.text(r.need("body", "what goes through the chute"))
+        condition = s.Through(body, r.text(r.given[kind]))
+    return r.make(s.WaitUntil, place, condition=condition, **r.options(("timeout", units.TIME)))
+
+
+def _set_signal(r: _Reader, place: s.Place) -> s.Step:
+    r.take("name", "on", short="name")
+    name = r.text(r.need("name", "of the flag"))
+    return r.make(s.SetSignal, place, name=name, on=r.switch("on", True))
+
+
+def _sync(r: _Reader, place: s.Place) -> s.Step:
+    r.take("name", "timeout", short="name")
+    name = r.text(r.need("name", "of the meeting"))
+    return r.make(s.Sync, place, name=name, **r.options(("timeout", units.TIME)))
+
+
+def _set_controller(r: _Reader, place: s.Place) -> s.Step:
+    r.take("law", "gains", short="law")
+    gains = {}
+    if r.has("gains"):
+        for name, field in r.given["gains"].mapping().items():
+            gains[name] = (
+                tuple(item.number() for item in field.items(100))
+                if field.is_list
+                else field.number()
+            )
+    law = r.given["law"].identifier() if r.has("law") else None
+    return r.make(s.SetController, place, law=law, gains=gains)
+
+
+def _note(r: _Reader, place: s.Place) -> s.Step:
+    text = r.field.text(at_most=400)
+    return r.make(s.Note, place, text=r.known(r.field, text))
+
+
+# ---- loops ---------------------------------------------------------------------------------
+
+
+def _repeat(r: _Reader, place: s.Place) -> s.Step:
+    r.take("times", "do")
+    times = r.need("times", "how often").number()
+    do = tuple(read_steps(r.need("do", "the steps"), r.variables))
+    return r.make(s.Repeat, place, times=int(times) if times == int(times) else times, do=do)
+
+
+def _for_each(r: _Reader, place: s.Place) -> s.Step:
+    r.take("as", "of", "do")
+    variable = r.need("as", "the variable's name").identifier()
+    of = tuple(r.text(item) for item in r.need("of", "names").items(MAX_NAMES))
+    if variable in r.variables:
+        r.given["as"].fail(f"'{variable}' is the variable of a loop around this one")
+    do = tuple(read_steps(r.need("do", "the steps"), r.variables | {variable}))
+    return r.make(s.ForEach, place, variable=variable, of=of, do=do)
+
+
+_READERS: dict[str, Callable[[_Reader, s.Place], s.Step]] = {
+    "move_joints": _move_joints,
+    "move_to": _move_to,
+    "line": _line,
+    "path": _path,
+    "grip": _grip,
+    "release": _release,
+    "wait": _wait,
+    "wait_until": _wait_until,
+    "set_signal": _set_signal,
+    "sync": _sync,
+    "set_controller": _set_controller,
+    "note": _note,
+    "repeat": _repeat,
+    "for_each": _for_each,
+}

@@ -1,0 +1,186 @@
+"""A program meets a cell: do its robots, joints, bodies, poses, laws and frames exist?
+
+Everything that can be said before the first step is said here, with file and line.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NoReturn
+
+from brazo.control import laws
+from brazo.errors import BrazoError
+from brazo.program import steps as s
+from brazo.program.frames import frame_names
+from brazo.program.program import Program
+from brazo.simulation import SimRobot, Simulation
+
+MAX_FLAT = 100_000
+IDEAL = "ideal"
+
+
+def flattened(steps: Sequence[s.Step], variables: Mapping[str, str] | None = None) -> list[s.Step]:
+    """The steps in the order they are done, loops written out and variables replaced."""
+    found: list[s.Step] = []
+    for step in _flat(steps, variables or {}):
+        found.append(step)
+        if len(found) > MAX_FLAT:
+            raise BrazoError(f"{_head(step)}more than {MAX_FLAT} steps with all loops written out")
+    return found
+
+
+def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
+    """The steps of each robot, written out, after asking whether the cell has what they need."""
+    if not program.steps:
+        raise BrazoError(f"program '{program.name}' has no steps")
+    flat = {}
+    for name, steps in program.steps.items():
+        if name not in sim.robots:
+            where = f"{program.path}: " if program.path else ""
+            raise BrazoError(
+                f"{where}robots: no robot '{name}' in cell '{sim.cell.name}'; "
+                f"robots: {', '.join(sim.robots)}"
+            )
+        flat[name] = flattened(steps)
+        check = _Check(sim, sim.robots[name])
+        for step in flat[name]:
+            check.step(step)
+    _syncs(flat)
+    check = _Check(sim, next(iter(sim.robots.values())))
+    for goal in program.goals:
+        check.name(None, goal.body, check.bodies, "free body")
+        check.name(None, goal.chute, check.chutes, "chute")
+    return flat
+
+
+def _flat(steps: Sequence[s.Step], variables: Mapping[str, str]) -> Iterator[s.Step]:
+    for step in steps:
+        if isinstance(step, s.Repeat):
+            for _ in range(step.times):
+                yield from _flat(step.do, variables)
+        elif isinstance(step, s.ForEach):
+            for one in step.of:
+                name = s.substituted(one, variables)
+                yield from _flat(step.do, {**variables, step.variable: name})
+        else:
+            yield s.substituted(step, variables)
+
+
+def _syncs(flat: Mapping[str, Sequence[s.Step]]) -> None:
+    """A meeting one robot alone comes to is a slip of the pen."""
+    comes: dict[str, set[str]] = {}
+    first: dict[str, s.Step] = {}
+    for robot, steps in flat.items():
+        for step in steps:
+            if isinstance(step, s.Sync):
+                comes.setdefault(step.name, set()).add(robot)
+                first.setdefault(step.name, step)
+    for name, robots in comes.items():
+        if len(robots) == 1:
+            (robot,) = robots
+            others = [one for one in comes if one != name]
+            close = difflib.get_close_matches(name, others, n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            _fail(first[name], f"only '{robot}' has a sync named '{name}'{hint}")
+
+
+class _Check:
+    """Asks for one robot."""
+
+    def __init__(self, sim: Simulation, robot: SimRobot) -> None:
+        cell = sim.cell
+        self.robot = robot
+        self.robots = list(sim.robots)
+        self.bodies = [body.name for body in cell.bodies]
+        self.chutes = [chute.name for chute in cell.chutes]
+        self.frames = frame_names(sim)
+        labels = sim.world.labels
+        self.parts = list(dict.fromkeys(n for label in labels for n in (label.owner, label.name)))
+        self.start = next(one.start for one in cell.robots if one.name == robot.name)
+
+    def step(self, step: s.Step) -> None:
+        match step:
+            case s.MoveJoints():
+                self._joints(step)
+            case s.MoveTo() | s.Line():
+                self.name(step, step.target.frame, self.frames, "frame")
+                if step.target.of is not None:
+                    self.name(step, step.target.of, self.bodies, "free body")
+            case s.FollowPath():
+                self.name(step, step.frame, self.frames, "frame")
+            case s.Grip():
+                self._clamp(step, step.body, step.force, None)
+            case s.Release():
+                self._clamp(step, None, None, step.opening)
+            case s.WaitUntil():
+                self._condition(step, step.condition)
+            case s.SetController():
+                if step.law is not None:
+                    self.name(step, step.law, [*laws(), IDEAL], "law")
+
+    def _joints(self, step: s.MoveJoints) -> None:
+        arm = self.robot.arm
+        if isinstance(step.to, str):
+            self.name(step, step.to, ["start", *arm.poses], "pose")
+            return
+        if len(step.to) != arm.n:
+            names = ", ".join(arm.joint_names)
+            _fail(step, f"{len(step.to)} values for the {arm.n} joints of '{arm.name}': {names}")
+        for i, (kind, written) in enumerate(zip(arm.joint_kinds, step.kinds, strict=False)):
+            wanted = "angle" if kind == "revolute" else "length"
+            if written and written != wanted:
+                _fail(step, f"value {i + 1} is of '{arm.joint_names[i]}', which takes a {wanted}")
+        for i, (value, (low, high)) in enumerate(zip(step.to, arm.limits, strict=True)):
+            if not low - 1e-9 <= value <= high + 1e-9:
+                _fail(
+                    step,
+                    f"{value:g} is outside the limits {low:g} .. {high:g} of joint "
+                    f"'{arm.joint_names[i]}'",
+                )
+
+    def _clamp(
+        self, step: s.Step, body: str | None, force: float | None, opening: float | None
+    ) -> None:
+        clamp = self.robot.world.clamp
+        if clamp is None:
+            _fail(step, f"robot '{self.robot.name}' has no clamp")
+        gripper = clamp.gripper
+        if body is not None:
+            self.name(step, body, self.bodies, "free body")
+        if force is not None and force > gripper.max_force:
+            _fail(step, f"a force of {force:g} N; the clamp gives at most {gripper.max_force:g} N")
+        low, high = gripper.opening
+        if opening is not None and not low <= opening <= high:
+            _fail(step, f"an opening of {opening:g} m; the clamp's is {low:g} to {high:g} m")
+
+    def _condition(self, step: s.Step, condition: s.Condition) -> None:
+        match condition:
+            case s.Held(body, by, _):
+                self.name(step, body, self.bodies, "free body")
+                if by is not None:
+                    self.name(step, by, self.robots, "robot")
+            case s.Touching(first, second):
+                self.name(step, first, self.parts, "part")
+                self.name(step, second, self.parts, "part")
+            case s.Through(body, chute):
+                self.name(step, body, self.bodies, "free body")
+                self.name(step, chute, self.chutes, "chute")
+
+    def name(self, step: s.Step | None, name: str, known: Iterable[str], what: str) -> None:
+        names = list(known)
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean '{close[0]}'? " if close else ""
+            _fail(step, f"no {what} '{name}' here; {hint}there are: {', '.join(names) or 'none'}")
+
+
+def _head(step: s.Step | None) -> str:
+    if step is None:
+        return "goals: "
+    verb = s.verb_of(step)
+    return f"{step.place}: {verb}: " if step.place else f"{verb}: "
+
+
+def _fail(step: s.Step | None, message: str) -> NoReturn:
+    raise BrazoError(_head(step) + message)

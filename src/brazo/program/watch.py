@@ -1,0 +1,214 @@
+"""What is watched while a program runs: grasps, slips, touches nobody wanted, ways through chutes.
+
+*Held* follows the world's grasp events.  A body a robot is meant to hold counts as dropped when its
+clamp has not held it for `LOST` seconds, or when it has shifted or turned in the clamp by more than
+a slip may be: a bar that swings down between the pads is touched by both, and yet not held.
+
+Wanted touches are those of fingers with the body their robot grips, holds or has just let go of;
+every other touch of a robot is reported with both parts, point, force and time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from brazo.kinematics.orientation import angle_between
+from brazo.program.frames import position_text
+from brazo.program.passage import Passage
+from brazo.program.program import Goal
+from brazo.simulation import Simulation
+from brazo.world import ContactEvent, GraspEvent
+
+Array = np.ndarray
+LOST = 0.05  # s
+SLIP, SLIP_TURN = 0.010, math.radians(10.0)  # m, rad
+EVERY = 0.01  # s, between two looks
+ANYTHING = "*"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collision:
+    """A touch nobody wanted."""
+
+    time: float  # s
+    first: str
+    second: str
+    kind: str
+    point: Array  # (3,) m
+    force: float  # N, when it began
+    rides_through: bool  # a robot without force feedback: nothing pushed
+
+    def __str__(self) -> str:
+        felt = "rides through" if self.rides_through else f"{self.force:.1f} N"
+        return (
+            f"{self.first} touched {self.second} at t = {self.time:.3f} s, "
+            f"at {position_text(self.point)} ({felt})"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drop:
+    """A body that left the clamp, or moved in it, without being told to."""
+
+    time: float
+    robot: str
+    body: str
+    position: Array  # (3,) m, of the body
+    how: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.robot} dropped {self.body} at t = {self.time:.2f} s, {self.body} at "
+            f"{position_text(self.position)}: {self.how}"
+        )
+
+
+class Watch:
+    """Eyes of one execution; `look` is called in every step, the world's events in between."""
+
+    def __init__(self, sim: Simulation, passages: Iterable[Goal]) -> None:
+        self._sim = sim
+        world = sim.world
+        self.held: dict[str, str | None] = {
+            name: world.grasp(name).held
+            for name, robot in world.robots.items()
+            if robot.clamp is not None
+        }
+        self.wanted: dict[str, str | None] = dict.fromkeys(sim.robots)  # what fingers may touch
+        self.collisions: list[Collision] = []
+        self.drops: list[Drop] = []
+        self._meant: dict[str, tuple[str, Array]] = {}  # robot: body, T_tool_body when gripped
+        self._lost: dict[str, float] = {}
+        self._next = sim.time
+        bodies = {body.name: body for body in sim.cell.bodies}
+        chutes = {chute.name: chute for chute in sim.cell.chutes}
+        self.passages = {
+            goal: Passage(world, bodies[goal.body], chutes[goal.chute]) for goal in passages
+        }
+        self._subscriptions = [
+            world.on_grasp(self._on_grasp),
+            world.on_contact(
+                self._on_contact, ["robot-robot", "self", "robot-fixture", "robot-object"]
+            ),
+        ]
+
+    def close(self) -> None:
+        """Listen no more."""
+        for subscription in self._subscriptions:
+            subscription.cancel()
+
+    # ---- what is meant ---------------------------------------------------------------------
+
+    def means_to_hold(self, robot: str, body: str) -> None:
+        """From now on a loss of this body is a drop."""
+        self._meant[robot] = body, self._in_hand(robot, body)
+        self._lost.pop(robot, None)
+
+    def means_to_let_go(self, robot: str) -> None:
+        self._meant.pop(robot, None)
+        self._lost.pop(robot, None)
+
+    def holders(self, body: str) -> list[str]:
+        """Robots that hold a body and mean to."""
+        return [robot for robot, (name, _) in self._meant.items() if name == body]
+
+    def carried(self, robot: str) -> str | None:
+        """What a robot means to hold."""
+        meant = self._meant.get(robot)
+        return None if meant is None else meant[0]
+
+    # ---- looking ---------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Look at the present moment, now and then."""
+        now = self._sim.time
+        if now < self._next:
+            return
+        self._next = now + EVERY
+        data = self._sim.world.mj_data
+        for passage in self.passages.values():
+            if passage.look(data):
+                self._sim.log(
+                    "through",
+                    f"{passage.body.name} slid through {passage.chute.name}",
+                    body=passage.body.name,
+                    chute=passage.chute.name,
+                )
+        for robot, (body, T) in list(self._meant.items()):
+            how = self._dropped(robot, body, T, now)
+            if how:
+                self._drop(robot, body, how)
+
+    def _dropped(self, robot: str, body: str, T: Array, now: float) -> str | None:
+        since = self._lost.get(robot)
+        if since is not None and now - since >= LOST:
+            return "the clamp holds it no more"
+        here = self._in_hand(robot, body)
+        shift = float(np.linalg.norm(here[:3, 3] - T[:3, 3]))
+        turn = float(angle_between(here[:3, :3], T[:3, :3]))
+        if shift <= SLIP and turn <= SLIP_TURN:
+            return None
+        return f"it slipped {1e3 * shift:.0f} mm and {math.degrees(turn):.0f}° in the clamp"
+
+    def _drop(self, robot: str, body: str, how: str) -> None:
+        sim = self._sim
+        self.means_to_let_go(robot)
+        clamp = sim.world.robots[robot].clamp
+        assert clamp is not None
+        mode, value = clamp.command
+        if mode == "force":
+            how += f", gripped with {value:g} N"
+        drop = Drop(sim.time, robot, body, sim.world.pose(body)[:3, 3].copy(), how)
+        self.drops.append(drop)
+        sim.log("dropped", str(drop), robot=robot, body=body, position=drop.position.tolist())
+
+    def _in_hand(self, robot: str, body: str) -> Array:
+        world = self._sim.world
+        return np.linalg.inv(world.robots[robot].tool()) @ world.pose(body)
+
+    # ---- events ----------------------------------------------------------------------------
+
+    def _on_grasp(self, event: GraspEvent) -> None:
+        self.held[event.robot] = event.body if event.phase == "grasped" else None
+        meant = self.carried(event.robot)
+        if meant == event.body:
+            if event.phase == "released":
+                self._lost.setdefault(event.robot, event.time)
+            else:
+                self._lost.pop(event.robot, None)
+
+    def _on_contact(self, event: ContactEvent) -> None:
+        contact = event.contact
+        if event.phase != "begin":
+            return
+        robots = [n.partition("/")[0] for n in (contact.first, contact.second) if "/" in n]
+        robots = [name for name in robots if name in self._sim.robots]
+        if contact.kind == "robot-object":
+            robot, _, part = contact.first.partition("/")
+            wanted = self.wanted[robot]
+            if part.startswith("finger") and wanted in (contact.second, ANYTHING):
+                return
+        through = any(not self._sim.world.robots[name].force_feedback for name in robots)
+        collision = Collision(
+            event.time,
+            contact.first,
+            contact.second,
+            contact.kind,
+            np.array(contact.point),
+            float(np.linalg.norm(contact.force)),
+            through,
+        )
+        self.collisions.append(collision)
+        self._sim.log(
+            "warning" if through else "collision",
+            str(collision),
+            first=collision.first,
+            second=collision.second,
+            between=collision.kind,
+            point=collision.point.tolist(),
+            force=collision.force,
+        )

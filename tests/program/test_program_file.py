@@ -1,0 +1,322 @@
+"""The program file: everything it can say, what it refuses and where, and the way back to text."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brazo.errors import BrazoError
+from brazo.program import Program, load_program, parse_program, program_names
+from brazo.program import steps as s
+from brazo.program.curve_fields import CURVES
+
+FILE = Path("task.yaml")
+
+
+def steps(text: str) -> list[s.Step]:
+    """The steps of one robot, from the lines of its list."""
+    lines = "\n".join(f"    {line}" for line in text.strip("\n").splitlines())
+    return parse_program(f"name: t\nrobots:\n  arm:\n{lines}\n", FILE).steps["arm"]
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(BrazoError) as error:
+        steps(text)
+    return str(error.value)
+
+
+def test_units_become_si_and_radians():
+    (step,) = steps("- move_to: {xyz: [-10cm, 0, 85mm], rpy: [180deg, 0, 0], in: bar, time: 500ms}")
+    assert isinstance(step, s.MoveTo)
+    assert step.target == s.Target((-0.1, 0.0, 0.085), (math.pi, 0.0, 0.0), "bar")
+    assert step.pace == s.Pace(time=0.5)
+
+
+def test_short_forms():
+    found = steps("""
+- move_joints: home
+- grip: 60N
+- grip:
+- release:
+- wait: 2s
+- sync: both
+- set_signal: ready
+- set_controller: PID
+""")
+    assert found == [
+        s.MoveJoints(to="home"),
+        s.Grip(force=60.0),
+        s.Grip(),
+        s.Release(),
+        s.Wait(time=2.0),
+        s.Sync(name="both"),
+        s.SetSignal(name="ready"),
+        s.SetController(law="PID"),
+    ]
+
+
+def test_steps_know_their_lines():
+    first, second = steps(
+        "- wait: 1s\n- for_each:\n    as: x\n    of: [a]\n    do:\n    - note: $x"
+    )
+    assert str(first.place) == "task.yaml:4"
+    assert isinstance(second, s.ForEach)
+    assert str(second.do[0].place) == "task.yaml:9"
+
+
+def test_variables_are_replaced_by_whole_names():
+    given_names = {"bar": "bar 1", "bar2": "other"}
+    assert s.substituted("$bar and $bar2", given_names) == "bar 1 and other"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("- jump: 3", "task.yaml:4: robots.arm[0]: no verb 'jump'"),
+        ("- move_two: {}", "did you mean 'move_to'"),
+        ("- wait: 1s\n- wait: 3kg", "task.yaml:5: robots.arm[1].wait: '3kg' is a mass"),
+        ("- line: {by: [0, 0, 1cm], xyz: [0, 0, 0]}", "'xyz', where to go, or 'by'"),
+        ("- line: {in: bar}", "a target needs 'xyz', 'by' or 'rpy'"),
+        ("- line: {by: [0, 0, 1cm], plan: free}", "a line is its own way"),
+        ("- move_to: {xyz: [0, 0, 0], speed: 2}", "a share of what the drives allow: 0 to 1"),
+        ("- move_to: {xyz: [0, 0, 0], speed: 1, time: 1s}", "give one of speed, time"),
+        ("- move_to: {xyz: [0, 0], speed: 1}", "expected a list of 3 numbers"),
+        ("- move_to: {xyz: [0, 0, 0], plan: fast}", "choose direct or free or unchecked"),
+        ("- move_joints: [1N, 0]", "a joint value is an angle or a length, not a force"),
+        ("- grip: {force: -3}", "force is -3; it must be finite and greater than 0"),
+        ("- wait: -1s", "time is -1 s; wanted 0 to"),
+        ("- wait_until: {held: a, signal: b}", "give exactly one of held"),
+        ("- wait_until: {signal: b, by: c}", "does not go with 'signal'"),
+        ("- path: {circle: {centre: [0, 0, 0]}}", "a circle needs 'radius'"),
+        ("- path: {circle: {centre: [0, 0, 0], radius: 1, pitch: 2}}", "unknown field 'pitch'"),
+        ("- path: {rpy: [0, 0, 0]}", "give exactly one of circle"),
+        ("- note: at $bar", "no variable '$bar'; variables: none here"),
+        ("- repeat: {times: 0, do: []}", "times is 0; wanted a whole number"),
+        ("- repeat: {times: 2.5, do: []}", "times is 2.5; wanted a whole number"),
+        ("- for_each: {as: 3x, of: [a], do: []}", "no name for a variable"),
+        ("- for_each: {as: x, of: [], do: []}", "names nothing"),
+        ("- set_controller: {}", "give a 'law', 'gains', or both"),
+        ("- {wait: 1s, note: x}", "a step has one verb, not 2"),
+        ("- wait", "a step is 'verb: what'"),
+    ],
+)
+def test_refused_with_place_and_what_is_allowed(text, wanted):
+    message = complaint(text)
+    assert message.startswith("task.yaml:")
+    assert wanted in message
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("robots: {a: []}", "field 'name' is missing"),
+        ("name: x", "field 'robots' is missing"),
+        ("name: x\nrobots: {}", "task.yaml:2: robots: 0 robots"),
+        ("name: x\nspeed: 3\nrobots: {a: []}", "task.yaml:2: speed: speed is 3"),
+        ("name: x\nclearance: 1m\nrobots: {a: []}", "task.yaml:2: clearance:"),
+        ("name: x\nwatch: no\nrobots: {a: []}", "task.yaml:2: watch: 'no' is not allowed"),
+        ("name: x\ngoals: [{body: b}]\nrobots: {a: []}", "field 'through' is missing"),
+        ("- 3", "expected a program file"),
+    ],
+)
+def test_the_head_of_the_file_is_checked(text, wanted):
+    with pytest.raises(BrazoError) as error:
+        parse_program(text, FILE)
+    assert wanted in str(error.value)
+
+
+def test_shipped_programs_load_and_unknown_names_are_refused():
+    assert "cooperative" in program_names()
+    for name in program_names():
+        assert load_program(name).name == name
+    with pytest.raises(BrazoError, match="did you mean 'cooperative'"):
+        load_program("cooperativ")
+    with pytest.raises(BrazoError, match="no such file"):
+        load_program("nowhere.yaml")
+
+
+def test_the_shipped_program_survives_the_way_to_text():
+    program = load_program("cooperative")
+    assert parse_program(program.to_yaml()) == program
+
+
+def test_python_and_file_say_the_same():
+    built = Program("pick", cell="cooperative", speed=0.4)
+    arm = built.robot("scara2")
+    with arm.for_each("bar", ["bar 1", "bar 2"]):
+        arm.move_to((-0.1, 0, 0.08), (math.pi, 0, 0), "$bar", plan="free", either_way=True)
+        arm.line(by=(0, 0, -0.07), tool_speed=0.1)
+        arm.grip(60, body="$bar").wait(0.5)
+        with arm.repeat(2):
+            arm.path("circle", centre=(0, 0.3, 0.2), radius=0.05, time=2.0)
+        arm.wait_until(s.Held("$bar"), timeout=1.0).sync("there").release(0.05)
+    arm.set_controller("PID", kp=[1, 2, 3, 4, 5]).note("done: all").move_joints([0, 0, 0, 0.1, 0])
+    read = parse_program("""
+name: pick
+cell: cooperative
+speed: 0.4
+robots:
+  scara2:
+    - for_each:
+        as: bar
+        of: [bar 1, bar 2]
+        do:
+          - move_to: {xyz: [-10cm, 0, 8cm], rpy: [pi, 0, 0], in: $bar, plan: free, either_way: on}
+          - line: {by: [0, 0, -7cm], tool_speed: 0.1m/s}
+          - grip: {force: 60N, body: $bar}
+          - wait: 500ms
+          - repeat:
+              times: 2
+              do:
+                - path: {circle: {centre: [0, 30cm, 20cm], radius: 5cm}, time: 2s}
+          - wait_until: {held: $bar, timeout: 1s}
+          - sync: there
+          - release: 5cm
+    - set_controller: {law: PID, gains: {kp: [1, 2, 3, 4, 5]}}
+    - note: "done: all"
+    - move_joints: [0, 0, 0, 10cm, 0]
+""")
+    assert read == built
+    assert parse_program(built.to_yaml()) == built
+
+
+# ---- any program ---------------------------------------------------------------------------
+
+numbers = st.floats(-1e6, 1e6, allow_nan=False)
+positive = st.floats(1e-6, 1e3)
+seconds = st.floats(0, 1e4)
+triples = st.tuples(numbers, numbers, numbers)
+names = st.text(
+    st.characters(exclude_categories=("C", "Z"), exclude_characters="$/"), min_size=1, max_size=12
+) | st.sampled_from(["bar 1", "on", "null", "~", "3", "a: b", "# x", "- y", "1e5", "true", "no"])
+prose = st.characters(codec="utf-8", exclude_characters="$")
+paces = st.one_of(
+    st.just(s.Pace()),
+    st.builds(s.Pace, speed=st.floats(0.01, 1.0)),
+    st.builds(s.Pace, time=positive),
+)
+tool_paces = paces | st.builds(s.Pace, tool_speed=positive)
+targets = st.one_of(
+    st.builds(s.Target, triples, st.none() | triples, names, st.none(), st.none() | names),
+    st.builds(s.Target, st.none(), st.none() | triples, names, triples, st.none() | names),
+    st.builds(s.Target, st.none(), triples, names),
+)
+conditions = st.one_of(
+    st.builds(s.Held, names, st.none() | names, st.booleans()),
+    st.builds(s.Touching, names, names),
+    st.builds(s.Signal, names),
+    st.builds(s.At, seconds),
+    st.builds(s.Through, names, names),
+)
+
+
+@st.composite
+def curves(draw):
+    curve = draw(st.sampled_from(list(CURVES)))
+    values = {}
+    for name, field in CURVES[curve].items():
+        if not field.needed and draw(st.booleans()):
+            continue
+        match field.kind:
+            case "word":
+                values[name] = draw(st.sampled_from(field.words))
+            case "number":
+                values[name] = draw(numbers)
+            case "points":
+                count = field.count[0] if field.count else draw(st.integers(2, 4))
+                values[name] = tuple(draw(triples) for _ in range(count))
+            case "numbers":
+                count = draw(st.sampled_from(field.count))
+                values[name] = tuple(draw(numbers) for _ in range(count))
+            case _:
+                values[name] = draw(triples)
+    return s.FollowPath(
+        curve=curve,
+        values=values,
+        rpy=draw(st.none() | triples),
+        frame=draw(names),
+        pace=draw(tool_paces),
+        plan=draw(st.sampled_from(["direct", "unchecked"])),
+        orientation=draw(st.sampled_from(s.ORIENTATIONS)),
+    )
+
+
+simple = st.one_of(
+    st.builds(
+        s.MoveJoints,
+        to=names | st.lists(numbers, min_size=1, max_size=7).map(tuple),
+        pace=paces,
+        plan=st.sampled_from(s.PLANS),
+    ),
+    st.builds(
+        s.MoveTo,
+        target=targets,
+        pace=paces,
+        plan=st.sampled_from(s.PLANS),
+        branch=st.none() | names,
+        orientation=st.sampled_from(s.ORIENTATIONS),
+        either_way=st.booleans(),
+    ),
+    st.builds(
+        s.Line,
+        target=targets,
+        pace=tool_paces,
+        plan=st.sampled_from(["direct", "unchecked"]),
+        orientation=st.sampled_from(s.ORIENTATIONS),
+    ),
+    curves(),
+    st.builds(
+        s.Grip,
+        body=st.none() | names,
+        force=st.none() | positive,
+        settle=seconds,
+        timeout=seconds,
+    ),
+    st.builds(s.Release, opening=st.none() | positive, timeout=seconds),
+    st.builds(s.Wait, time=seconds),
+    st.builds(s.WaitUntil, condition=conditions, timeout=seconds),
+    st.builds(s.SetSignal, name=names, on=st.booleans()),
+    st.builds(s.Sync, name=names, timeout=seconds),
+    st.builds(
+        s.SetController,
+        law=names,
+        gains=st.dictionaries(
+            names, numbers | st.lists(numbers, min_size=1, max_size=4).map(tuple), max_size=3
+        ),
+    ),
+    st.builds(s.Note, text=st.text(prose, max_size=30)),
+)
+any_steps = st.recursive(
+    simple,
+    lambda inner: st.one_of(
+        st.builds(s.Repeat, times=st.integers(1, 9), do=st.lists(inner, max_size=3).map(tuple)),
+        st.builds(
+            s.ForEach,
+            variable=st.uuids().map(lambda one: f"v{one.hex}"),
+            of=st.lists(names, min_size=1, max_size=3).map(tuple),
+            do=st.lists(inner, max_size=3).map(tuple),
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@given(
+    st.builds(
+        Program,
+        name=names,
+        about=st.text(prose, max_size=20).map(str.strip),
+        cell=st.none() | names,
+        speed=st.floats(0.01, 1.0),
+        clearance=st.floats(1e-4, 0.1),
+        watch=st.sampled_from(["stop", "warn"]),
+        planner=st.sampled_from(["rrt", "ompl"]),
+        steps=st.dictionaries(names, st.lists(any_steps, max_size=4), min_size=1, max_size=3),
+    )
+)
+def test_every_program_survives_the_way_to_text(program):
+    assert parse_program(program.to_yaml(), FILE) == program
