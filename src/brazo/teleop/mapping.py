@@ -8,12 +8,18 @@ S turns directions and has to be a rotation (a mirror would swap left and right 
 hands); k is the master's length over the follower's: above 1 the follower moves finer, below 1
 wider.  The default S is the one of the Delta and SCARA pair: master X to follower Y, Y to −Z,
 Z to −X.
+
+`JointMap` (equal mechanisms, joint to joint) and `PoseMap` (unequal ones: joint, pose, pose, joint)
+are built on increments.  The wire carries where the master *is*; an increment is the difference to
+the last command used, so a command that was lost or dropped loses no motion, and a change of
+direction, scale or clutch while running moves nothing by itself.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -52,3 +58,55 @@ class IncrementMap:
         if step.ndim == 0 or step.shape[-1] != 3 or not np.isfinite(step).all():
             raise BrazoError(f"increment has shape {step.shape}; wanted (..., 3), finite values")
         return step @ self.directions.T / self.scale
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MasterPoint:
+    """Where the master stands: joint values (n,), or the pose (4, 4) of its handle, or both."""
+
+    q: np.ndarray | None = None
+    T: np.ndarray | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """What a step of the master means for the follower."""
+
+    q: np.ndarray  # (n,)
+    warnings: tuple[str, ...] = ()
+    jump: str = ""  # why the step cannot be the motion of a hand; q is then where it was before
+
+
+@dataclass(frozen=True, slots=True)
+class Plausible:
+    """The most a master can move between two commands: `slack` plus `speed` times the time."""
+
+    speed: float = 3.0  # m/s
+    slack: float = 0.01  # m
+    angular_speed: float = 20.0  # rad/s, also of joints
+    angular_slack: float = 0.05  # rad
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            if not getattr(self, name) > 0.0:
+                raise BrazoError(f"{name} is {getattr(self, name)}; it must be greater than 0")
+
+
+class Mapping(Protocol):
+    """What turns commands into joint targets for the follower."""
+
+    def obstacle(self, master: MasterPoint, q: np.ndarray) -> str:
+        """Why following cannot begin with the follower at q (n,), "" when it can."""
+        ...
+
+    def anchor(self, master: MasterPoint, q: np.ndarray) -> None:
+        """From here on increments count: the master is there, the follower at q (n,)."""
+        ...
+
+    def step(self, master: MasterPoint, dt: float) -> Target:
+        """The target for where the master is now, dt seconds after the last step."""
+        ...
+
+    def set(self, name: str, value: Any) -> None:
+        """Change a setting while running; `BrazoError` says which there are."""
+        ...

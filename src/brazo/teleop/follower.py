@@ -1,0 +1,222 @@
+"""`Follower`: from what the link has received to the joints' reference, one cycle at a time.
+
+Here the safety rules, the mapping and the joints' own limits meet.  Nothing is read from a clock or
+a network: time and the link's view are arguments, so every situation can be replayed exactly.
+
+    follower = Follower(limits, mapping, q0)
+    step = follower.step(now, link.view())      # every cycle of the control loop
+    step.sample                                 # where the joints are to be: q, qd, qdd
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.kinematics.orientation import matrix_from_wxyz
+from brazo.teleop.inbox import Received
+from brazo.teleop.mapping import Mapping, MasterPoint
+from brazo.teleop.safety import Cause, Rules, Safety, State, Transition
+from brazo.teleop.tracking import Tracker
+from brazo.trajectory.base import Sample
+from brazo.trajectory.limits import Limits
+
+Array = np.ndarray
+LONGEST_STEP = 0.02  # s: after a pause of the loop the reference goes on from where it was
+_SMOOTH = 0.02  # s, of the speed that is read from commands
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """What the link knows at one moment."""
+
+    session: int = 0  # of the master that is connected, 0 when there is none
+    latest: Received | None = None
+    jumps: int = 0  # of a clock, in this session
+    missing: int = 0  # numbers skipped, in this session
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """What the follower does in one cycle, and why."""
+
+    t: float
+    sample: Sample
+    state: State
+    cause: str
+    share: float  # of full speed
+    seq: int  # of the command that was acted on in this cycle, 0 for none
+    age: float  # s, of the newest good command
+    warnings: tuple[str, ...]
+    grip: float | None  # what the master asks of the clamp, kept while not following
+
+
+class Follower:
+    """A follower whose joints stand at `q0` (n,)."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        mapping: Mapping,
+        q0: Any,
+        rules: Rules | None = None,
+        now: float = 0.0,
+        on_transition: Callable[[Transition], None] | None = None,
+    ) -> None:
+        self.safety = Safety(rules, now, on_transition)
+        self.mapping = mapping
+        self.tracker = Tracker(limits, q0)
+        self.grip: float | None = None
+        self._now = now
+        self._session = 0
+        self._jumps = self._missing = 0
+        self._seen: Received | None = None  # the newest command that was good when looked at
+        self._used: Received | None = None  # the one the mapping stands at, while following
+        self._clutched = False
+        self._target: Array | None = None
+        self._speed = np.zeros(limits.n)
+        self._warnings: tuple[str, ...] = ()
+        self.unused = 0  # commands that had run out before the loop came to look
+
+    def stop(self, now: float, detail: str = "") -> None:
+        """Stop here, whatever the master says; it has to engage again."""
+        self.safety.fault(now, Cause.STOP, detail)
+
+    def step(self, now: float, view: View, obstacle: str = "") -> Step:
+        """One cycle: where the joints are to be at `now`.
+
+        An obstacle is a reason of the station's own not to begin following.
+        """
+        dt = min(max(now - self._now, 0.0), LONGEST_STEP)
+        self._now = max(self._now, now)
+        self._watch(now, view)
+        new = self._take(now, view.latest)
+        verdict = self.safety.tick(now, obstacle or self._obstacle())
+        seq = 0
+        if not verdict.follow:
+            self._end()
+        elif self._used is None:
+            self._begin()
+        elif new is not None:
+            seq = self._follow(now, new, verdict.share)
+        elif verdict.state is State.DEGRADED:
+            self.tracker.slow(verdict.share)
+        sample = self.tracker.update(dt) if dt > 0.0 else self.tracker.state
+        return Step(
+            now,
+            sample,
+            self.safety.state,
+            self._cause(),
+            verdict.share if self.safety.moving else 0.0,
+            seq,
+            self.safety.age(now),
+            self._warnings,
+            self.grip,
+        )
+
+    def set(self, name: str, value: Any) -> None:
+        """Change a setting of the mapping while running."""
+        if isinstance(value, tuple):
+            value = list(value)
+        self.mapping.set(name, value)
+
+    def _watch(self, now: float, view: View) -> None:
+        """What the link tells of itself."""
+        safety = self.safety
+        if view.session != self._session:
+            safety.fault(now, Cause.LINK, "" if not view.session else "another connection")
+            safety.restart()
+            self._session, self._jumps, self._missing = view.session, view.jumps, view.missing
+            self._seen = None
+            return
+        if view.jumps != self._jumps:
+            self._jumps = view.jumps
+            safety.fault(now, Cause.CLOCK, "the master's, against the follower's")
+        if view.missing != self._missing:
+            skipped, self._missing = view.missing - self._missing, view.missing
+            if skipped >= safety.rules.gap:
+                safety.fault(now, Cause.GAP, f"{skipped} numbers")
+
+    def _take(self, now: float, latest: Received | None) -> Received | None:
+        """The newest command if it is new and still good."""
+        if latest is None or latest is self._seen or latest.command.session != self._session:
+            return None
+        self._seen = latest
+        if now > latest.expires:
+            self.unused += 1
+            return None
+        command = latest.command
+        self.safety.command(now, latest.sent, latest.run, command.engagement)
+        return latest
+
+    def _obstacle(self) -> str:
+        if self.safety.moving or self._seen is None or not self._seen.run:
+            return ""
+        if self.tracker.moving:
+            return "the follower is still coming to rest"
+        return self.mapping.obstacle(_point(self._seen), self.tracker.state.q)
+
+    def _begin(self) -> None:
+        assert self._seen is not None
+        q = self.tracker.state.q
+        self.mapping.anchor(_point(self._seen), q)
+        self._used, self._target = self._seen, q.copy()
+        self._speed = np.zeros(len(q))
+        self._clutched = self._seen.clutch
+
+    def _end(self) -> None:
+        if self._used is not None:
+            self.tracker.stop()
+        self._used, self._warnings = None, ()
+
+    def _follow(self, now: float, new: Received, share: float) -> int:
+        """Act on a command; its number, or 0 when the master's position is not to be believed."""
+        assert self._used is not None and self._target is not None
+        point = _point(new)
+        # The master's own clock says how long it moved; no longer than data may be old anyway.
+        dt = 1e-6 * (new.command.sent - self._used.command.sent)
+        dt = min(max(dt, 1e-6), self.safety.rules.stale)
+        if new.clutch or self._clutched:
+            if obstacle := self.mapping.obstacle(point, self._target):
+                self._doubt(now, obstacle)
+                return 0
+            self.mapping.anchor(point, self._target)
+            self._speed[:] = 0.0
+            self.tracker.target(self._target, None, share)
+            self._warnings = ("clutched: the master moves alone",) if new.clutch else ()
+        else:
+            target = self.mapping.step(point, dt)
+            if target.jump:
+                self._doubt(now, target.jump)
+                return 0
+            step = (target.q - self._target) / dt
+            self._speed += min(dt / _SMOOTH, 1.0) * (step - self._speed)
+            self._target, self._warnings = target.q, target.warnings
+            # Old data says little of how the master moves now.
+            self.tracker.target(target.q, self._speed if share == 1.0 else None, share)
+        self._used, self._clutched = new, new.clutch
+        if new.command.grip is not None:
+            self.grip = new.command.grip
+        return new.command.seq
+
+    def _doubt(self, now: float, why: str) -> None:
+        self.safety.fault(now, Cause.JUMP, why)
+        self._end()
+
+    def _cause(self) -> str:
+        safety = self.safety
+        text = safety.cause.value + (f": {safety.detail}" if safety.detail else "")
+        return text if safety.moving or not safety.refusal else f"{text}; {safety.refusal}"
+
+
+def _point(received: Received) -> MasterPoint:
+    command = received.command
+    T = None
+    if command.pose is not None:
+        T = np.eye(4)
+        T[:3, :3] = matrix_from_wxyz(command.pose[3:])
+        T[:3, 3] = command.pose[:3]
+    return MasterPoint(np.array(command.q) if command.q else None, T)

@@ -1,0 +1,211 @@
+"""The wire format, version 1: every websocket message is one MessagePack array.
+
+The first element says what kind of frame it is, the others stand in a fixed order.  After the
+opening (`Hello`, `Welcome`, `Refused`) every frame begins with the same head:
+
+    kind, session, seq, sent, ack, …
+
+`session` is the number the follower gave this connection, `seq` counts the sender's frames upwards,
+`sent` is the sender's own monotonic clock in microseconds (its zero is arbitrary) and `ack` the
+highest `seq` it has had from the other side.  Readers ignore elements behind those they know, so
+frames may grow without a new version.  docs/teleop-protocol.md has every field and the bytes of an
+exchange.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Annotated, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+VERSION = 1
+SUBPROTOCOL = f"brazo-teleop.{VERSION}"
+MAX_BYTES = 2048
+MAX_JOINTS = 32
+STATES = ("IDLE", "ENGAGED", "DEGRADED", "HOLD")
+
+# Flags of a command.
+RUN = 1  # the operator holds the enabling switch
+CLUTCH = 2  # the master moves freely, the follower stands
+
+Session = Annotated[int, Meta(ge=1, le=2**53 - 1)]  # what a browser's number can hold exactly
+Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+Time = Annotated[int, Meta(ge=-(2**53), le=2**53)]  # µs
+Name = Annotated[str, Meta(max_length=64)]
+Text = Annotated[str, Meta(max_length=200)]
+Joints = Annotated[tuple[float, ...], Meta(max_length=MAX_JOINTS)]
+# x, y, z in m, then the quaternion w, x, y, z.
+Pose: TypeAlias = tuple[float, float, float, float, float, float, float]
+Wrench: TypeAlias = tuple[float, float, float, float, float, float]
+Value: TypeAlias = bool | float | Name | Annotated[tuple[float, ...], Meta(max_length=16)]
+
+
+class Hello(Struct, array_like=True, tag=1, frozen=True, gc=False):
+    """The first frame of a connection: who asks, and to do what."""
+
+    version: int
+    role: Name  # "master" or "watch"
+    name: Name
+    token: Annotated[str, Meta(max_length=256)] = ""
+    resume: Count = 0  # the session this master had before its connection broke, 0 for none
+
+
+class Welcome(Struct, array_like=True, tag=2, frozen=True, gc=False):
+    """The answer to a `Hello` that is let in."""
+
+    version: int
+    session: Session
+    name: Name  # of the follower
+    joints: Annotated[int, Meta(ge=0, le=MAX_JOINTS)]  # a command's q must have, 0 for any number
+
+
+class Refused(Struct, array_like=True, tag=3, frozen=True, gc=False):
+    """The answer to a `Hello` that is not let in; the connection is closed behind it."""
+
+    code: Name  # "version", "token", "busy", "role", "full"
+    text: Text
+
+
+class Command(Struct, array_like=True, tag=4, frozen=True, gc=False):
+    """Where the master stands; always absolute, so that a frame missed loses no motion."""
+
+    session: Session
+    seq: Count
+    sent: Time
+    ack: Count
+    valid: Annotated[int, Meta(ge=0, le=10_000_000)]  # µs after `sent` in which it may be acted on
+    flags: Annotated[int, Meta(ge=0, le=255)]
+    engagement: Count  # raised by one to ask for motion to begin
+    q: Joints = ()
+    pose: Pose | None = None
+    grip: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None  # 0 open, 1 closed
+
+
+class Status(Struct, array_like=True, tag=5, frozen=True, gc=False):
+    """What the follower does."""
+
+    session: Session
+    seq: Count
+    sent: Time
+    ack: Count
+    state: Annotated[int, Meta(ge=0, le=len(STATES) - 1)]
+    cause: Text  # of the last change of state
+    share: float  # of full speed, 0 to 1
+    engagement: Count  # the last one that was used up
+    age: Count  # µs, of the newest command when this was sent
+    q: Joints = ()
+    pose: Pose | None = None
+    wrench: Wrench | None = None  # on the tool, N and N m
+    warnings: Annotated[tuple[Text, ...], Meta(max_length=4)] = ()
+
+
+class Ping(Struct, array_like=True, tag=6, frozen=True, gc=False):
+    """A heartbeat; wants a `Pong` at once."""
+
+    session: Session
+    seq: Count
+    sent: Time
+    ack: Count
+
+
+class Pong(Struct, array_like=True, tag=7, frozen=True, gc=False):
+    """The answer to a `Ping`: four times from which offset and round trip follow."""
+
+    session: Session
+    seq: Count
+    sent: Time
+    ack: Count
+    echo: Time  # `sent` of the ping
+    received: Time  # when it came, by the clock of who answers
+
+
+class Setting(Struct, array_like=True, tag=8, frozen=True, gc=False):
+    """The master asks for another setting of the follower, such as the scale of the mapping."""
+
+    session: Session
+    seq: Count
+    sent: Time
+    ack: Count
+    name: Name
+    value: Value
+
+
+class Answer(Struct, array_like=True, tag=9, frozen=True, gc=False):
+    """What became of a `Setting`."""
+
+    session: Session
+    seq: Count
+    sent: Time
+    ack: Count
+    setting: Count  # `seq` of the setting
+    done: bool
+    text: Text
+
+
+FromMaster: TypeAlias = Hello | Command | Ping | Pong | Setting
+FromFollower: TypeAlias = Welcome | Refused | Status | Ping | Pong | Answer
+Frame: TypeAlias = Hello | Welcome | Refused | Command | Status | Ping | Pong | Setting | Answer
+
+
+class Malformed(Exception):
+    """Bytes that are no frame of this version; the reason is for a counter or a log."""
+
+
+_encoder = msgspec.msgpack.Encoder()
+_from_master: msgspec.msgpack.Decoder[FromMaster] = msgspec.msgpack.Decoder(FromMaster)
+_from_follower: msgspec.msgpack.Decoder[FromFollower] = msgspec.msgpack.Decoder(FromFollower)
+
+
+def encode(frame: Frame) -> bytes:
+    """The bytes of a frame."""
+    return _encoder.encode(frame)
+
+
+def read_from_master(message: bytes | str) -> FromMaster:
+    """The frame a master or watcher sent, checked; `Malformed` when it is none."""
+    frame = _read(_from_master, message)
+    if isinstance(frame, Command):
+        _finite(frame.q)
+        if frame.pose is not None:
+            _finite(frame.pose)
+            if not 0.99 < math.hypot(*frame.pose[3:]) < 1.01:
+                raise Malformed("the quaternion of a pose does not have length 1")
+        if frame.grip is not None:
+            _finite((frame.grip,))
+    elif isinstance(frame, Setting):
+        value = frame.value
+        _finite(value if isinstance(value, tuple) else (value,) if type(value) is float else ())
+    return frame
+
+
+def read_from_follower(message: bytes | str) -> FromFollower:
+    """The frame a follower sent, checked; `Malformed` when it is none."""
+    frame = _read(_from_follower, message)
+    if isinstance(frame, Status):
+        _finite((frame.share, *frame.q, *(frame.pose or ()), *(frame.wrench or ())))
+    return frame
+
+
+def now_us() -> int:
+    """The clock of frames: microseconds that only go forward."""
+    return time.perf_counter_ns() // 1000
+
+
+def _read(decoder: msgspec.msgpack.Decoder, message: bytes | str):
+    if isinstance(message, str):
+        raise Malformed("a text message; frames are binary")
+    if len(message) > MAX_BYTES:
+        raise Malformed(f"{len(message)} bytes; at most {MAX_BYTES}")
+    try:
+        return decoder.decode(message)
+    # Text that is not UTF-8 and nesting without end are errors of their own kinds.
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise Malformed(str(error)) from None
+
+
+def _finite(values: tuple) -> None:
+    if not all(map(math.isfinite, values)):
+        raise Malformed("a number that is not finite")

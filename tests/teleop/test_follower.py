@@ -1,0 +1,261 @@
+"""The follower in virtual time: every fault ends in a bounded stop, nothing is replayed."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brazo.teleop.follower import LONGEST_STEP, Follower, View
+from brazo.teleop.frames import CLUTCH, RUN, Command
+from brazo.teleop.inbox import Received
+from brazo.teleop.joint_map import JointMap
+from brazo.teleop.safety import Cause, State
+from brazo.trajectory import Limits
+
+LIMITS = Limits([2.0, 2.0], [8.0, 8.0], [80.0, 80.0], [[-3, 3]] * 2)
+DT = 0.002
+
+
+class Bench:
+    """A follower, a clock and a perfect link that can be disturbed."""
+
+    def __init__(self):
+        self.follower = Follower(LIMITS, JointMap(LIMITS), [0.0, 0.0])
+        self.t, self.seq, self.session = 0.0, 0, 1
+        self.engagement = 0
+        self.latest = None
+        self.jumps = self.missing = 0
+        self.before, self.looked = self.follower.tracker.state, 0.0
+        self.steps = []
+
+    def send(self, q=(0.0, 0.0), flags=RUN, age=0.0, valid=0.1, clock=0.0):
+        self.seq += 1
+        sent = self.t - age
+        command = Command(
+            self.session,
+            self.seq,
+            round(1e6 * (sent + clock)),
+            0,
+            round(1e6 * valid),
+            flags,
+            self.engagement,
+            tuple(q),
+        )
+        self.latest = Received(command, self.t, sent, sent + valid)
+
+    def step(self, dt=DT):
+        self.t += dt
+        view = View(self.session, self.latest, self.jumps, self.missing)
+        step = self.follower.step(self.t, view)
+        sample, dt = step.sample, min(self.t - self.looked, LONGEST_STEP)
+        # The clamp: whatever happened, the reference moves on by no more than the drives can.
+        assert (np.abs(sample.q - self.before.q) <= LIMITS.speed * dt + 1e-9).all()
+        assert (np.abs(sample.qdd) <= LIMITS.acceleration * (1 + 1e-9)).all()
+        if dt > 0:
+            assert (np.abs(sample.qdd - self.before.qdd) <= LIMITS.jerk * dt * (1 + 1e-6)).all()
+        self.before, self.looked = sample, self.t
+        self.steps.append(step)
+        return step
+
+    def engage(self, q=(0.0, 0.0)):
+        self.send(q, flags=0)
+        self.step()
+        self.engagement += 1
+        self.send(q)
+        assert self.step().state is State.ENGAGED, self.steps[-1].cause
+
+    def run(self, seconds, motion):
+        """Follow a hand that moves both joints by motion(t)."""
+        start = self.t
+        while self.t - start < seconds:
+            self.send((motion(self.t - start),) * 2)
+            step = self.step()
+        return step
+
+
+def moving():
+    """A follower in full motion: 0.8 rad/s."""
+    bench = Bench()
+    bench.engage()
+    step = bench.run(0.6, lambda t: 0.8 * t)
+    assert step.state is State.ENGAGED and step.sample.qd[0] == pytest.approx(0.8, abs=0.05)
+    return bench
+
+
+def rest(bench):
+    """Let it brake; the way it still went."""
+    q = bench.before.q[0]
+    for _ in range(500):
+        step = bench.step()
+    assert not bench.follower.tracker.moving and not step.sample.qd.any()
+    return step.sample.q[0] - q
+
+
+def test_it_follows():
+    bench = Bench()
+    bench.engage((1.0, -1.0))
+    start = bench.t
+    errors = []
+    for _ in range(1500):
+        x = 0.3 * math.sin(2 * (bench.t - start))
+        bench.send((1.0 + x, -1.0 - x))
+        step = bench.step()
+        errors.append(abs(step.sample.q[0] - x))
+        assert step.seq == bench.seq and step.share == 1.0
+    assert max(errors[500:]) < 0.01
+    assert step.sample.q[1] == pytest.approx(-step.sample.q[0], abs=1e-6)
+
+
+def test_a_stall_slows_down_and_then_holds_in_time():
+    bench = moving()
+    last = bench.latest.sent
+    states = []
+    while bench.t - last < 0.3:
+        step = bench.step()
+        states.append((step.t, step.state))
+    hold = next(t for t, state in states if state is State.HOLD) - last
+    slow = next(t for t, state in states if state is State.DEGRADED) - last
+    assert 0.05 <= slow <= 0.05 + 2 * DT
+    assert 0.12 <= hold <= 0.12 + 2 * DT
+    assert bench.follower.safety.cause is Cause.STALE
+
+
+def test_of_a_backlog_nothing_is_replayed():
+    bench = moving()
+    stood = bench.before.q[0]
+    stalled, start = [], bench.t
+    while bench.t - start < 0.5:
+        # What the master keeps sending into the stalled network; it moves away.
+        bench.send((0.48 + 0.8 * (bench.t - start),) * 2)
+        stalled.append(bench.latest)
+        bench.latest = None
+        bench.step()
+    assert bench.follower.safety.state is State.HOLD
+    held = bench.before.q[0]
+    assert held - stood < 0.15
+    for received in stalled:
+        bench.latest = Received(received.command, bench.t, received.sent, received.expires)
+        step = bench.step(0.0001)
+        assert step.seq == 0 and step.state is State.HOLD
+    assert bench.follower.unused >= 200
+    assert rest(bench) == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("disturb", "cause"),
+    [
+        (lambda b: setattr(b, "session", 0), Cause.LINK),
+        (lambda b: setattr(b, "session", 2), Cause.LINK),
+        (lambda b: setattr(b, "jumps", 1), Cause.CLOCK),
+        (lambda b: setattr(b, "missing", 25), Cause.GAP),
+        (lambda b: b.send((5.0, 5.0)), Cause.JUMP),
+        (lambda b: b.send(()), Cause.JUMP),
+        (lambda b: b.follower.stop(b.t), Cause.STOP),
+        (lambda b: setattr(b, "t", b.t + 0.11), Cause.LATE),
+    ],
+)
+def test_a_fault_brakes_at_once_and_recovery_is_asked_for(disturb, cause):
+    bench = moving()
+    disturb(bench)
+    step = bench.step()
+    assert (step.state, bench.follower.safety.cause) == (State.HOLD, cause)
+    way = rest(bench)
+    # From 0.8 rad/s with 8 rad/s² and 80 rad/s³: v/2 (v/a + a/j), and what a cycle adds.
+    assert 0.0 < way <= 0.4 * (0.1 + 0.1) + 0.8 * 2 * DT + 0.01
+    # The hand still holds the switch: nothing.
+    bench.session = max(bench.session, 1)
+    for _ in range(20):
+        bench.send((1.0, 1.0))
+        assert bench.step().state is State.HOLD
+    held = bench.before.q.copy()
+    bench.engage((1.0, 1.0))
+    step = bench.run(0.2, lambda t: 1.0 + 0.1 * t)
+    assert step.state is State.ENGAGED
+    assert step.sample.q == pytest.approx(held + 0.02, abs=0.005)
+
+
+def test_letting_go_stops_without_a_fault():
+    bench = moving()
+    bench.send((0.48, 0.48), flags=0)
+    assert bench.step().state is State.IDLE
+    assert 0.0 < rest(bench) < 0.1
+
+
+def test_few_missing_numbers_are_no_fault():
+    bench = moving()
+    bench.missing = 24
+    assert bench.step().state is State.ENGAGED
+
+
+def test_clutch_lets_the_master_move_alone():
+    bench = Bench()
+    bench.engage()
+    bench.run(0.5, lambda t: 0.2 * t)
+    rested = None
+    for k in range(250):
+        bench.send((0.1 - 0.002 * k,) * 2, flags=RUN | CLUTCH)
+        step = bench.step()
+        assert step.state is State.ENGAGED
+    assert step.warnings == ("clutched: the master moves alone",)
+    rested = step.sample.q[0]
+    assert rested == pytest.approx(0.1, abs=0.01)
+    for k in range(250):
+        bench.send((-0.398 + 0.0004 * k,) * 2)
+        step = bench.step()
+    assert step.sample.q[0] == pytest.approx(rested + 0.1, abs=0.01)
+
+
+def test_old_data_is_followed_slower():
+    bench = Bench()
+    bench.engage()
+    start = bench.t
+    while bench.t - start < 1.5:
+        bench.send((1.6 * (bench.t - start),) * 2, age=0.1, valid=0.2)
+        step = bench.step()
+    assert step.state is State.DEGRADED
+    assert 0.1 < step.share < 0.5
+    assert step.sample.qd[0] <= step.share * 2.0 + 1e-9
+
+
+def test_the_clamp_of_the_clamp():
+    bench = Bench()
+    bench.engage()
+    bench.send()
+    bench.latest = Received(
+        Command(1, 99, 0, 0, 100, RUN, 1, (0.0, 0.0), None, 0.7),
+        bench.t,
+        bench.t,
+        bench.t + 0.1,
+    )
+    assert bench.step().grip == 0.7
+
+
+EVENTS = st.one_of(
+    st.tuples(st.just("send"), st.floats(-4, 4), st.integers(0, 3), st.floats(0, 0.2)),
+    st.tuples(st.just("near"), st.floats(-0.02, 0.02), st.integers(0, 3), st.just(0.0)),
+    st.tuples(
+        st.just("link"), st.sampled_from(["session", "jumps", "missing"]), st.integers(0, 30)
+    ),
+    st.tuples(st.just("engage")),
+    st.tuples(st.just("time"), st.sampled_from([0.0, 0.001, 0.002, 0.01, 0.06, 0.2])),
+)
+
+
+@settings(max_examples=120)
+@given(st.lists(EVENTS, max_size=50))
+def test_whatever_is_received_the_reference_stays_inside_its_limits(events):
+    bench = Bench()
+    x = 0.0
+    for kind, *rest in events:
+        if kind in ("send", "near"):
+            x = rest[0] if kind == "send" else x + rest[0]
+            bench.send((x, -x), flags=rest[1], age=rest[2])
+        elif kind == "link":
+            setattr(bench, rest[0], rest[1])
+        elif kind == "engage":
+            bench.engagement += 1
+        bench.step(rest[0] if kind == "time" else DT)
+        if bench.steps[-1].share:
+            assert bench.steps[-1].age <= 0.12
