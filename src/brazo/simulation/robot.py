@@ -26,6 +26,7 @@ IDEAL = "ideal"  # instead of a law: the robot is where it is asked to be
 DEFAULT_LAW = "ComputedTorque"
 JUMP = 0.02  # rad or m; a motion that begins farther from the reference is refused
 LONGEST_STOP = 60.0  # s
+GREATEST_SHARE = 10.0  # of a load
 
 
 class SimRobot:
@@ -34,7 +35,7 @@ class SimRobot:
     def __init__(self, sim: Simulation, name: str) -> None:
         self._sim = sim
         self.name = name
-        self.world: WorldRobot = sim.world.robots[name]
+        self._attach()
         self.arm: Robot = arm_of(self._given, sim.cell.gravity)
         self._controller: Controller | None = None
         self._positioned = False
@@ -220,12 +221,15 @@ class SimRobot:
             self._clamp().open(opening)
 
     def carry(self, body: str | None, share: float = 1.0) -> None:
-        """Tell the law which body the clamp holds, or None; of a shared load its `share` (0..1).
+        """Tell the law which body the clamp holds, or None; of a shared load its `share`.
 
-        The load is taken as it lies in the hand now.
+        The load is taken as it lies in the hand now.  A share above 1 tells a law that is to
+        believe the body heavier than it is.
         """
-        if not 0.0 <= share <= 1.0:
-            raise BrazoError(f"robot '{self.name}': a share of {share:g}; from 0 to 1")
+        if not 0.0 <= share <= GREATEST_SHARE:
+            raise BrazoError(
+                f"robot '{self.name}': a share of {share:g}; from 0 to {GREATEST_SHARE:g}"
+            )
         names = [one.name for one in self._sim.cell.bodies]
         if body is not None and body not in names:
             raise BrazoError(f"no free body named '{body}'; bodies: {', '.join(names) or 'none'}")
@@ -244,9 +248,9 @@ class SimRobot:
         """Ask the law for the torques of this step."""
         law = self._controller
         if law is not None:
-            world = self.world
             try:
-                world.torque[:] = law.torque(t, world.q, world.qd, self.motion)  # type: ignore[arg-type]
+                q, qd = self._live or (self.world.q, self.world.qd)
+                self._torque[:] = law.torque(t, q, qd, self.motion)  # type: ignore[arg-type]
             except Exception as error:
                 raise self.failed(t, error) from error
         elif self._positioned:
@@ -271,7 +275,7 @@ class SimRobot:
 
     def rebind(self) -> None:
         """Take over the world's robot after an edit; law, load and motion are kept."""
-        self.world = self._sim.world.robots[self.name]
+        self._attach()
         changed = self._given.model is not self._model_used
         if changed:
             self.arm = arm_of(self._given, self._sim.cell.gravity)
@@ -279,6 +283,11 @@ class SimRobot:
             if law is not None:
                 rebound(law, self.arm, self._sim.dt, self.world.q, self.world.qd)
         self._tell_load()
+
+    def _attach(self) -> None:
+        """Look at the arrays of the world's robot."""
+        self.world: WorldRobot = self._sim.world.robots[self.name]
+        self._live, self._torque = self.world.live, self.world.torque
 
     @property
     def _given(self) -> CellRobot:

@@ -129,15 +129,16 @@ class Simulation:
         """Let `n` steps pass."""
         if n < 0:
             raise BrazoError(f"cannot step {n} times; time only goes on")
+        begin = perf_counter()
         for _ in range(n):
-            with self.lock, self.world.guarded():
+            with self.lock:
                 self._step()
+        self._meter.whole += perf_counter() - begin
 
     def _step(self) -> None:
         meter = self._meter
         timed = meter.steps % EVERY == 0
         meter.steps += 1
-        begin = perf_counter() if timed else 0.0
         if self._tasks:
             self._run_tasks()
         world, recorder = self.world, self._recorder
@@ -164,7 +165,6 @@ class Simulation:
             meter.control += (acted - told) + (end - written)
             meter.engine += moved - kept
             meter.recording += (kept - acted) + (written - moved)
-            meter.whole += end - begin
         if recorder is not None and recorder.block.full:
             recorder.flush()
 
@@ -224,8 +224,10 @@ class Simulation:
         with self.lock:
             self.start_recording(record)
         begin, told = self.time, 0.0
+        # Half a step of tolerance: times are sums of steps.
+        last = np.inf if until is None else until - 0.5 * self.dt
         try:
-            while not self._over(execution, until):
+            while self.world.mj_data.time <= last and not self._over(execution, until):
                 self.step()
                 if progress is not None and (now := perf_counter()) - told > REPORT_EVERY:
                     told = now
@@ -238,11 +240,8 @@ class Simulation:
         return self.stop_recording()
 
     def _over(self, execution: Any, until: float | None) -> bool:
-        # Half a step of tolerance: times are sums of steps.
-        if until is not None and self.time > until - 0.5 * self.dt:
-            return True
         if execution is not None:
-            return bool(getattr(execution, "done", False)) or execution not in self._tasks
+            return execution not in self._tasks or bool(getattr(execution, "done", False))
         return until is None and not self._tasks and not self.moving
 
     def _progress(self, execution: Any, begin: float, until: float | None) -> tuple[float, str]:

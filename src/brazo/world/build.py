@@ -27,6 +27,7 @@ from brazo.world.collision import primitives
 from brazo.world.delta import add_delta
 from brazo.world.excludes import near_neighbours
 from brazo.world.plan import FIXTURE_SURFACE, ROBOT_SURFACE, RobotPlan
+from brazo.world.sensors import add_hand_sensors
 from brazo.world.tree import add_tree
 
 Mode = Literal["contact", "exact"]
@@ -55,6 +56,7 @@ def build(cell: Cell, mode: Mode, excluded: dict[str, tuple[tuple[str, str], ...
         for first, second in (*near_neighbours(plan), *excluded.get(plan.robot.name, ())):
             assembly.exclude(first, second)
         _welds(assembly, plan, cell)
+        add_hand_sensors(assembly, plan, cell.bodies)
     clamps = sum(plan.clamp is not None for plan in robots)
     assembly.spec.nuserdata = 2 * clamps
     return _finish(assembly, robots, objects)

@@ -23,7 +23,7 @@ greatest force.  The command is kept in the engine's user data, and so belongs t
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from brazo.world.assembly import Assembly, Drawn, Label, Surface
 from brazo.world.cell import ClampSettings
 from brazo.world.collision import primitives
 from brazo.world.plan import PAD_SURFACE, ClampPlan, RobotPlan, add_joint
+
+if TYPE_CHECKING:
+    from brazo.world.sensors import HandSensors
 
 SIDES = (("left", 1.0), ("right", -1.0))
 GRASP = 0.7  # where a finger without a drawn part lies: the tool frame this far along it
@@ -125,8 +128,10 @@ class Clamp:
         self.pad_ids = tuple(int(pad.id) for pad in plan.pads)
         self.weld_ids = {name: int(equality.id) for equality, name in plan.welds}
         self._slides = [slide.name for slide in plan.slides]
-        self._drive = self.drive_id = int(plan.drive.id)
+        self._greatest = gripper.max_force
+        self.drive_id = int(plan.drive.id)
         self._slot = slot
+        self.sensors: HandSensors | None = None
 
     def bind(self, model: Any, data: Any) -> None:
         """Look at the arrays of a compiled model."""
@@ -134,7 +139,7 @@ class Clamp:
         self.slide_q = np.array([first, second], int)
         dofs = [int(model.joint(name).dofadr[0]) for name in self._slides]
         self._q, self._qd = data.qpos[first : second + 1], data.qvel[dofs[0] : dofs[1] + 1]
-        self._ctrl = data.ctrl
+        self._push = data.ctrl[self.drive_id : self.drive_id + 1]
         self._command = data.userdata[2 * self._slot : 2 * self._slot + 2]
 
     @property
@@ -196,15 +201,16 @@ class Clamp:
 
     def drive(self) -> None:
         """Write the force of this moment into the drive's control."""
-        mode, value = self._command.tolist()
+        mode, push = self._command.tolist()
         left, right = self._qd.tolist()
-        greatest = self.gripper.max_force
-        push = -value
+        greatest = self._greatest
         if mode == OPENING:
-            push = (value - self.opening) * (greatest / SERVO_RANGE)
+            push = (push - self.opening) * (greatest / SERVO_RANGE)
             push = min(max(push, -greatest), greatest)
+        else:
+            push = -push
         push -= self._drag * (left + right)
-        self._ctrl[self._drive] = min(max(push, -greatest), greatest)
+        self._push[0] = min(max(push, -greatest), greatest)
 
 
 def _finger_part(

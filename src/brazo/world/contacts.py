@@ -85,6 +85,11 @@ class Contacts:
         )
 
     @property
+    def reader(self) -> ContactReader:
+        """Who read them, and knows whose the solids are."""
+        return self._reader
+
+    @property
     def names(self) -> tuple[str, ...]:
         """What the numbers in `first` and `second` mean."""
         return self._reader.names
@@ -163,7 +168,7 @@ class ContactReader:
     """Knows whose every solid is, and reads the engine's contacts accordingly."""
 
     def __init__(self, labels: tuple[Label, ...], robots: tuple[str, ...], warning: float) -> None:
-        self._warning = warning
+        self.warning = warning
         names: dict[str, int] = {}
         self.part = np.array([names.setdefault(label.name, len(names)) for label in labels], int)
         self.names = tuple(names)
@@ -178,11 +183,18 @@ class ContactReader:
             for b in range(a, objects + 2):
                 self.kinds[a, b] = _class_of(a, b, objects)
 
+    def class_of(self, first: int, second: int) -> ContactClass:
+        """The class of a contact of two solids, the one that comes first given first."""
+        return CLASSES[self.kinds[self.rank[first], self.rank[second]]]
+
     def read(self, data: Any, time: float) -> Contacts:
         """The contacts the engine holds at this moment."""
-        contact = data.contact
+        return self.read_kept(data.contact, data.efc_force, time)
+
+    def read_kept(self, contact: Any, forces: Array, time: float) -> Contacts:
+        """The same from the engine's contacts, or from a copy of them, and their forces."""
         # Two robots add up their warning zones.
-        near = np.flatnonzero(contact.dist <= self._warning)
+        near = np.flatnonzero(contact.dist <= self.warning)
         geoms = contact.geom[near]
         rank = self.rank[geoms]
         turned = rank[:, 0] > rank[:, 1]
@@ -194,10 +206,26 @@ class ContactReader:
             self,
             turned,
             contact.frame[near],
-            np.concatenate([data.efc_force, _ZEROS]),
+            np.concatenate([forces, _ZEROS]),
             contact.efc_address[near],
             contact.dim[near],
         )
+
+
+class KeptContacts:
+    """A copy of the engine's contacts of one moment, to be read should somebody ask for them."""
+
+    __slots__ = ("dim", "dist", "efc_address", "forces", "frame", "geom", "pos", "time")
+
+    def __init__(self, contact: Any, forces: Array, time: float) -> None:
+        self.time = time
+        self.dist, self.pos, self.frame = (
+            contact.dist.copy(),
+            contact.pos.copy(),
+            contact.frame.copy(),
+        )
+        self.geom, self.dim = contact.geom.copy(), contact.dim.copy()
+        self.efc_address, self.forces = contact.efc_address.copy(), forces.copy()
 
 
 def _class_of(a: int, b: int, objects: int) -> int:

@@ -10,15 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from brazo.errors import BrazoError
-from brazo.world.contacts import CLASSES, Contact, ContactClass, Contacts
+from brazo.world.contacts import (
+    CLASSES,
+    Contact,
+    ContactClass,
+    Contacts,
+    KeptContacts,
+)
+from brazo.world.pattern import NEAR, TOUCHING, Pair
 
 Event = TypeVar("Event")
 Phase = Literal["warning", "begin", "end"]
-Pair = tuple[int, int]  # of parts
-NEAR, TOUCHING = 1, 2
 _PHASES: dict[tuple[int, int], Phase] = {
     (0, NEAR): "warning",
     (0, TOUCHING): "begin",
@@ -78,6 +83,9 @@ class Bus(Generic[Event]):
     def __bool__(self) -> bool:
         return bool(self._subscribers)
 
+    def __contains__(self, subscription: object) -> bool:
+        return subscription in self._subscribers
+
     def subscribe(
         self,
         callback: Callable[[Event], object],
@@ -99,40 +107,44 @@ class Bus(Generic[Event]):
 
 
 class ContactFollower:
-    """Turns the contacts of successive moments into events."""
+    """Turns the levels of successive moments into events."""
 
     def __init__(self) -> None:
         self._levels: dict[Pair, int] = {}
-        self._last: Contacts | None = None
+        self._last: KeptContacts | None = None
 
-    def events(self, contacts: Contacts) -> list[ContactEvent]:
-        """What changed since the last moment."""
+    def events(
+        self, levels: dict[Pair, int], contacts: Callable[[], Contacts], data: Any, time: float
+    ) -> list[ContactEvent]:
+        """What changed since the last moment; `contacts` reads the present ones in full."""
         before, last = self._levels, self._last
-        self.look(contacts)
-        now = self._levels
-        if now == before:
+        if levels == before:
             return []
-        found: list[ContactEvent] = []
-        for pair, level in now.items():
-            phase = _PHASES.get((before.get(pair, 0), level))
-            if phase is not None:
-                found.append(ContactEvent(phase, contacts.time, _deepest(contacts, pair)))
-        for pair, level in before.items():
-            if pair not in now and level == TOUCHING and last is not None:
-                found.append(ContactEvent("end", contacts.time, _deepest(last, pair)))
+        self.look(levels, data, time)
+        phases: dict[Pair, Phase] = {
+            pair: phase
+            for pair, level in levels.items()
+            if (phase := _PHASES.get((before.get(pair, 0), level))) is not None
+        }
+        gone = [pair for pair, level in before.items() if pair not in levels and level == TOUCHING]
+        if not phases and not gone:
+            return []
+        now = contacts()
+        found = [ContactEvent(p, now.time, _deepest(now, pair)) for pair, p in phases.items()]
+        if gone and last is not None:
+            then = now.reader.read_kept(last, last.forces, last.time)
+            found += [ContactEvent("end", now.time, _deepest(then, pair)) for pair in gone]
         return found
 
-    def look(self, contacts: Contacts) -> None:
+    def keep(self, data: Any, time: float) -> None:
+        """Remember this moment's contacts, should one of them be gone in the next."""
+        if TOUCHING in self._levels.values():
+            self._last = KeptContacts(data.contact, data.efc_force, time)
+
+    def look(self, levels: dict[Pair, int], data: Any, time: float) -> None:
         """Take a moment as it is, without events."""
-        self._last = contacts
-        levels: dict[Pair, int] = {}
-        for _, first, second, depth, _ in contacts.rows:
-            pair = (first, second)
-            if depth >= 0.0:
-                levels[pair] = TOUCHING
-            else:
-                levels.setdefault(pair, NEAR)
         self._levels = levels
+        self.keep(data, time)
 
 
 def _deepest(contacts: Contacts, pair: Pair) -> Contact:

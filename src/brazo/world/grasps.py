@@ -16,8 +16,9 @@ can be welded, too: touching is enough.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from brazo.model.shapes import Box, Sphere
 from brazo.world.cell import ClampSettings, FreeBody, Solid
 from brazo.world.clamp import Clamp
 from brazo.world.contacts import Contacts
+from brazo.world.pattern import Pattern, Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +52,17 @@ class Grasp:
         return self.body if self.holds else None
 
 
+class Grip(NamedTuple):
+    """The gist of a grasp, as it is followed from step to step."""
+
+    body: str | None = None  # what is held
+    force: float = 0.0  # N, on the pad that presses less
+    welded: bool = False
+
+
+NO_GRIP = Grip()
+
+
 class GraspReader:
     """Finds out what the clamp of one robot has between its pads."""
 
@@ -57,33 +70,67 @@ class GraspReader:
         self,
         clamp: Clamp,
         tip: int,
-        tool: Array,
         bodies: dict[str, tuple[FreeBody, int]],
         settings: ClampSettings,
     ) -> None:
-        self._clamp = clamp
+        self.clamp = self._clamp = clamp
+        self._rows: list[tuple[str, Rows, Rows]] = []
+        self._both: list[tuple[str, Rows, Rows]] = []
+        self.touches = False  # both pads one body
+        self._cosine = math.cos(settings.angle)
         self._pads = {geom: side for side, geom in enumerate(clamp.pad_ids)}
         self._tip = tip
-        self._y = np.array(tool[:3, 1])  # the fingers' direction in the tip's frame
         self._bodies = bodies
         self._settings = settings
 
     def read(self, contacts: Contacts, data: Any, before: str | None = None) -> Grasp:
         """The grasp now; a body held `before` is kept down to half the force."""
         left, right = self._pressed(contacts)
-        both = left.keys() & right.keys()
+        both = [name for name in left if name in right]
         welded = self.welded(data)
         body = welded or max(both, key=lambda name: min(left[name], right[name]), default=None)
         if body is None:
             return Grasp(self._clamp.robot, left, right, None, 0.0, math.nan, False, False, False)
         force = min(left.get(body, 0.0), right.get(body, 0.0))
         angle = self._angle(body, data)
-        suitable = angle <= self._settings.angle
+        suitable = self._lies_well(body, data)
         least = self._settings.hold_force * (0.5 if body == before else 1.0)
         holds = welded is not None or (body in both and suitable and force >= least)
         return Grasp(
             self._clamp.robot, left, right, body, force, angle, suitable, welded is not None, holds
         )
+
+    def watch(self, pattern: Pattern) -> None:
+        """Have the contacts of the pads noted in a pattern."""
+        left, right = (pattern.pad(geom, list(self._bodies)) for geom in self._clamp.pad_ids)
+        self._rows = [(name, left[name], right[name]) for name in self._bodies]
+
+    def sort(self) -> None:
+        """After a change of the pattern: which bodies do both pads touch?"""
+        self._both = [rows for rows in self._rows if rows[1] and rows[2]]
+        self.touches = bool(self._both)
+
+    def grip(
+        self, forces: list[float], addresses: list[int], data: Any, before: str | None
+    ) -> Grip:
+        """What `read` would find held, from the engine's forces and the contacts last seen."""
+        welded = self.welded(data) if self._clamp.weld else None
+        if not self._both:
+            return NO_GRIP if welded is None else Grip(welded, 0.0, True)
+        best, force = None, -1.0
+        for name, left, right in self._both:
+            if welded is not None and name != welded:
+                continue
+            least = min(_pressure(forces, addresses, left), _pressure(forces, addresses, right))
+            if least > force:
+                best, force = name, least
+        if welded is not None:
+            return Grip(welded, max(force, 0.0), True)
+        assert best is not None
+        enough = self._settings.hold_force * (0.5 if best == before else 1.0)
+        if force < enough or not self._lies_well(best, data):
+            return Grip(None, force)
+        return Grip(best, force)
 
     def welded(self, data: Any) -> str | None:
         """The body fixed to the hand."""
@@ -92,16 +139,16 @@ class GraspReader:
                 return name
         return None
 
-    def apply_weld_rule(self, contacts: Contacts, model: Any, data: Any) -> None:
+    def apply_weld_rule(self, contacts: Callable[[], Contacts], model: Any, data: Any) -> None:
         """Fix what lies well between closing pads; let go when told to open."""
         held = self.welded(data)
         if held is not None:
             if not (self._clamp.weld and self._keeps()):
                 data.eq_active[self._clamp.weld_ids[held]] = 0
             return
-        if not (self._clamp.weld and self._clamp.closes):
+        if not (self._both and self._clamp.weld and self._clamp.closes):
             return
-        grasp = self.read(contacts, data)
+        grasp = self.read(contacts(), data)
         if grasp.body is not None and grasp.suitable:
             self._fix(grasp.body, model, data)
 
@@ -132,17 +179,39 @@ class GraspReader:
                 pad[name] = pad.get(name, 0.0) + pressure
         return found
 
+    def _lies_well(self, body: str, data: Any) -> bool:
+        """Whether the angle is small enough, for boxes without computing it."""
+        shape = self._bodies[body][0].shape
+        if isinstance(shape, Box):
+            x, y, z = self._along(body, data).tolist()
+            return max(x, -x, y, -y, z, -z) >= self._cosine
+        return face_angle(shape, self._along(body, data)) <= self._settings.angle
+
     def _angle(self, body: str, data: Any) -> float:
-        solid, index = self._bodies[body]
-        along = data.xmat[self._tip].reshape(3, 3) @ self._y
-        return face_angle(solid.shape, data.xmat[index].reshape(3, 3).T @ along)
+        return face_angle(self._bodies[body][0].shape, self._along(body, data))
+
+    def _along(self, body: str, data: Any) -> Array:
+        """The fingers' direction in a body's frame."""
+        sensors = self._clamp.sensors
+        assert sensors is not None
+        return data.sensordata[sensors.along[body]]
+
+
+def _pressure(forces: list[float], addresses: list[int], rows: list[int]) -> float:
+    """Sum of the normal forces of some contacts; those without a force have no address."""
+    total = 0.0
+    for row in rows:
+        at = addresses[row]
+        if at >= 0:
+            total += forces[at]
+    return total
 
 
 def face_angle(shape: Solid, direction: Array) -> float:
     """Angle (rad) between a unit direction in a solid's frame and the nearest of its normals."""
     if isinstance(shape, Sphere):
         return 0.0
-    x, y, z = np.abs(direction)
+    x, y, z = np.abs(direction).tolist()
     if isinstance(shape, Box):
         return math.acos(min(1.0, max(x, y, z)))
     return math.acos(min(1.0, max(math.hypot(x, y), z)))

@@ -1,4 +1,4 @@
-"""Watches a run for numbers that blow up, and keeps the engine's warnings off the screen."""
+"""Watches a run for numbers that blow up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.model.mjcf.engine import engine
+from brazo.model.mjcf.engine import engine, last_warning
 
 
 class Diverged(BrazoError):
@@ -20,7 +20,7 @@ class Diverged(BrazoError):
 
 
 class Guard:
-    """A context for stepping: `check` raises what the engine would only print."""
+    """Looks at the engine's warnings after a step: `check` raises what it would only print."""
 
     def __init__(self, model: Any, data: Any) -> None:
         self._mujoco = engine()
@@ -28,16 +28,6 @@ class Guard:
         self._data = data
         self._counts = data.warning.number
         self._calm = self._counts.tolist()
-        self._messages: list[str] = []
-        self._previous: list[Any] = []
-
-    def __enter__(self) -> Guard:
-        self._previous.append(self._mujoco.get_mju_user_warning())
-        self._mujoco.set_mju_user_warning(self._messages.append)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._mujoco.set_mju_user_warning(self._previous.pop())
 
     def check(self) -> None:
         """Raise `Diverged` if the last step warned of anything."""
@@ -47,19 +37,16 @@ class Guard:
         kinds = self._mujoco.mjtWarning
         rising = [i for i, (a, b) in enumerate(zip(counts, self._calm, strict=True)) if a > b]
         self._calm = counts
-        text = " ".join(" ".join(self._messages).split())
-        self._messages.clear()
         if rising:
             kind = kinds(rising[-1])
             where = self._where(kind)
             advice = "Lower the gains or the step, or look for bodies forced into each other"
             if kind == kinds.mjWARN_INERTIA:
                 advice = "Its mass matrix is singular: look at the masses and inertias in its file"
+            time = float(self._data.time)
+            text = last_warning() or kind.name
             raise Diverged(
-                f"the run broke down at {self._data.time:.4f} s at {where}: {text or kind.name}. "
-                + advice,
-                float(self._data.time),
-                where,
+                f"the run broke down at {time:.4f} s at {where}: {text}. {advice}", time, where
             )
 
     def _where(self, kind: Any) -> str:

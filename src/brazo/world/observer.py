@@ -1,4 +1,8 @@
-"""Looks at what each step brought: applies the weld rule and tells those who subscribed."""
+"""Looks at what each step brought: applies the weld rule and tells those who subscribed.
+
+While the pattern of contacts stays (see `brazo.world.pattern`) a grasp needs no more than the
+forces on the pads that touch, and the angle; contact events need nothing at all.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from brazo.world.clamp import Clamp
-from brazo.world.contacts import ContactClass, Contacts
+from brazo.world.contacts import ContactClass, ContactReader, Contacts
 from brazo.world.events import (
     Bus,
     ContactEvent,
@@ -15,7 +19,8 @@ from brazo.world.events import (
     Subscription,
     wanted_classes,
 )
-from brazo.world.grasps import GraspReader
+from brazo.world.grasps import NO_GRIP, GraspReader, Grip
+from brazo.world.pattern import Pattern
 
 
 class Observer:
@@ -24,18 +29,35 @@ class Observer:
     def __init__(self) -> None:
         self._contacts: Bus[ContactEvent] = Bus()
         self._grasps: Bus[GraspEvent] = Bus()
+        self._kinds: dict[Subscription[ContactEvent], frozenset[str]] = {}
+        self._wanted: frozenset[str] = frozenset()  # classes anybody subscribed to
+        # Parts of robots are listed before they touch and after, and an end tells of the present
+        # contact.  Others vanish at once: what an end tells of is kept from the step before.
+        self._vanish = False
         self._follower = ContactFollower()
         self._readers: dict[str, GraspReader] = {}
         self._clamps: list[Clamp] = []
-        self.held: dict[str, str | None] = {}  # by robot
+        self._pattern: Pattern
+        self._stale = False
+        self.follows_grips = False  # even when nobody subscribed
+        self.grips: dict[str, Grip] = {}  # by robot, of the last step looked at
 
-    def bind(self, readers: dict[str, GraspReader], clamps: list[Clamp]) -> None:
-        self._readers, self._clamps = readers, clamps
+    def bind(self, reader: ContactReader, readers: dict[str, GraspReader]) -> None:
+        self._pattern = Pattern(reader, self._wanted)
+        self._readers = readers
+        self._clamps = [grasp.clamp for grasp in readers.values()]
+        for grasp in readers.values():
+            grasp.watch(self._pattern)
+
+    @property
+    def held(self) -> dict[str, str | None]:
+        """What each clamp holds."""
+        return {robot: grip.body for robot, grip in self.grips.items()}
 
     @property
     def watches(self) -> bool:
         """Whether a step has to be looked at."""
-        if self._contacts or self._grasps:
+        if self.follows_grips or self._contacts or self._grasps:
             return True
         return any(clamp.weld for clamp in self._clamps)
 
@@ -43,38 +65,70 @@ class Observer:
         self, callback: Callable[[ContactEvent], object], kinds: Collection[ContactClass] | None
     ) -> Subscription[ContactEvent]:
         wanted = wanted_classes(kinds)
-        return self._contacts.subscribe(callback, lambda event: event.contact.kind in wanted)
+        taken = self._contacts.subscribe(callback, lambda event: event.contact.kind in wanted)
+        self._kinds = {one: k for one, k in self._kinds.items() if one in self._contacts}
+        self._kinds[taken] = wanted
+        self._wanted = frozenset().union(*self._kinds.values())
+        self._pattern.want(self._wanted)
+        self._vanish = bool(self._wanted & {"object-object", "object-fixture"})
+        return taken
 
     def on_grasp(self, callback: Callable[[GraspEvent], object]) -> Subscription[GraspEvent]:
         return self._grasps.subscribe(callback)
 
-    def observe(self, contacts: Contacts, model: Any, data: Any) -> None:
-        """Look at a step that was just made."""
+    def observe(self, contacts: Callable[[], Contacts], time: float, model: Any, data: Any) -> None:
+        """Look at a step that was just made; `contacts` reads its contacts in full."""
+        found = data.contact
+        changed = self._pattern.changed(found)
+        if changed:
+            for reader in self._readers.values():
+                reader.sort()
         for clamp in self._clamps:
             if clamp.weld:
                 self._readers[clamp.robot].apply_weld_rule(contacts, model, data)
-        if self._grasps:
-            for event in self._grasp_changes(contacts, data):
-                self._grasps.publish(event)
-        if self._contacts:
-            for event in self._follower.events(contacts):
+        self._stale = False
+        for event in self._grips(time, found, data):
+            self._grasps.publish(event)
+        if self._stale:
+            return  # a callback edited, restored or reset the world: all this is of the past
+        if changed:
+            for event in self._follower.events(self._pattern.levels, contacts, data, time):
                 self._contacts.publish(event)
+        elif self._vanish:
+            self._follower.keep(data, time)
 
     def look(self, contacts: Contacts, data: Any) -> None:
         """Take a moment as known, so that no event tells of it."""
-        self._follower.look(contacts)
-        self.held = {name: r.read(contacts, data).held for name, r in self._readers.items()}
+        self._stale = True
+        self._pattern.forget()
+        self._pattern.changed(data.contact)
+        self._follower.look(self._pattern.levels, data, contacts.time)
+        for reader in self._readers.values():
+            reader.sort()
+        self.grips = {
+            name: Grip(grasp.held, grasp.force, grasp.welded)
+            for name, reader in self._readers.items()
+            for grasp in (reader.read(contacts, data),)
+        }
 
-    def _grasp_changes(self, contacts: Contacts, data: Any) -> list[GraspEvent]:
-        found: list[GraspEvent] = []
+    def _grips(self, time: float, found: Any, data: Any) -> list[GraspEvent]:
+        """What the clamps hold now, and what changed about it."""
+        events: list[GraspEvent] = []
+        forces: list[float] = []
+        addresses: list[int] = []
+        grips = self.grips
         for name, reader in self._readers.items():
-            before = self.held.get(name)
-            now = reader.read(contacts, data, before).held
-            if now == before:
+            before = grips[name]
+            if reader.touches:
+                if not forces:
+                    forces, addresses = data.efc_force.tolist(), found.efc_address.tolist()
+            elif before is NO_GRIP and not reader.clamp.weld:
                 continue
-            if before is not None:
-                found.append(GraspEvent("released", contacts.time, name, before))
-            if now is not None:
-                found.append(GraspEvent("grasped", contacts.time, name, now))
-            self.held[name] = now
-        return found
+            now = grips[name] = reader.grip(forces, addresses, data, before.body)
+            if now.body == before.body:
+                continue
+            if before.body is not None:
+                events.append(GraspEvent("released", time, name, before.body))
+            if now.body is not None:
+                events.append(GraspEvent("grasped", time, name, now.body))
+        return events

@@ -89,6 +89,11 @@ class WorldRobot:
         assert self._torque is not None  # drives are made in the order of q
         return self._torque
 
+    @property
+    def live(self) -> tuple[Array, Array] | None:
+        """q and qd as the engine's own memory until an edit; None where they lie scattered."""
+        return None if self._q is None or self._qd is None else (self._q, self._qd)
+
     def set_torque(self, torque: Any) -> None:
         """Tell the drives their torques (n,); checked."""
         self.torque[:] = self._checked(torque, "torque")

@@ -37,6 +37,7 @@ from brazo.world.guard import Guard
 from brazo.world.observer import Observer
 from brazo.world.robot_source import Edits
 from brazo.world.robots import WorldRobot
+from brazo.world.sensors import HandSensors
 from brazo.world.snapshot import Snapshot
 from brazo.world.state import State
 from brazo.world.wrenches import WrenchReader, cross
@@ -53,6 +54,7 @@ class World:
         if mode not in ("contact", "exact"):
             raise BrazoError(f"mode '{mode}' is not one of contact, exact")
         self._mujoco = engine()
+        self._mj_step = self._mujoco.mj_step
         self.cell = cell if isinstance(cell, Cell) else load_cell(cell)
         self.mode: Mode = mode
         self._excluded: dict[str, tuple[CellRobot, tuple[Pair, ...], list[Finding]]] = {}
@@ -77,35 +79,29 @@ class World:
         """Let `n` steps pass; raises `Diverged` when the numbers blow up."""
         if n < 0:
             raise BrazoError(f"cannot step {n} times; time only goes on")
-        with self._guard:
-            for _ in range(n):
-                self.advance()
+        for _ in range(n):
+            self.advance()
 
     def advance(self) -> None:
-        """One step, for loops that hold the context `guarded()` over many of them."""
+        """One step."""
         data = self.mj_data
         for clamp in self._clamps:
             clamp.drive()
         self._friction.apply(data)
-        self._moment = data.time
-        self._mujoco.mj_step(self.mj_model, data)
+        self._moment = time = data.time
+        self._mj_step(self.mj_model, data)
         self._contacts = None
         self._guard.check()
         if self._observer.watches:
-            self._observer.observe(self.contacts(), self.mj_model, data)
+            self._observer.observe(self.contacts, time, self.mj_model, data)
 
     def sum_contacts(self) -> None:
         """Let the engine sum up the last step's contacts by body (`cfrc_ext`)."""
         self._mujoco.mj_rnePostConstraint(self.mj_model, self.mj_data)
 
-    def guarded(self) -> Guard:
-        """The context in which the engine's warnings are caught rather than printed."""
-        return self._guard
-
     def forward(self) -> None:
         """Compute contacts and accelerations of the present moment without letting time pass."""
-        with self._guard:
-            self._mujoco.mj_forward(self.mj_model, self.mj_data)
+        self._mujoco.mj_forward(self.mj_model, self.mj_data)
         self._moment = float(self.mj_data.time)
         self._contacts = None
 
@@ -137,8 +133,7 @@ class World:
         """Back to a saved state; the run from there repeats bit for bit."""
         states.check(self.mj_model, state, self._layout)
         self._set_switches(state.switches)
-        with self._guard:
-            states.restore(self.mj_model, self.mj_data, state)
+        states.restore(self.mj_model, self.mj_data, state)
         self._moment, self._contacts = float(self.mj_data.time), None
         self._look()
 
@@ -268,13 +263,15 @@ class World:
         kinds: Collection[ContactClass] | None = None,
     ) -> Subscription[ContactEvent]:
         """Call back when a pair of parts comes near, touches or parts, of the given classes."""
+        subscription = self._observer.on_contact(callback, kinds)
         self._look()
-        return self._observer.on_contact(callback, kinds)
+        return subscription
 
     def on_grasp(self, callback: Callable[[GraspEvent], object]) -> Subscription[GraspEvent]:
         """Call back when a clamp takes hold of a body or loses it."""
+        subscription = self._observer.on_grasp(callback)
         self._look()
-        return self._observer.on_grasp(callback)
+        return subscription
 
     def grasp(self, robot: str) -> Grasp:
         """What the robot's clamp has between its pads."""
@@ -361,10 +358,11 @@ class World:
                 )
                 self._clamps.append(clamp)
                 tip = int(plan.tip.id)
-                self._grasps[name] = GraspReader(clamp, tip, model.tool, objects, self.cell.clamp)
+                clamp.sensors = HandSensors(built.model, name, list(objects))
+                self._grasps[name] = GraspReader(clamp, tip, objects, self.cell.clamp)
             robots[name] = WorldRobot(self, plan, clamp)
         self.robots = robots
-        self._observer.bind(self._grasps, self._clamps)
+        self._observer.bind(self._reader, self._grasps)
 
     def _look(self) -> None:
         """Let no event tell of the present moment, unless somebody is being told already."""

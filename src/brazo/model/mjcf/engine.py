@@ -1,34 +1,76 @@
 """MuJoCo, imported when first needed, and its warnings caught.
 
-Left alone MuJoCo prints its warnings and writes them to a log file in the working folder.
+Left alone MuJoCo prints its warnings and writes them to a log file in the working folder.  Here one
+handler is put in for the whole process; what it hears goes to the thread that caused it.
 """
 
 from __future__ import annotations
 
+import threading
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+_installing = threading.Lock()
+_installed = False
+
+
+class _Heard(threading.local):
+    """What MuJoCo warned of in one thread: those who collect it, and the last of the rest."""
+
+    def __init__(self) -> None:
+        self.collectors: list[list[str]] = []
+        self.recent: deque[str] = deque(maxlen=4)
+
+
+_heard = _Heard()
+
 
 def engine() -> Any:
     """The `mujoco` module; it has no types of its own."""
-    return import_module("mujoco")
+    mujoco = import_module("mujoco")
+    if not _installed:
+        _install(mujoco)
+    return mujoco
 
 
 @contextmanager
 def caught_warnings() -> Iterator[list[str]]:
     """Collect what MuJoCo warns of meanwhile."""
-    mujoco = engine()
+    engine()
     messages: list[str] = []
-    previous = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda text: messages.append(" ".join(text.split())))
+    _heard.collectors.append(messages)
     # The compiler hands its warnings to Python instead.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield messages
         finally:
-            mujoco.set_mju_user_warning(previous)
+            _heard.collectors.remove(messages)
             messages.extend(" ".join(str(warning.message).split()) for warning in caught)
+
+
+def last_warning() -> str:
+    """What MuJoCo warned of last in this thread outside `caught_warnings`; then forgotten."""
+    text = _heard.recent[-1] if _heard.recent else ""
+    _heard.recent.clear()
+    return text
+
+
+def _install(mujoco: Any) -> None:
+    global _installed
+    with _installing:
+        if not _installed:
+            mujoco.set_mju_user_warning(_hear)
+            _installed = True
+
+
+def _hear(text: str) -> None:
+    line = " ".join(text.split())
+    if _heard.collectors:
+        _heard.collectors[-1].append(line)
+    else:
+        _heard.recent.append(line)

@@ -1,0 +1,80 @@
+"""What the engine measures by itself in every step, in C, for the robots' hands.
+
+For every clamp and every free body
+
+    force    the force (3,) the hand's solids put on the body, world axes
+    along    the fingers' direction (3,), a unit vector in the body's frame
+
+both of the moment a step starts from, like the contacts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from brazo.model.description import Array, DeltaModel, TreeModel
+from brazo.model.mjcf.engine import engine
+from brazo.model.mjcf.quaternion import quat_of
+from brazo.world.assembly import Assembly
+from brazo.world.cell import FreeBody
+from brazo.world.plan import RobotPlan
+
+_NET_FORCE = 3  # how a contact sensor sums up: one force in world axes
+
+
+def add_hand_sensors(assembly: Assembly, plan: RobotPlan, bodies: Sequence[FreeBody]) -> None:
+    """Put the sensors of one robot's hand into the model."""
+    if plan.clamp is None or not bodies:
+        return
+    mujoco, model = engine(), plan.robot.model
+    assert isinstance(model, (TreeModel, DeltaModel))
+    site = plan.tip.add_site(
+        name=f"{plan.robot.name}/tool", pos=model.tool[:3, 3], quat=quat_of(model.tool[:3, :3])
+    )
+    kinds, objects = mujoco.mjtSensor, mujoco.mjtObj
+    for body in bodies:
+        force = assembly.spec.add_sensor(name=_force(plan.robot.name, body.name))
+        force.type = kinds.mjSENS_CONTACT
+        force.objtype, force.objname = objects.mjOBJ_XBODY, plan.tip.name  # all it carries
+        force.reftype, force.refname = objects.mjOBJ_BODY, body.name
+        force.intprm[0] = 1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE)
+        force.intprm[1], force.intprm[2] = _NET_FORCE, 1
+        along = assembly.spec.add_sensor(name=_along(plan.robot.name, body.name))
+        along.type = kinds.mjSENS_FRAMEYAXIS
+        along.objtype, along.objname = objects.mjOBJ_SITE, site.name
+        along.reftype, along.refname = objects.mjOBJ_XBODY, body.name
+
+
+class HandSensors:
+    """Where the numbers of one hand lie in the engine's sensor data, by body."""
+
+    def __init__(self, model: Any, robot: str, bodies: Sequence[str]) -> None:
+        self.force = np.array([_address(model, _force(robot, name)) for name in bodies], int)
+        self.along: dict[str, slice] = {}
+        for name in bodies:
+            start = _address(model, _along(robot, name))
+            self.along[name] = slice(start, start + 3)
+
+    def forces(self, sensordata: Array, body: Array) -> Array:
+        """The force (rows, 3) on the body of each row, given by its number; zero where below 0."""
+        if not len(self.force):
+            return np.zeros((len(sensordata), 3))
+        held = body >= 0
+        at = self.force[np.where(held, body, 0)]
+        found = np.take_along_axis(sensordata, at[:, None] + np.arange(3), axis=1)
+        return np.where(held[:, None], found, 0.0)
+
+
+def _address(model: Any, name: str) -> int:
+    return int(model.sensor(name).adr[0])
+
+
+def _force(robot: str, body: str) -> str:
+    return f"{robot}/force on {body}"
+
+
+def _along(robot: str, body: str) -> str:
+    return f"{robot}/fingers in {body}"
