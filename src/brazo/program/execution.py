@@ -274,8 +274,10 @@ class Execution:
     def share_load(self, body: str) -> None:
         """Tell the laws of all who hold a body their part of it."""
         holders = self.watch.holders(body)
+        true = next(one.mass for one in self.sim.cell.bodies if one.name == body)
+        told = self.load.get(body, true)
         for name in holders:
-            self.sim.robots[name].carry(body, 1.0 / len(holders))
+            self.sim.robots[name].carry(body, told / true / len(holders))
 
 
 class _StepRunner:

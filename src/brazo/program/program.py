@@ -193,7 +193,7 @@ class StepList:
         *,
         body: str | None = None,
         settle: float = 0.1,
-        timeout: float = 2.0,
+        timeout: float = 5.0,
     ):
         """Close the clamp and wait until it holds something."""
         return self.add(s.Grip(body=body, force=force, settle=settle, timeout=timeout))

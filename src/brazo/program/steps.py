@@ -191,7 +191,7 @@ class Grip(Step):
     body: str | None = None
     force: float | None = None
     settle: float = 0.1
-    timeout: float = 2.0
+    timeout: float = 5.0
 
     def __post_init__(self) -> None:
         if self.force is not None:

@@ -1,0 +1,68 @@
+"""The same cell as it could also have been: bodies elsewhere and heavier, other friction.
+
+Every number is drawn evenly from its range, all from one seed:
+
+    x, y of each body        ± position      (m)
+    its turn about z         ± angle         (rad)
+    its mass                 × (1 ± mass)
+    friction of the pads     within friction (sliding coefficient; pads against whatever they grip,
+                             since theirs counts in such a pair)
+
+The robots are not told: they read where bodies are when a step starts, but their laws reckon with
+the masses of the cell as it was (`nominal_loads`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from brazo.model.description import frozen
+from brazo.model.transforms import rot_z, translate
+from brazo.world import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """How far things may differ."""
+
+    position: float = 0.003
+    angle: float = math.radians(3.0)
+    mass: float = 0.2
+    friction: tuple[float, float] = (0.6, 1.2)
+
+
+def varied(cell: Cell, seed: int, by: Variation | None = None) -> Cell:
+    """A cell drawn at random; the same seed gives the same one."""
+    by = by or Variation()
+    rng = np.random.default_rng(seed)
+    bodies = []
+    for body in cell.bodies:
+        dx, dy = rng.uniform(-by.position, by.position, 2).tolist()
+        turn = rng.uniform(-by.angle, by.angle)
+        # About the body's own middle, along the world's axes.
+        T = body.pose.copy()
+        T[:3, :3] = rot_z(turn)[:3, :3] @ T[:3, :3]
+        mass = body.mass * (1.0 + rng.uniform(-by.mass, by.mass))
+        bodies.append(replace(body, pose=frozen(translate(dx, dy, 0.0) @ T), mass=mass))
+    _, torsional, rolling = cell.contact.pad_friction
+    pads = (float(rng.uniform(*by.friction)), torsional, rolling)
+    return replace(cell, bodies=tuple(bodies), contact=replace(cell.contact, pad_friction=pads))
+
+
+def nominal_loads(cell: Cell) -> dict[str, float]:
+    """The masses (kg) laws reckon with, by body."""
+    return {body.name: body.mass for body in cell.bodies}
+
+
+def describe(cell: Cell, nominal: Cell) -> str:
+    """What differs, for people to read."""
+    parts = [f"pad friction {cell.contact.pad_friction[0]:.2f}"]
+    for body, was in zip(cell.bodies, nominal.bodies, strict=True):
+        dx, dy, _ = 1e3 * (body.pose[:3, 3] - was.pose[:3, 3])
+        R = body.pose[:3, :3] @ was.pose[:3, :3].T
+        turn = math.degrees(math.atan2(R[1, 0], R[0, 0]))
+        parts.append(f"{body.name} {dx:+.1f} {dy:+.1f} mm {turn:+.1f}° {body.mass:.3f} kg")
+    return ", ".join(parts)
