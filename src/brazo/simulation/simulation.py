@@ -8,7 +8,6 @@ steps while they hold `lock`.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
@@ -21,6 +20,8 @@ from brazo.errors import BrazoError
 from brazo.recording.recording import Recording
 from brazo.simulation.costs import EVERY, Costs, Meter
 from brazo.simulation.events import Event, EventLog, Listening
+from brazo.simulation.lock import StepLock
+from brazo.simulation.player import Player
 from brazo.simulation.recorder import RunRecorder
 from brazo.simulation.robot import SimRobot, default_law
 from brazo.simulation.signals import Signals
@@ -57,7 +58,7 @@ class Simulation:
         mode: Mode = "contact",
         seed: int = 0,
     ) -> None:
-        self.lock = threading.RLock()
+        self.lock = StepLock()
         self.world = cell if isinstance(cell, World) else World(cell, mode)
         self.seed = int(seed)
         self._log = EventLog()
@@ -73,6 +74,7 @@ class Simulation:
         for name, robot in self.robots.items():
             robot.use(given[name] if name in given else default_law(robot))
         self._actors = list(self.robots.values())
+        self.player = Player(self)
         self.world.on_contact(self._on_contact, WATCHED)
         self.world.on_grasp(self._on_grasp)
 
@@ -129,16 +131,18 @@ class Simulation:
         """Let `n` steps pass."""
         if n < 0:
             raise BrazoError(f"cannot step {n} times; time only goes on")
-        begin = perf_counter()
+        lock = self.lock
         for _ in range(n):
-            with self.lock:
-                self._step()
-        self._meter.whole += perf_counter() - begin
+            with lock.inner:
+                self.step_locked()
+            lock.hand_over()
 
-    def _step(self) -> None:
+    def step_locked(self) -> None:
+        """One step, for a loop that holds `lock` and lets others in between by itself."""
         meter = self._meter
         timed = meter.steps % EVERY == 0
         meter.steps += 1
+        begin = perf_counter()
         if self._tasks:
             self._run_tasks()
         world, recorder = self.world, self._recorder
@@ -167,6 +171,7 @@ class Simulation:
             meter.recording += (kept - acted) + (written - moved)
         if recorder is not None and recorder.block.full:
             recorder.flush()
+        meter.whole += perf_counter() - begin
 
     def _run_tasks(self) -> None:
         for task in tuple(self._tasks):

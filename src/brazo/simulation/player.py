@@ -1,0 +1,183 @@
+"""`Player`: time passing by the clock on the wall, in a thread of its own.
+
+The simulation should have reached  s₀ + v (w − w₀)  at wall time w, with the speed v (0..4).  The
+thread makes the steps that are due, then sleeps until the next one is.  When it falls behind by
+more than `LAG` that is counted as an overrun and the lost time is given up, so that a slow machine
+shows slow motion rather than a rush.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from brazo.errors import BrazoError
+
+if TYPE_CHECKING:
+    from brazo.simulation.simulation import Simulation
+
+FASTEST = 4.0
+SLICE = 0.02  # s of steps before the clock is looked at again
+LAG = 0.1  # s
+TICK = 0.002  # s, the shortest sleep
+WINDOW = 0.5  # s over which the real-time factor is measured
+
+
+class Player:
+    """Plays a simulation; made by it, as `sim.player`."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._playing = False
+        self._closed = False
+        self._speed = 1.0
+        self._start = (0.0, 0.0)  # wall and simulated time the schedule counts from
+        self._passed: deque[tuple[float, float]] = deque()
+        self.overruns = 0  # times the steps could not keep up
+        self.error: BaseException | None = None  # what stopped it
+
+    @property
+    def running(self) -> bool:
+        """Whether time passes (at speed 0 it stands still, ready to go on)."""
+        return self._playing
+
+    @property
+    def speed(self) -> float:
+        """How fast time passes: 1 is that of the wall, 0 stands still, up to 4."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, value: float) -> None:
+        value = float(value)
+        if not 0.0 <= value <= FASTEST:
+            raise BrazoError(f"a speed of {100 * value:g} %; from 0 to {100 * FASTEST:g} %")
+        with self._wake:
+            self._speed = value
+            self._count_anew()
+            self._wake.notify_all()
+
+    @property
+    def real_time_factor(self) -> float:
+        """Simulated over wall time in the last half second; 0 when not running."""
+        with self._wake:
+            if not self._playing or not self._passed:
+                return 0.0
+            wall, passed = self._passed[0]
+            elapsed = perf_counter() - wall
+            return (self._sim.time - passed) / elapsed if elapsed > 1e-3 else 0.0
+
+    def play(self) -> None:
+        """Let time pass from now on."""
+        with self._wake:
+            if self._playing:
+                return
+            if self._closed:
+                raise BrazoError("the player was closed; make another simulation")
+            self.error = None
+            self._playing = True
+            self._count_anew()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="brazo player", daemon=True)
+                self._thread.start()
+            self._wake.notify_all()
+
+    def pause(self) -> None:
+        """Stop: when this returns no step is being made, and none will be."""
+        with self._sim.lock:
+            self._playing = False
+        with self._wake:
+            self._passed.clear()
+            self._wake.notify_all()
+
+    def step(self, n: int = 1) -> None:
+        """Pause, then let `n` steps pass."""
+        self.pause()
+        self._sim.step(n)
+
+    def reset(self) -> None:
+        """Pause, then back to the start."""
+        self.pause()
+        self.overruns = 0
+        self.error = None
+        self._sim.reset()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is paused or an error stopped it; False when `timeout` (s) came first."""
+        with self._wake:
+            return self._wake.wait_for(lambda: not self._playing, timeout)
+
+    def close(self) -> None:
+        """Pause and end the thread."""
+        self.pause()
+        with self._wake:
+            self._closed = True
+            self._wake.notify_all()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    # ---- in the thread ---------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._playing or self._closed)
+                if self._closed:
+                    return
+            try:
+                while self._playing:
+                    self._catch_up()
+                    self._sleep()
+            except BaseException as error:
+                self._fail(error)
+
+    def _catch_up(self) -> None:
+        """Make the steps that are due, for no longer than a slice."""
+        sim, end = self._sim, perf_counter() + SLICE
+        half = 0.5 * sim.dt
+        while sim.time + half < self._due(now := perf_counter()) and now < end:
+            with sim.lock.inner:
+                if not self._playing:
+                    return
+                sim.step_locked()
+            sim.lock.hand_over()
+
+    def _sleep(self) -> None:
+        """Until the next step is due, something changes, or not at all when behind."""
+        with self._wake:
+            if not self._playing:
+                return
+            now = perf_counter()
+            self._passed.append((now, self._sim.time))
+            while now - self._passed[0][0] > WINDOW:
+                self._passed.popleft()
+            if self._speed == 0.0:
+                self._wake.wait()
+                return
+            early = (self._sim.time + 0.5 * self._sim.dt - self._due(now)) / self._speed
+            if early > 0.0:
+                self._wake.wait(max(early, TICK))
+            elif -early > LAG:
+                self.overruns += 1
+                self._start = now, self._sim.time
+
+    def _due(self, now: float) -> float:
+        wall, start = self._start
+        return start + self._speed * (now - wall)
+
+    def _count_anew(self) -> None:
+        """Start the schedule here and now."""
+        self._start = perf_counter(), self._sim.time
+        self._passed.clear()
+
+    def _fail(self, error: BaseException) -> None:
+        with self._wake:
+            self._playing = False
+            self.error = error
+            self._passed.clear()
+            self._wake.notify_all()
+        self._sim.log("error", str(error) or type(error).__name__)
