@@ -208,8 +208,8 @@ class Actions:
         way = self.execution.planner.plan(
             checker, self.robot.arm, q0, q1, salt=_salt(self.robot.name, self._planned)
         )
-        for overlap in OVERLAPS:
-            motion = through(way, self.limits, pace, speed, overlap)
+        motions = [through(way, self.limits, pace, speed, overlap) for overlap in OVERLAPS]
+        for motion in sorted(motions, key=lambda one: one.duration):
             hit = self._hit(checker, motion)
             if hit is None:
                 text = f"{self.robot.name}: a way round, {len(way) - 2} poses in between"

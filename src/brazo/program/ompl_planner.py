@@ -45,13 +45,14 @@ def ompl_connect(
 
     setup = og.SimpleSetup(space)
     information = setup.getSpaceInformation()
-    setup.setStateValidityChecker(lambda state: free(p := pose(state), p))
+    # OMPL takes nothing but Python's own booleans.
+    setup.setStateValidityChecker(lambda state: bool(free(p := pose(state), p)))
 
     class Motion(ob.MotionValidator):
         """Judges an edge as a whole."""
 
         def checkMotion(self, s1: Any, s2: Any, last: Any = None) -> bool:
-            return free(pose(s1), pose(s2))
+            return bool(free(pose(s1), pose(s2)))
 
     validator = Motion(information)
     information.setMotionValidator(validator)

@@ -1,0 +1,370 @@
+"""Programs at work: every verb does what it says, and says why when it cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from brazo.errors import BrazoError
+from brazo.model.transforms import rot_x
+from brazo.program import Program
+from tests.program.scenes import ARM, BAR, PILLAR, TWO, program_of, run, sim_of, texts
+
+DOWN = rot_x(np.pi)[:3, :3]
+
+
+# ---- motion --------------------------------------------------------------------------------
+
+
+def test_joints_go_to_values_and_to_poses_by_name():
+    sim = sim_of(ARM)
+    done = run(sim, program_of("arm: [{move_joints: [0, 30deg, -20deg, 10cm, 0]}]"))
+    assert done.succeeded
+    assert sim.robots["arm"].q == pytest.approx([0, np.pi / 6, -np.pi / 9, 0.1, 0], abs=1e-3)
+    assert run(sim, program_of("arm: [{move_joints: home}]")).succeeded
+    assert sim.robots["arm"].q == pytest.approx(sim.robots["arm"].arm.poses["home"], abs=1e-3)
+    assert run(sim, program_of("arm: [{move_joints: {to: start, time: 2s}}]")).succeeded
+    assert sim.robots["arm"].q == pytest.approx(sim.robots["arm"].world.start, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("frame", "offset"), [("world", [0, 0, 0]), ("base", [1, 0, 0]), ("box", [1.4, 0.1, 0.05])]
+)
+def test_targets_are_in_their_frames(frame, offset):
+    cell = ARM.replace("start", "base: {xyz: [1, 0, 0]}, start")
+    sim = sim_of(cell + "bodies: [{name: box, sphere: 1cm, mass: 1, xyz: [1.4, 0.1, 0.05]}]\n"
+                 "gravity: [0, 0, 0]\n")  # fmt: skip
+    goal = np.array([1.45, 0.2, 0.25])
+    xyz = (goal - offset).tolist()
+    program = Program("t")
+    program.robot("arm").move_to(xyz, (np.pi, 0, 0.3), frame)
+    assert run(sim, program).succeeded
+    tool = sim.robots["arm"].tool()
+    assert tool[:3, 3] == pytest.approx(goal, abs=1e-3)
+    c, s = np.cos(0.3), np.sin(0.3)
+    assert tool[:3, :3] == pytest.approx(np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ DOWN,
+                                         abs=5e-3)  # fmt: skip
+
+
+def test_a_line_is_straight_and_a_circle_round():
+    sim = sim_of(ARM)
+    program = program_of("""
+arm:
+  - move_to: {xyz: [0.35, 0.1, 0.2], rpy: [180deg, 0, 0]}
+  - line: {by: [0, 0.2, 0.05], time: 1s}
+  - path: {circle: {centre: [0.35, 0.2, 0.2], radius: 5cm}, time: 2s}
+""")
+    execution = program.start(sim)
+    path, phases = [], []
+    while not execution.done:
+        sim.step()
+        path.append(sim.robots["arm"].tool()[:3, 3])
+        phases.append(execution.states["arm"].index)
+    assert execution.succeeded
+    path, phases = np.array(path), np.array(phases)
+    line = path[phases == 1]
+    a, b = np.array([0.35, 0.1, 0.2]), np.array([0.35, 0.3, 0.25])
+    away = np.linalg.norm(np.cross(line - a, b - a), axis=1) / np.linalg.norm(b - a)
+    assert away.max() < 1e-3
+    around = path[phases == 2][-1800:] - [0.35, 0.2, 0.2]
+    assert np.linalg.norm(around[:, :2], axis=1) == pytest.approx(0.05, abs=1e-3)
+    assert np.abs(around[:, 2]).max() < 1e-3
+    turned = np.unwrap(np.arctan2(around[:, 1], around[:, 0]))
+    assert turned[-1] - turned[0] == pytest.approx(2 * np.pi, abs=0.1)
+
+
+def test_unreachable_targets_say_why_with_file_and_line():
+    sim = sim_of(ARM)
+    done = run(sim, program_of("arm:\n  - wait: 0.1s\n  - move_to: {xyz: [2, 0, 0.2]}"))
+    assert done.failed and not done.succeeded
+    failure = done.failure
+    assert (failure.robot, failure.place.line) == ("arm", 5)
+    assert str(failure).startswith("task.yaml:5: arm, step 2 (move_to): ")
+    assert "reach" in failure.why
+    assert texts(sim, "failure") == [str(failure)]
+
+
+def test_the_choice_of_branch_is_explained():
+    sim = sim_of(ARM.replace("scara2, start: [60deg, 0, 0, 5cm, 0]", "scara1"))
+    program = program_of(
+        "arm: [{move_to: {xyz: [0.1, -0.3, 0.15], rpy: [180deg, 0, 0], branch: RIGHTY}},"
+        " {move_to: {xyz: [0.1, -0.3, 0.15], rpy: [180deg, 0, 0], branch: LEFTY}}]"
+    )
+    assert run(sim, program).succeeded
+    arm = sim.robots["arm"]
+    assert arm.arm.configuration(arm.q) == "LEFTY"
+    free = program_of("arm: [{move_to: {xyz: [-0.2, -0.35, 0.15], rpy: [180deg, 0, 0]}}]")
+    assert run(sim, free).succeeded
+    (told,) = texts(sim, "choice")[-1:]
+    assert told.startswith("arm: branch ") and "past the limits of shoulder" in told
+
+
+# ---- what is in the way --------------------------------------------------------------------
+
+
+def test_a_direct_motion_into_something_is_refused():
+    sim = sim_of(ARM + PILLAR)
+    done = run(sim, program_of("arm: [{move_joints: [-60deg, 0, 0, 5cm, 0]}]"))
+    why = done.failure.why
+    assert "would" in why and " pillar at t = " in why and why.startswith("arm/")
+    assert "joints at (" in why
+    assert sim.time < 0.01  # before it began
+
+
+@pytest.mark.parametrize("planner", ["rrt", "ompl"])
+def test_a_free_motion_goes_round_it(planner):
+    sim = sim_of(ARM + PILLAR)
+    program = program_of(
+        "arm: [{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: free}}]", f"planner: {planner}\n"
+    )
+    execution = program.start(sim)
+    nearest = 1.0
+    while not execution.done:
+        sim.step()
+        if sim.world.mj_data.time % 0.01 < 1e-3:
+            found = sim.world.distance("arm", "pillar", 1.0)
+            nearest = min(nearest, 1.0 if found is None else found.value)
+    assert execution.succeeded
+    assert nearest > 0.0015  # of the 3 mm asked for, less what the arm lags behind
+    assert sim.robots["arm"].q == pytest.approx([-np.pi / 3, 0, 0, 0.05, 0], abs=1e-3)
+    assert texts(sim, "plan") and not execution.watch.collisions
+
+
+def test_no_way_says_what_is_in_it():
+    cell = ARM + "fixtures: [{name: wall, box: [2, 2cm, 3], xyz: [1.05, 0, 0], rpy: [0, 0, 0]}]\n"
+    sim = sim_of(cell)
+    program = program_of("arm: [{move_joints: {to: [0, 0, 0, 5cm, 0], plan: free}}]")
+    why = run(sim, program).failure.why
+    assert why.startswith("the goal is not free: arm/") and "wall" in why
+
+
+def test_an_unchecked_collision_is_reported_and_stops_the_program():
+    sim = sim_of(ARM + PILLAR)
+    program = program_of("arm: [{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: unchecked}}]")
+    done = run(sim, program)
+    (touch,) = done.watch.collisions
+    assert touch.first.startswith("arm/") and touch.second == "pillar"
+    assert touch.kind == "robot-fixture" and not touch.rides_through
+    x, y, z = touch.point
+    assert abs(x - 0.45) < 0.035 and abs(y) < 0.035 and 0 < z < 1
+    assert done.failure.why == str(touch)
+    assert f"at t = {touch.time:.3f} s" in done.failure.why
+    assert texts(sim, "collision") == [str(touch)]
+
+
+def test_without_force_feedback_it_warns_and_rides_through():
+    for plan in ("unchecked", "direct"):
+        sim = sim_of(ARM.replace("start", "force_feedback: off, start") + PILLAR)
+        program = program_of(
+            f"arm: [{{move_joints: {{to: [-60deg, 0, 0, 5cm, 0], plan: {plan}}}}}]"
+        )
+        done = run(sim, program)
+        assert done.succeeded
+        assert sim.robots["arm"].q == pytest.approx([-np.pi / 3, 0, 0, 0.05, 0], abs=1e-3)
+        assert done.watch.collisions and all(one.rides_through for one in done.watch.collisions)
+        warned = texts(sim, "warning")
+        assert any("touched pillar" in text and "rides through" in text for text in warned)
+        assert ("would" in warned[0]) is (plan == "direct")
+
+
+def test_watch_warn_goes_on_after_a_touch():
+    sim = sim_of(ARM + PILLAR)
+    program = program_of(
+        "arm: [{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: unchecked}}]", "watch: warn\n"
+    )
+    done = run(sim, program)
+    assert done.watch.collisions and done.succeeded
+
+
+def test_a_robot_gives_way_to_one_under_way():
+    sim = sim_of(TWO)
+    program = program_of("""
+left: [{move_joints: [0, 0, 0, 5cm, 0]}, {move_joints: [90deg, 0, 0, 5cm, 0]}]
+right: [{wait: 0.1s}, {move_joints: [150deg, 0, 0, 5cm, 0]}]
+""")
+    done = run(sim, program)
+    (waits, *_) = texts(sim, "waits")
+    assert waits.startswith("right waits for left: right/") and " left/" in waits
+    assert done.succeeded and not done.watch.collisions
+
+
+# ---- the clamp -----------------------------------------------------------------------------
+
+PICK = """
+arm:
+  - move_to: {xyz: [5cm, 0, 8cm], rpy: [180deg, 0, 0], in: bar, either_way: on}
+  - line: {xyz: [5cm, 0, 6mm], in: bar}
+  - grip: {body: bar, force: 100N}
+  - line: {by: [0, 0, 8cm]}
+"""
+
+
+def test_a_bar_is_picked_up_and_the_law_knows_its_load():
+    sim = sim_of(BAR)
+    done = run(sim, program_of(PICK))
+    assert done.succeeded and not done.watch.collisions
+    assert sim.robots["arm"].load == ("bar", 1.0)
+    assert sim.world.pose("bar")[2, 3] == pytest.approx(0.095, abs=1e-3)
+    assert np.abs(sim.robots["arm"].q - sim.robots["arm"].reference.q).max() < 1e-3
+    done = run(sim, program_of("arm: [{line: {by: [0, 0, -79mm]}}, {release: }, {wait: 0.2s}]"))
+    assert done.succeeded
+    assert sim.robots["arm"].load is None and sim.world.grasp("arm").held is None
+
+
+def test_a_held_body_goes_to_its_own_target():
+    sim = sim_of(BAR)
+    program = program_of(PICK + "  - move_to: {of: bar, xyz: [0.2, 0.3, 0.15], rpy: [0, 0, 40deg],"
+                         " orientation: nearest}\n  - wait: 0.3s")  # fmt: skip
+    assert run(sim, program).succeeded
+    T = sim.world.pose("bar")
+    assert T[:3, 3] == pytest.approx([0.2, 0.3, 0.15], abs=2e-3)
+    assert np.degrees(np.arctan2(T[1, 0], T[0, 0])) == pytest.approx(40, abs=1)
+
+
+def test_gripping_nothing_is_reported():
+    sim = sim_of(BAR)
+    done = run(sim, program_of("arm: [{grip: {timeout: 1s}}]"))
+    assert "nothing is held after 1 s: no pad touches anything" in done.failure.why
+
+
+def test_a_target_of_a_body_nobody_holds_is_refused():
+    sim = sim_of(BAR)
+    done = run(sim, program_of("arm: [{move_to: {of: bar, xyz: [0, 0, 0]}}]"))
+    assert "'bar' should go there, but the clamp holds nothing" in done.failure.why
+
+
+def test_a_dropped_bar_is_named_with_time_and_place():
+    sim = sim_of(BAR)
+    program = program_of(PICK + "  - wait: 2s")
+    execution = program.start(sim)
+    while not execution.done and sim.time < 20:
+        if execution.states["arm"].text == "wait":
+            sim.robots["arm"].world.clamp.grip(3)  # a drive that fails
+        sim.step()
+    (drop,) = execution.watch.drops
+    assert (drop.robot, drop.body) == ("arm", "bar")
+    assert "arm dropped bar at t = " in execution.failure.why
+    assert "gripped with 3 N" in drop.how
+    assert drop.position == pytest.approx(sim.world.pose("bar")[:3, 3], abs=5e-3)
+
+
+# ---- waiting, meeting, talking -------------------------------------------------------------
+
+
+def test_robots_meet_and_signal():
+    sim = sim_of(TWO)
+    program = program_of("""
+left: [{wait: 0.5s}, {sync: here}, {note: left}, {wait: 0.2s}, {set_signal: go}]
+right: [{sync: here}, {note: right}, {wait_until: {signal: go}}, {note: went}]
+""")
+    assert run(sim, program).succeeded
+    notes = {event.text: event.t for event in sim.events if event.kind == "note"}
+    assert notes["left"] == pytest.approx(0.5, abs=2e-3)
+    assert notes["right"] == pytest.approx(notes["left"], abs=2e-3)
+    assert notes["went"] == pytest.approx(0.7, abs=0.015)
+
+
+def test_meetings_can_be_held_again():
+    sim = sim_of(TWO)
+    program = program_of("""
+left: [{repeat: {times: 3, do: [{wait: 0.1s}, {sync: again}]}}]
+right: [{repeat: {times: 3, do: [{sync: again}, {note: on}]}}]
+""")
+    assert run(sim, program).succeeded
+    times = [event.t for event in sim.events if event.kind == "note"]
+    assert times == pytest.approx([0.1, 0.2, 0.3], abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        ("wait_until: {signal: never, timeout: 0.2s}", "nobody has raised 'never'"),
+        ("wait_until: {held: bar, timeout: 0.2s}", "the clamp does not hold bar"),
+        ("wait_until: {touching: [bar, arm], timeout: 0.2s}", "bar and arm do not touch"),
+    ],
+)
+def test_waiting_has_an_end(steps, why):
+    sim = sim_of(BAR)
+    done = run(sim, program_of(f"arm: [{{{steps}}}]"))
+    assert why in done.failure.why and "0.2 s have passed" in done.failure.why
+
+
+def test_conditions_of_contact_and_time():
+    sim = sim_of(BAR)
+    program = program_of("arm: [{wait_until: {touching: [bar, floor]}}, {wait_until: {at: 0.3s}}]")
+    assert run(sim, program).succeeded
+    assert sim.time == pytest.approx(0.3, abs=0.02)
+
+
+def test_a_meeting_with_a_slip_of_the_pen_is_refused_at_once():
+    sim = sim_of(TWO)
+    with pytest.raises(BrazoError, match=r"only 'left' has a sync named 'hear'; did you mean 'he"):
+        program_of("left: [{sync: hear}, {sync: here}]\nright: [{sync: here}]").start(sim)
+
+
+def test_laws_and_gains_change_on_the_way():
+    sim = sim_of(ARM)
+    program = program_of("""
+arm:
+  - set_controller: {law: PDGravity, gains: {wn: 30}}
+  - move_joints: [30deg, 0, 0, 8cm, 0]
+  - set_controller: {gains: {kd: [1, 2, 3, 4, 5]}}
+""")
+    assert run(sim, program).succeeded
+    law = sim.robots["arm"].controller
+    assert law.name == "PDGravity" and law.gains["kd"] == pytest.approx([1, 2, 3, 4, 5])
+    bad = program_of("arm: [{set_controller: {law: PID, gains: {spin: 3}}}]")
+    assert "spin" in run(sim, bad).failure.why
+
+
+# ---- pausing -------------------------------------------------------------------------------
+
+
+def test_a_pause_stops_and_resuming_ends_where_it_would_have():
+    sim = sim_of(ARM)
+    assert run(sim, program_of("arm: [{move_joints: home}]")).succeeded
+    program = program_of("arm: [{line: {by: [-0.1, -0.1, 0.02], time: 2s}}, {note: done}]")
+    execution = program.start(sim)
+    start = sim.robots["arm"].tool()[:3, 3]
+    sim.step(800)
+    execution.pause()
+    assert execution.paused
+    sim.step(1000)
+    stood = sim.robots["arm"].tool()
+    sim.step(500)
+    assert sim.robots["arm"].tool() == pytest.approx(stood, abs=1e-5)
+    assert texts(sim, "note") == []
+    way = (stood[:3, 3] - start) / np.array([-0.1, -0.1, 0.02])
+    assert way == pytest.approx(way.mean(), abs=0.02) and 0.2 < way.mean() < 0.9
+    execution.resume()
+    while not execution.done:
+        sim.step()
+    assert execution.succeeded
+    assert sim.robots["arm"].tool()[:3, 3] == pytest.approx(start + [-0.1, -0.1, 0.02], abs=1e-3)
+
+
+# ---- a cell that does not fit --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("robots", "wanted"),
+    [
+        ("leg: [{wait: 1s}]", "no robot 'leg' in cell 'test'; robots: arm"),
+        ("arm: [{move_joints: [1, 2]}]", "task.yaml:3: move_joints: 2 values for the 5 joints"),
+        ("arm: [{move_joints: [0, 0, 0, 5deg, 0]}]", "'quill', which takes a length"),
+        ("arm: [{move_joints: [0, 0, 0, 5m, 0]}]", "outside the limits 0 .. 0.2 of joint 'quill'"),
+        ("arm: [{move_joints: hom}]", "no pose 'hom' here; did you mean 'home'?"),
+        ("arm: [{move_to: {xyz: [0, 0, 0], in: bat}}]", "no frame 'bat' here; did you mean 'bar'?"),
+        ("arm: [{grip: {body: bat}}]", "no free body 'bat'"),
+        ("arm: [{grip: 200N}]", "a force of 200 N; the clamp gives at most 120 N"),
+        ("arm: [{release: 9cm}]", "an opening of 0.09 m; the clamp's is 0 to 0.08 m"),
+        ("arm: [{wait_until: {through: chute, body: bar}}]", "no chute 'chute' here"),
+        ("arm: [{wait_until: {held: bar, by: leg}}]", "no robot 'leg'"),
+        ("arm: [{set_controller: PDI}]", "no law 'PDI' here; did you mean 'PID'?"),
+        ("arm: [{for_each: {as: x, of: [bar, bat], do: [{grip: {body: $x}}]}}]", "'bat'"),
+    ],
+)
+def test_what_the_cell_has_not_is_said_before_the_first_step(robots, wanted):
+    with pytest.raises(BrazoError) as error:
+        program_of(robots).start(sim_of(BAR))
+    assert wanted in str(error.value) and "task.yaml" in str(error.value)
