@@ -1,4 +1,4 @@
-"""Exports in a process of their own: nothing beside them is held up, memory stays, nothing is left."""
+"""Exports in a process of their own: nothing beside them waits, memory stays, nothing is left."""
 
 import subprocess
 import sys

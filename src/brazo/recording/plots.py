@@ -1,150 +1,305 @@
-"""Figures of a recording, fit to print: one axis a unit, direct labels, no ornament.
+"""Signals over time: an axis a unit, names at the lines, what happened as lanes above.
 
-Signals are chosen by name or by pattern (`scara1.q.*`); those that share a unit share an axis.
-Drawing is done without a screen (Agg, SVG), so it works on a server and in a thread.
+A signal's reference (`R.q_ref.J` for `R.q.J`) is drawn as a pale band under it, so that both can be
+seen where they are one.  Limits are dashed, and shown only when the signal comes near them.
 """
 
 from __future__ import annotations
 
-import fnmatch
-import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from brazo.errors import BrazoError
-from brazo.files import replacing
+from brazo.recording.canvas import (
+    FONT,
+    SMALL,
+    drawing,
+    finish,
+    label_lines,
+    new_figure,
+    save,
+    svg_text,
+    thinned,
+)
+from brazo.recording.colors import BAD, COLORS, GRID, INK, ON_COLOR, SOFT
+from brazo.recording.display import number, shown
+from brazo.recording.names import choose, common_prefix, last
 from brazo.recording.recording import Recording
+from brazo.recording.timeline import Lane, lanes, merged
 
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b")
-_DEGREES = {"rad": ("deg", 180 / math.pi), "rad/s": ("deg/s", 180 / math.pi)}
-_POINTS = 4000  # more would only overlap on paper
-
-
-def choose(recording: Recording, patterns: Sequence[str]) -> list[str]:
-    """The signals that match the patterns, in the recording's order."""
-    names = [
-        name
-        for name in list(recording.columns)[1:]
-        if any(name == pattern or fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-    ]
-    if not names:
-        some = ", ".join(list(recording.columns)[1:6])
-        raise BrazoError(f"no signal matches {', '.join(patterns)}; there are {some}, …")
-    return names
+AXIS_HEIGHT = 1.7  # inches
+LANE_HEIGHT = 0.145
+STRIP_LANES = 6
+LINES = 12  # on one axis
+NEAR_LIMIT = 0.4  # of a limit: from there on it is drawn
 
 
 def figure(
     recording: Recording,
-    patterns: str | Sequence[str],
+    signals: str | Sequence[str],
     title: str = "",
     degrees: bool = True,
     events: bool | Sequence[str] = True,
+    note: str = "",
 ) -> Any:
-    """A matplotlib figure: signals over time, an axis a unit, events as thin lines."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    """A matplotlib figure of signals over time; see `Recording.plot`."""
+    names = choose(recording.names, signals)
+    shapes = {name: reference_of(recording, name) for name in names}
+    drawn = [n for n in names if n not in shapes.values()] or names
+    panels = _panels(recording, drawn, degrees)
+    strip = lanes_of(recording, events)[:STRIP_LANES]
+    ratios = [AXIS_HEIGHT * panel.height for panel in panels]
+    if strip:
+        ratios = [0.08 + LANE_HEIGHT * len(strip), *ratios]
+    with drawing():
+        height = sum(ratios) + 0.45 + (0.25 if title else 0.0) + 0.06 * len(ratios)
+        fig = new_figure(height, title)
+        axes = fig.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+        if strip:
+            draw_lanes(axes[0], strip, recording)
+        for ax, panel in zip(axes[-len(panels) :], panels, strict=True):
+            panel.draw(ax, recording, shapes)
+            for moment in key_moments(strip):
+                ax.axvline(moment, color=SOFT, lw=0.5, ls=(0, (1, 2)), zorder=0.5)
+        if not note and any(shapes.values()):
+            note = "line: measured, pale band: reference"
+        if note:
+            first = axes[len(axes) - len(panels)]
+            first.set_title(note, loc="right", fontsize=SMALL, color=SOFT, pad=3)
+        axes[-1].set_xlabel(f"{next(iter(recording.columns))} [s]")
+        return finish(fig)
 
-    names = choose(recording, [patterns] if isinstance(patterns, str) else patterns)
-    marked = recording.events_of(*(() if isinstance(events, bool) else events)) if events else []
-    units = list(dict.fromkeys(recording.unit(name) for name in names))
-    fig = Figure(figsize=(6.4, 0.6 + 1.9 * len(units)), layout="constrained")
-    FigureCanvasAgg(fig)
-    axes = fig.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
-    t = recording[next(iter(recording.columns))]
-    for ax, unit in zip(axes, units, strict=True):
-        shown, scale = _DEGREES.get(unit, (unit, 1.0)) if degrees else (unit, 1.0)
-        mine = [name for name in names if recording.unit(name) == unit]
-        common = _common_prefix(mine)
-        lines: dict[str, Any] = {}
-        for i, name in enumerate(mine):
-            x, y = _thinned(t, scale * recording[name])
+
+def plot(
+    recording: Recording, signals: str | Sequence[str], path: str | Path, title: str = ""
+) -> Path:
+    """Write a figure of signals over time as .png, .svg or .pdf."""
+    return save(figure(recording, signals, title), path)
+
+
+def svg(recording: Recording, signals: str | Sequence[str], title: str = "") -> str:
+    """The same as SVG text, for pages."""
+    return svg_text(figure(recording, signals, title))
+
+
+def reference_of(recording: Recording, name: str) -> str | None:
+    """The signal that says where this one should be, if there is one."""
+    words = name.split(".")
+    for k, word in enumerate(words):
+        if word in ("q", "qd", "qdd", "tool"):
+            beside = ".".join([*words[:k], f"{word}_ref", *words[k + 1 :]])
+            below = ".".join([*words[:k], "ref", *words[k:]])
+            return next((n for n in (beside, below) if n in recording), None)
+    return None
+
+
+class Panel:
+    """Signals that share an axis."""
+
+    def __init__(self, names: list[str], unit: str, factor: float) -> None:
+        self.names = names
+        self.unit = unit
+        self.factor = factor
+        self.height = 1.0 if len(names) <= 7 else 1.0 + 0.09 * (len(names) - 7)
+
+    def draw(self, ax: Any, recording: Recording, references: Mapping[str, str | None]) -> None:
+        """Bands, lines, limits and names."""
+        t = recording.t
+        prefix = common_prefix(self.names)
+        labels = []
+        for i, name in enumerate(self.names):
             color = COLORS[i % len(COLORS)]
-            style = "-" if i < len(COLORS) else "--"
-            (line,) = ax.plot(x, y, style, lw=1.1, color=color)
-            lines[_literal(name[len(common) :] or name)] = line
-        for event in marked:
-            ax.axvline(float(event.get("t", 0.0)), color="#bbbbbb", lw=0.6, zorder=0)
-        label = f"{common.rstrip('.')} [{shown}]" if common else f"[{shown}]"
-        ax.set_ylabel(_literal(label), fontsize=8)
-        ax.tick_params(labelsize=8)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(True, lw=0.4, color="#e5e5e5")
-        ax.margins(x=0.0)
-        if len(mine) > 1:
-            ax.legend(
-                list(lines.values()),
-                list(lines),
-                fontsize=7,
-                frameon=False,
-                loc="upper left",
-                bbox_to_anchor=(1.0, 1.0),
-            )
-    axes[-1].set_xlabel("time [s]", fontsize=8)
-    if title:
-        fig.suptitle(_literal(title), fontsize=10, x=0.01, ha="left")
-    return fig
+            style = "-" if i < len(COLORS) else (0, (4, 1.5))
+            beside = references.get(name)
+            if beside is not None:
+                x, y = thinned(t, self.factor * recording[beside])
+                ax.plot(x, y, color=color, lw=4.0, alpha=0.28, zorder=1.5)
+            x, y = thinned(t, self.factor * recording[name])
+            ax.plot(x, y, color=color, ls=style, lw=1.2, zorder=2)
+            text = name[len(prefix) + 1 :] if prefix else name
+            labels.append((text, last_value(y), color))
+        self._limits(ax, recording)
+        what = " ".join(word for word in (prefix, f"[{self.unit}]" if self.unit else "") if word)
+        ax.set_ylabel(what)
+        ax.yaxis.set_major_locator(_ticks())
+        if len(t):
+            ax.set_xlim(float(t.min()), max(float(t.max()), float(t.min()) + 1e-9))
+        label_lines(ax, labels)
+
+    def _limits(self, ax: Any, recording: Recording) -> None:
+        limits = recording.limits
+        low, high = ax.get_ylim()
+        for name in self.names:
+            for limit in limits.get(name, ()):
+                at = self.factor * limit
+                values = self.factor * recording[name]
+                near = np.nanmax(values * np.sign(at)) if at and len(values) else 0.0
+                if np.isfinite(at) and near > 0.8 * abs(at):
+                    i = self.names.index(name)
+                    color = COLORS[i % len(COLORS)]
+                    ax.axhline(at, color=color, lw=0.8, ls=(0, (5, 3)), zorder=1.2)
+                    ax.annotate(
+                        f"limit of {last(name)}", (0.0, at), xycoords=ax.get_yaxis_transform(),
+                        xytext=(3, -2 if at > 0 else 2), textcoords="offset points",
+                        va="top" if at > 0 else "bottom", fontsize=SMALL - 1, color=color,
+                    )  # fmt: skip
+                    low, high = min(low, at * 1.04), max(high, at * 1.04)
+        ax.set_ylim(low, high)
 
 
-def plot(recording: Recording, patterns: Sequence[str], path: str | Path, title: str = "") -> Path:
-    """Write a figure as .png, .svg or .pdf."""
-    return save(figure(recording, patterns, title), path)
+def torque_figure(recording: Recording, names: Sequence[str], title: str = "") -> Any:
+    """A small panel a joint: its torque, its peak, and how much of the drive's greatest that is."""
+    limits = recording.limits
+    columns = 2 if len(names) > 1 else 1
+    rows = -(-len(names) // columns)
+    with drawing():
+        fig = new_figure(1.15 * rows + 0.5 + (0.25 if title else 0), title)
+        grid = fig.subplots(rows, columns, sharex=True, squeeze=False)
+        for i, ax in enumerate(grid.ravel()):
+            if i >= len(names):
+                ax.set_visible(False)
+                continue
+            _torque_panel(ax, recording, names[i], limits.get(names[i]))
+            if i + columns >= len(names):
+                ax.tick_params(labelbottom=True)
+        fig.supxlabel("t [s]", fontsize=FONT)
+        fig.align_ylabels()
+        return finish(fig)
 
 
-def save(fig: Any, path: str | Path) -> Path:
-    """Write a matplotlib figure."""
-    path = Path(path)
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise BrazoError(f"{path}: figures are written as .png, .svg or .pdf")
-    with replacing(path) as temporary:
-        fig.savefig(temporary, format=path.suffix[1:].lower(), dpi=200)
-    return path
+def _torque_panel(
+    ax: Any, recording: Recording, name: str, limits: tuple[float, float] | None
+) -> None:
+    values = recording[name]
+    peak = float(np.nanmax(np.abs(values))) if len(values) else 0.0
+    raw = recording.unit(name)
+    unit, factor = shown(raw, peak)
+    x, y = thinned(recording.t, factor * values)
+    ax.plot(x, y, color=COLORS[0], lw=1.0)
+    text = f"peak {factor * peak:.3g} {unit}"
+    if limits is not None and np.isfinite(limits).all():
+        greatest = max(abs(limits[0]), abs(limits[1]))
+        text += f", {number(100 * peak / greatest, 2)} % of {greatest:g} {raw}"
+        if peak > NEAR_LIMIT * greatest:
+            for limit in limits:
+                ax.axhline(factor * limit, color=BAD, lw=0.9, ls=(0, (5, 3)))
+            ax.set_ylim(1.08 * factor * limits[0], 1.08 * factor * limits[1])
+    ax.set_title(last(name), loc="left", fontsize=SMALL + 0.5, weight="bold", pad=3)
+    ax.set_title(text, loc="right", fontsize=SMALL, color=SOFT, pad=3)
+    ax.set_ylabel(f"[{unit}]")
+    ax.yaxis.set_major_locator(_ticks(4))
 
 
-def svg(recording: Recording, patterns: Sequence[str], title: str = "") -> str:
-    """A figure as SVG text, for pages."""
-    import io
-
-    import matplotlib
-
-    out = io.StringIO()
-    # Fixed ids and no date: the same recording gives the same text.
-    with matplotlib.rc_context({"svg.hashsalt": "brazo", "svg.fonttype": "none"}):
-        figure(recording, patterns, title).savefig(out, format="svg", metadata={"Date": None})
-    text = out.getvalue()
-    return text[text.index("<svg") :]
+def lanes_of(recording: Recording, events: bool | Sequence[str]) -> list[Lane]:
+    """The lanes of a recording's events: all, none, or those of some kinds."""
+    if not events or not len(recording):
+        return []
+    chosen = recording.events_of(*(() if isinstance(events, bool) else events))
+    return lanes(chosen, float(recording.t[-1]))
 
 
-def _thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest of each bucket: spikes survive, overlap does not."""
-    if len(t) <= _POINTS:
-        return t, y
-    size = math.ceil(len(t) / (_POINTS // 2))
-    count = math.ceil(len(t) / size)
-    last = len(t) - 1
-    blocks = np.minimum(np.arange(count * size), last).reshape(count, size)
-    values = y[blocks]
-    low = np.where(np.isnan(values), np.inf, values).argmin(1)
-    high = np.where(np.isnan(values), -np.inf, values).argmax(1)
-    rows = np.arange(count)
-    picked = np.stack([blocks[rows, low], blocks[rows, high]], 1)
-    keep = np.unique(np.append(picked.ravel(), [0, last]))
-    return t[keep], y[keep]
+def timeline_figure(recording: Recording, title: str = "", limit: int = 24) -> Any:
+    """What happened, on its own: every lane of the run."""
+    found = lanes_of(recording, True)[:limit]
+    with drawing():
+        height = 0.5 + 0.21 * max(1, len(found)) + (0.25 if title else 0)
+        fig = new_figure(height, title)
+        ax = fig.subplots()
+        draw_lanes(ax, found, recording)
+        ax.tick_params(labelbottom=True, bottom=True)
+        ax.spines["bottom"].set_visible(True)
+        ax.set_xlabel("t [s]")
+        return finish(fig)
 
 
-def _literal(text: str) -> str:
-    """Text that is drawn as it stands, not read as a formula."""
-    return text.replace("$", r"\$")
+def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
+    """Spans as bars, marks as ticks, names at the left; what overlaps becomes one bar."""
+    start, stop = float(recording.t.min()), float(recording.t.max())
+    length = max(stop - start, 1e-9)
+    ax.set_xlim(start, stop if stop > start else start + 1e-9)
+    ax.set_ylim(len(found) - 0.5, -0.5)
+    width = ax.get_figure().get_size_inches()[0] * 72 * 0.75  # points, about
+    per_point = length / width
+    for row, lane in enumerate(found):
+        color = {"hold": COLORS[2], "contact": COLORS[1]}.get(lane.kind, INK)
+        if lane.spans:
+            ax.axhline(row, color=GRID, lw=0.5, zorder=0)
+        bars = merged(lane.spans, gap=1.5 * per_point)
+        if bars:
+            # No thinner than a point: what was short must be seen.
+            boxes = [(s.start, max(s.stop - s.start, 1.2 * per_point)) for s in bars]
+            ax.broken_barh(boxes, (row - 0.32, 0.64), facecolor=color, lw=0)
+        for span in bars:
+            room = (span.stop - span.start) / per_point
+            if span.text and room > 4.2 * len(span.text):
+                ax.text(
+                    (span.start + span.stop) / 2, row, span.text, color=ON_COLOR,
+                    ha="center", va="center", fontsize=SMALL - 1,
+                )  # fmt: skip
+        _marks(ax, row, lane.marks, stop, per_point, color)
+    ax.set_yticks(range(len(found)), [_short(lane.name, 30) for lane in found], fontsize=SMALL)
+    ax.tick_params(left=False, bottom=False, labelbottom=False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.grid(False)
 
 
-def _common_prefix(names: list[str]) -> str:
-    """Leading words, up to a dot, that all names share."""
-    parts = [name.split(".")[:-1] for name in names]
-    shared = []
-    for words in zip(*parts, strict=False):
-        if len(set(words)) > 1:
-            break
-        shared.append(words[0])
-    return ".".join(shared) + "." if shared else ""
+def _marks(
+    ax: Any, row: int, marks: Sequence[tuple[float, str]], stop: float, per_point: float, color: str
+) -> None:
+    if not marks:
+        return
+    ax.vlines([t for t, _ in marks], row - 0.34, row + 0.34, color=color, lw=1.0)
+    ends = [t for t, _ in marks[1:]] + [stop]
+    for (t, text), end in zip(marks, ends, strict=True):
+        room = int((end - t) / per_point / 3.6) - 1  # characters
+        if room >= min(8, len(text)) and text:
+            ax.text(
+                t + 2.5 * per_point, row, _short(text, room),
+                fontsize=SMALL - 1, va="center", color=INK,
+            )  # fmt: skip
+
+
+def key_moments(found: Iterable[Lane], most: int = 8) -> list[float]:
+    """Moments worth a line through all axes: those of lanes in which little happened."""
+    moments: list[float] = []
+    for lane in found:
+        if lane.kind == "contact":
+            continue
+        mine = [t for t, _ in lane.marks] + [t for s in lane.spans for t in (s.start, s.stop)]
+        if len(moments) + len(mine) <= most:
+            moments += mine
+    return moments
+
+
+def last_value(y: np.ndarray) -> float:
+    """Where a line ends."""
+    finite = np.flatnonzero(np.isfinite(y))
+    return float(y[finite[-1]]) if len(finite) else float("nan")
+
+
+def _panels(recording: Recording, names: Sequence[str], degrees: bool) -> list[Panel]:
+    """Signals by unit; too many for one axis go on on another."""
+    units = list(dict.fromkeys(recording.unit(name) for name in names))
+    panels = []
+    for unit in units:
+        mine = [name for name in names if recording.unit(name) == unit]
+        with np.errstate(invalid="ignore"):
+            sizes = [float(np.nanmax(np.abs(recording[n]), initial=0.0)) for n in mine]
+        text, factor = shown(unit, max(sizes), degrees)
+        for at in range(0, len(mine), LINES):
+            panels.append(Panel(mine[at : at + LINES], text, factor))
+    return panels
+
+
+def _ticks(count: int = 5) -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=count, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3)
+
+
+def _short(text: str, most: int) -> str:
+    text = re.sub(r"\s+", " ", text)
+    return text if len(text) <= most else text[: max(1, most - 1)] + "…"

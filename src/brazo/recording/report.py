@@ -1,98 +1,241 @@
 """A run as one HTML page: what it was, its key numbers, its figures, its events.
 
-The page carries everything in itself, loads nothing and runs no script; names from files are
-escaped.
+The page carries everything in itself: it loads nothing and runs no script, so it can be mailed,
+kept and printed.  It follows the reader's light or dark setting, the figures too.  Names from files
+are escaped.
 """
 
 from __future__ import annotations
 
-import html
+import json
 from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
+from brazo.errors import BrazoError
 from brazo.files import replacing
-from brazo.recording.plots import svg
+from brazo.recording.canvas import svg_text
+from brazo.recording.colors import BAD, COLORS, DARK_COLORS, GRID, INK, ON_COLOR, SOFT
+from brazo.recording.display import number
+from brazo.recording.figures import Chapter, default_figures
+from brazo.recording.numbers import Table, key_numbers, names_of
+from brazo.recording.plots import figure
 from brazo.recording.recording import Recording
+from brazo.recording.source import event_time
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c2128; --soft: #667080; --line: #d9dee5; --paper: #fff; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ee; --soft: #9aa4b2; --line: #39414d; --paper: #1a1e24; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
-p.about { color: var(--soft); margin: .25rem 0 1.5rem; }
-table { border-collapse: collapse; } td, th { padding: .25rem .9rem .25rem 0; text-align: left;
-  border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
-td.number { text-align: right; }
-figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); border-radius: 6px;
-  padding: .5rem; } figure svg { width: 100%; height: auto; display: block; }
-"""
+EVENT_ROWS = 400  # of one kind; more would only be scrolled past
+_HIDDEN = ("limits", "costs", "title")  # shown elsewhere on the page
+Figures = Mapping[str, str | Sequence[str]] | Sequence[Chapter]
 
 
 def write_report(
     recording: Recording,
     path: str | Path,
-    title: str,
-    figures: Mapping[str, Sequence[str]],
-    numbers: Mapping[str, str] | None = None,
+    title: str = "",
+    *,
+    verdict: str = "",
+    success: bool | None = None,
+    numbers: Mapping[str, str | Mapping[str, str]] | None = None,
+    costs: Mapping[str, float] | None = None,
+    figures: Figures | None = None,
 ) -> Path:
-    """Write the page; `figures` maps a title to the signals (patterns) it shows."""
+    """Write the page.
+
+    `verdict` is a sentence on how the run went, marked good or bad by `success`.  `numbers` are
+    added to the key numbers: a value, or a table of values under a heading.  `costs` are parts of a
+    step (µs) by name.  `figures` maps titles to signals (or gives chapters); without it the page
+    shows what there is data for.
+    """
     path = Path(path)
-    parts = [f"<h1>{html.escape(title)}</h1>"]
-    about = " · ".join(f"{key}: {value}" for key, value in recording.about.items())
-    parts.append(f'<p class="about">{html.escape(about)}</p>')
-    parts.append("<h2>Key numbers</h2>" + _table({**key_numbers(recording), **(numbers or {})}))
-    for heading, patterns in figures.items():
-        drawing = svg(recording, patterns)
-        parts.append(f"<h2>{html.escape(heading)}</h2><figure>{drawing}</figure>")
-    if recording.events:
-        rows = "".join(
-            f'<tr><td class="number">{float(e.get("t", 0.0)):.3f}</td>'
-            f"<td>{html.escape(str(e.get('kind', '')))}</td>"
-            f"<td>{html.escape(str(e.get('text', '')))}</td></tr>"
-            for e in recording.events
-        )
-        head = "<tr><th>t [s]</th><th>kind</th><th>what</th></tr>"
-        parts.append(f"<h2>Events</h2><table>{head}{rows}</table>")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise BrazoError(f"{path}: a report is a page; its name must end in .html")
+    title = title or recording.about.get("title") or recording.about.get("cell", "Run")
+    chapters = default_figures(recording) if figures is None else _chapters(recording, figures)
+    parts = [
+        _header(recording, title, verdict, success),
+        _numbers(recording, numbers or {}),
+        _costs(costs if costs is not None else _costs_of(recording)),
+        *(_figure(chapter) for chapter in chapters),
+        _events(recording),
+        _about(recording),
+    ]
+    style = resources.files("brazo.recording").joinpath("report.css").read_text(encoding="utf-8")
     page = (
-        '<!doctype html><html lang="en"><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{html.escape(title)}</title><style>{_STYLE}</style><body>"
-        + "\n".join(parts)
-        + "</body></html>\n"
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        # Whatever a name may hide, the page can fetch and run nothing.
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{escape(title)}</title>\n<style>{_palette()}{style}</style>\n</head>\n"
+        "<body>\n<main>\n" + "\n".join(part for part in parts if part) + "\n</main>\n</body>\n"
+        "</html>\n"
     )
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
 
 
-def key_numbers(recording: Recording) -> dict[str, str]:
-    """Duration, samples, and the greatest size of each group of signals."""
-    names = list(recording.columns)
-    t = recording[names[0]]
-    found = {}
+def _header(recording: Recording, title: str, verdict: str, success: bool | None) -> str:
+    about = recording.about
+    t = recording.t
+    facts = []
+    if "cell" in about:
+        facts.append(f"cell <b>{escape(about['cell'])}</b>")
+    if robots := about.get("robots") or about.get("robot"):
+        facts.append(escape(robots))
     if len(t):
-        found["duration"] = f"{t[-1] - t[0]:.3f} s"
-        found["samples"] = f"{len(t)}"
-    groups: dict[str, list[str]] = {}
-    for name in names[1:]:
-        groups.setdefault(name.rpartition(".")[0] or name, []).append(name)
-    for group, members in groups.items():
-        unit = recording.unit(members[0])
-        values = np.array([np.nanmax(np.abs(recording[m])) if len(t) else 0.0 for m in members])
-        worst = int(values.argmax())
-        if len({recording.unit(m) for m in members}) == 1:
-            label = members[worst].rpartition(".")[2]
-            found[f"greatest |{group}|"] = f"{values[worst]:.4g} {unit} ({label})"
-    return found
+        facts.append(f"{float(t[0]):g} s to {float(t[-1]):.6g} s of simulated time")
+    if "seed" in about:
+        facts.append(f"seed {escape(about['seed'])}")
+    mark = {True: "good", False: "bad", None: "plain"}[success]
+    told = f'<p class="verdict {mark}">{escape(verdict)}</p>' if verdict else ""
+    line = " · ".join(facts)
+    return f'<header>\n<h1>{escape(title)}</h1>\n<p class="facts">{line}</p>\n{told}</header>'
 
 
-def _table(rows: Mapping[str, str]) -> str:
+def _numbers(recording: Recording, more: Mapping[str, str | Mapping[str, str]]) -> str:
+    tables = key_numbers(recording)
+    run = tables.pop("Run", {})
+    run |= {key: str(value) for key, value in more.items() if not isinstance(value, Mapping)}
+    cards = [_table("Run", run)]
+    robots = list(tables)
+    if robots:
+        cards.append(_compared("Robots" if len(robots) > 1 else robots[0], tables))
+    for heading, table in more.items():
+        if isinstance(table, Mapping):
+            cards.append(_table(heading, {k: str(v) for k, v in table.items()}))
+    body = "\n".join(card for card in cards if card)
+    return f'<section>\n<h2>Key numbers</h2>\n<div class="cards">\n{body}\n</div>\n</section>'
+
+
+def _table(heading: str, rows: Table) -> str:
+    if not rows:
+        return ""
     body = "".join(
-        f'<tr><td>{html.escape(key)}</td><td class="number">{html.escape(value)}</td></tr>'
-        for key, value in rows.items()
+        f"<tr><th>{escape(key)}</th><td>{_value(value)}</td></tr>" for key, value in rows.items()
     )
-    return f"<table>{body}</table>"
+    return f'<table class="numbers"><caption>{escape(heading)}</caption>{body}</table>'
+
+
+def _value(text: str) -> str:
+    """A value; what stands in brackets behind it is said more quietly."""
+    value, bracket, rest = text.partition(" (")
+    quiet = f" <em>{escape(rest.removesuffix(')'))}</em>" if bracket else ""
+    return escape(value) + quiet
+
+
+def _compared(heading: str, tables: Mapping[str, Table]) -> str:
+    """Robots side by side, a row a number."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in tables) if len(tables) > 1 else ""
+    head = f"<thead><tr><th></th>{head}</tr></thead>" if head else ""
+    body = ""
+    for row in names_of(list(tables.values())):
+        cells = "".join(f"<td>{_value(table.get(row, '–'))}</td>" for table in tables.values())
+        body += f"<tr><th>{escape(row)}</th>{cells}</tr>"
+    return (
+        f'<table class="numbers wide"><caption>{escape(heading)}</caption>{head}'
+        f"<tbody>{body}</tbody></table>"
+    )
+
+
+def _costs_of(recording: Recording) -> dict[str, float]:
+    """Costs the run itself wrote down: `about["costs"]`, a JSON map of part to µs."""
+    try:
+        found = json.loads(recording.about.get("costs", "{}"))
+        return {str(k): float(v) for k, v in found.items() if isinstance(v, (int, float))}
+    except (ValueError, AttributeError):
+        return {}
+
+
+def _costs(costs: Mapping[str, float]) -> str:
+    """Where the time of a step went, as one bar."""
+    shares = {name: value for name, value in costs.items() if value > 0}
+    total = sum(shares.values())
+    if not total:
+        return ""
+    bar, legend = "", ""
+    for i, (name, value) in enumerate(shares.items()):
+        share = 100 * value / total
+        color = f"var(--c{1 + i % len(COLORS)})"
+        text = f"{escape(name)} {number(value, 3)} µs"
+        bar += f'<span style="width:{share:.2f}%;background:{color}" title="{text}"></span>'
+        legend += f'<li><i style="background:{color}"></i>{text} <em>{number(share, 2)} %</em></li>'
+    return (
+        f"<section>\n<h2>Cost of a step: {number(total, 3)} µs</h2>\n"
+        f'<div class="bar">{bar}</div>\n<ul class="legend">{legend}</ul>\n</section>'
+    )
+
+
+def _figure(chapter: Chapter) -> str:
+    drawing = _themed(svg_text(chapter.figure))
+    label = escape(chapter.title, quote=True)
+    drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    text = f"<p>{escape(chapter.text)}</p>" if chapter.text else ""
+    return (
+        f'<section class="chapter">\n<h2>{escape(chapter.title)}</h2>\n{text}'
+        f"<figure>{drawing}</figure>\n</section>"
+    )
+
+
+def _chapters(recording: Recording, figures: Figures) -> list[Chapter]:
+    if not isinstance(figures, Mapping):
+        return list(figures)
+    return [Chapter(title, "", figure(recording, names)) for title, names in figures.items()]
+
+
+def _events(recording: Recording) -> str:
+    """A part to open for every kind of event, the rare ones open already."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for event in recording.events_of():
+        groups.setdefault(str(event.get("kind", "")) or "event", []).append(event)
+    if not groups:
+        return ""
+    parts = []
+    for kind, events in sorted(groups.items(), key=lambda item: len(item[1])):
+        rows = "".join(
+            f"<tr><td>{event_time(e):.3f}</td><td>{escape(str(e.get('text', '')))}</td></tr>"
+            for e in events[:EVENT_ROWS]
+        )
+        left = len(events) - EVENT_ROWS
+        more = f'<p class="soft">and {left} more in the recording</p>' if left > 0 else ""
+        shown = " open" if len(events) <= 12 else ""
+        parts.append(
+            f"<details{shown}><summary>{escape(kind)} <em>{len(events)}</em></summary>"
+            f'<table class="events"><thead><tr><th>t [s]</th><th>what</th></tr></thead>'
+            f"<tbody>{rows}</tbody></table>{more}</details>"
+        )
+    return f"<section>\n<h2>Events</h2>\n{''.join(parts)}\n</section>"
+
+
+def _about(recording: Recording) -> str:
+    rows = "".join(
+        f"<tr><th>{escape(key)}</th><td>{escape(value[:2000])}</td></tr>"
+        for key, value in recording.about.items()
+        if key not in _HIDDEN
+    )
+    names = escape(", ".join(recording.names))
+    table = f'<table class="about">{rows}<tr><th>signals</th><td>{names}</td></tr></table>'
+    head = "<summary>About this recording</summary>"
+    return f"<section>\n<details>{head}{table}</details>\n</section>"
+
+
+def _palette() -> str:
+    """Colours of the page and its figures, light and dark."""
+    light = "".join(f"--c{i + 1}:{c};" for i, c in enumerate(COLORS))
+    dark = "".join(f"--c{i + 1}:{c};" for i, c in enumerate(DARK_COLORS))
+    return (
+        f":root{{--ink:{INK};--soft:{SOFT};--grid:{GRID};{light}}}\n"
+        "@media screen and (prefers-color-scheme: dark){:root{"
+        f"--ink:#e6e9ee;--soft:#9aa5b4;--grid:#343b46;{dark}}}}}\n"
+    )
+
+
+def _themed(svg: str) -> str:
+    """Colours of a figure as names the page gives a meaning to."""
+    names = {INK: "ink", SOFT: "soft", GRID: "grid", ON_COLOR: "paper", BAD: "bad"}
+    names |= {color: f"c{i + 1}" for i, color in enumerate(COLORS)}
+    for color, name in names.items():
+        svg = svg.replace(color, f"var(--{name})")
+    return svg

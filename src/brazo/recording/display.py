@@ -1,0 +1,55 @@
+"""How values are shown to people: degrees and millimetres, and a size of unit that fits them."""
+
+from __future__ import annotations
+
+import math
+
+# From a unit of the file to those it is shown in: from which greatest value on, as what, by what.
+_SHOWN: dict[str, tuple[tuple[float, str, float], ...]] = {
+    "rad": ((math.radians(0.2), "deg", 180 / math.pi), (0.0, "mdeg", 180e3 / math.pi)),
+    "rad/s": ((math.radians(0.2), "deg/s", 180 / math.pi), (0.0, "mdeg/s", 180e3 / math.pi)),
+    "rad/s²": ((0.0, "deg/s²", 180 / math.pi),),
+    "m": ((10.0, "m", 1.0), (2e-4, "mm", 1e3), (0.0, "µm", 1e6)),
+    "m/s": ((0.2, "m/s", 1.0), (0.0, "mm/s", 1e3)),
+    "N": ((1e4, "kN", 1e-3), (0.1, "N", 1.0), (0.0, "mN", 1e3)),
+    "N m": ((0.1, "N m", 1.0), (0.0, "mN m", 1e3)),
+    "J": ((0.1, "J", 1.0), (0.0, "mJ", 1e3)),
+}
+
+
+def shown(unit: str, greatest: float | None = None, degrees: bool = True) -> tuple[str, float]:
+    """The unit to show values in, and what to multiply them by; `greatest` is their greatest size.
+
+    Without `greatest`, or when all is zero, it is the usual size: degrees, millimetres, newtons.
+    """
+    if unit == "1":
+        return "", 1.0
+    if not degrees and unit.startswith("rad"):
+        return unit, 1.0
+    rules = _SHOWN.get(unit)
+    if rules is None:
+        return unit, 1.0
+    if not greatest or not math.isfinite(greatest):
+        usual = {"m": 1, "N": 1}.get(unit, 0)
+        return rules[usual][1:]
+    return next(rule[1:] for rule in rules if greatest >= rule[0])
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A value with so many significant digits in plain notation: 0.00123, 12.3, 1230."""
+    if not math.isfinite(value):
+        return "–"
+    if value == 0.0:
+        return "0"
+    value = float(f"{value:.{digits - 1}e}")  # 9.9996 has the size of 10.0
+    size = math.floor(math.log10(abs(value)))
+    if size < -6 or size > 9:
+        return f"{value:.{digits - 1}e}"
+    text = f"{value:.{max(0, digits - 1 - size)}f}"
+    return text.replace("-", "−")
+
+
+def measure(value: float, unit: str, digits: int = 3) -> str:
+    """A value with its unit, as people read it: `12.3 mm`, `−0.40 deg`."""
+    name, factor = shown(unit, abs(value))
+    return f"{number(factor * value, digits)} {name}".strip()

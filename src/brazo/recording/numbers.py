@@ -1,0 +1,165 @@
+"""The key numbers of a run, computed from its signals, as rows of name and value with its unit.
+
+Tracking errors are q_ref − q over all rows; RMS is the root of the mean square.  The path length of
+a tool is the sum of the distances between rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from brazo.recording.display import measure, number
+from brazo.recording.names import last
+from brazo.recording.paths import xyz
+from brazo.recording.recording import Recording
+from brazo.recording.robots import RobotSignals, robots_of
+from brazo.recording.timeline import lanes, overlaps
+
+Table = dict[str, str]
+
+
+def key_numbers(recording: Recording) -> dict[str, Table]:
+    """Tables by heading: the run, then each robot."""
+    found = {"Run": _run(recording)}
+    for robot in robots_of(recording):
+        found[robot.title] = _robot(robot)
+    return {heading: table for heading, table in found.items() if table}
+
+
+def _run(recording: Recording) -> Table:
+    found: Table = {}
+    t = recording.t
+    if len(t) < 2:
+        return {"rows": str(len(t))}
+    found["simulated time"] = f"{recording.duration:.6g} s"
+    found["rows"] = f"{len(t):,} × {len(recording.names)} signals".replace(",", " ")
+    found["sampling"] = measure_time(float(np.median(np.diff(t))))
+    for name in recording.names:
+        if name.startswith("distance."):
+            least = int(np.nanargmin(recording[name])) if np.isfinite(recording[name]).any() else 0
+            value = float(recording[name][least])
+            pair = name.removeprefix("distance.").replace(".", " – ")
+            found[f"least distance {pair}"] = (
+                f"{measure(value, recording.unit(name))} (at {float(t[least]):.4g} s)"
+            )
+    found |= _internal(recording)
+    if "energy.kinetic" in recording:
+        found["greatest kinetic energy"] = measure(_peak(recording["energy.kinetic"]), "J")
+    kinds = lanes(recording.events, float(t[-1]))
+    contacts = [lane for lane in kinds if lane.kind == "contact"]
+    if contacts:
+        found["contacts"] = f"{sum(c.count for c in contacts)} between {len(contacts)} pairs"
+    return found
+
+
+def _internal(recording: Recording) -> Table:
+    """Internal force while two robots hold one body."""
+    found: Table = {}
+    together = both_hold(recording)
+    if together:
+        total = sum(span.stop - span.start for span in together)
+        found["held by two at once"] = f"{number(total, 3)} s in {len(together)} spans"
+    for name in recording.names:
+        if "internal" in name and recording.unit(name) in ("N", "N m"):
+            values = recording[name]
+            inside = np.zeros(len(values), bool)
+            for span in together:
+                inside |= (recording.t >= span.start) & (recording.t <= span.stop)
+            chosen = values[inside] if inside.any() else values
+            label = name.replace(".", " ")
+            unit = recording.unit(name)
+            found[f"greatest {label}"] = measure(_peak(chosen), unit)
+            found[f"mean {label}"] = measure(float(np.nanmean(np.abs(chosen))), unit)
+    return found
+
+
+def both_hold(recording: Recording) -> list:
+    """Spans in which two robots hold the same body."""
+    if not len(recording):
+        return []
+    events = recording.events_of("grasped", "released")
+    found = [lane.spans for lane in lanes(events, float(recording.t[-1]))]
+    return [
+        span
+        for i, first in enumerate(found)
+        for second in found[i + 1 :]
+        for span in overlaps(first, second)
+    ]
+
+
+def _robot(robot: RobotSignals) -> Table:
+    recording, found = robot.recording, {}
+    errors = robot.errors()
+    for unit in ("rad", "m"):
+        mine = {n: e for n, e in errors.items() if recording.unit(n) == unit}
+        if mine:
+            kind = "angle" if unit == "rad" else "travel"
+            found[f"RMS error, {kind}"] = _worst(mine, unit, _rms)
+            found[f"greatest error, {kind}"] = _worst(mine, unit, _peak)
+    found |= _torques(robot)
+    speeds = robot.group("qd")
+    for unit in ("rad/s", "m/s"):
+        mine = {n: recording[n] for n in speeds if recording.unit(n) == unit}
+        if mine:
+            kind = "turning" if unit == "rad/s" else "sliding"
+            found[f"greatest speed, {kind}"] = _worst(mine, unit, _peak)
+    if robot.has_tool and len(recording) > 1:
+        p = xyz(recording, robot.prefix("tool"))
+        steps = np.linalg.norm(np.diff(p, axis=0), axis=1)
+        found["path of the tool"] = f"{number(float(np.nansum(steps)), 3)} m"
+        dt = np.diff(recording.t)
+        if (dt > 0).all():
+            found["greatest speed, tool"] = measure(_peak(steps / dt), "m/s")
+    force = robot.contact_force()
+    if force is not None and np.isfinite(force).any():
+        found["greatest contact force"] = measure(_peak(force), "N")
+    return found
+
+
+def _torques(robot: RobotSignals) -> Table:
+    """The joint that came nearest to the limit of its drive, and the greatest torques."""
+    recording = robot.recording
+    names = robot.group("torque", "tau")
+    found: Table = {}
+    for unit in ("N m", "N"):
+        mine = {n: recording[n] for n in names if recording.unit(n) == unit}
+        if mine:
+            kind = "torque" if unit == "N m" else "force"
+            found[f"greatest {kind}"] = _worst(mine, unit, _peak)
+    limits = recording.limits
+    shares = {}
+    for name in names:
+        greatest = max((abs(v) for v in limits.get(name, ())), default=np.inf)
+        if np.isfinite(greatest) and greatest > 0:
+            shares[last(name)] = _peak(recording[name]) / greatest
+    if shares:
+        joint = max(shares, key=lambda j: shares[j])
+        found["nearest to a drive's limit"] = f"{number(100 * shares[joint], 3)} % ({joint})"
+    return found
+
+
+def _worst(signals: dict[str, np.ndarray], unit: str, size) -> str:
+    sizes = {name: size(values) for name, values in signals.items()}
+    worst = max(sizes, key=lambda name: sizes[name])
+    return f"{measure(sizes[worst], unit)} ({last(worst)})"
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.nanmean(values**2))) if len(values) else 0.0
+
+
+def _peak(values: np.ndarray) -> float:
+    return float(np.nanmax(np.abs(values), initial=0.0))
+
+
+def measure_time(value: float) -> str:
+    """A short time with a fitting unit, and how often that is."""
+    text = f"{1e3 * value:.4g} ms" if value < 1 else f"{value:.4g} s"
+    return f"every {text}" + (f" ({1 / value:.4g} Hz)" if value > 0 else "")
+
+
+def names_of(tables: Sequence[Table]) -> list[str]:
+    """The rows of several tables, each once, in their order."""
+    return list(dict.fromkeys(key for table in tables for key in table))

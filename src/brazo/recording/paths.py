@@ -1,0 +1,140 @@
+"""The way of tools and bodies in space, seen from above and from the side, to one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from brazo.recording.canvas import FONT, SMALL, WIDTH, drawing, finish, new_figure
+from brazo.recording.colors import COLORS, SOFT
+from brazo.recording.recording import Recording
+from brazo.recording.timeline import Span, lanes
+
+MOVED = 2e-3  # m; a body that moved less is not drawn
+_POINTS = 2500
+_BELOW = 0.62  # inches for labels under a view
+
+
+def moved_bodies(recording: Recording) -> list[str]:
+    """Free bodies of the run (`B.x`, `B.y`, `B.z`) that went somewhere."""
+    found = []
+    for name in recording.names:
+        thing, _, axis = name.rpartition(".")
+        if axis == "x" and thing and "." not in thing and f"{thing}.qw" in recording:
+            p = xyz(recording, thing)
+            if len(p) and np.nanmax(np.ptp(p, axis=0)) > MOVED:
+                found.append(thing)
+    return found
+
+
+def xyz(recording: Recording, prefix: str) -> np.ndarray:
+    """Positions (rows, 3) of `prefix.x`, `.y`, `.z`, in metres."""
+    return np.column_stack([recording[f"{prefix}.{axis}"] for axis in "xyz"])
+
+
+def holds(recording: Recording) -> dict[str, list[Span]]:
+    """Robot -> when it held which body (the spans' text)."""
+    end = float(recording.t[-1]) if len(recording) else 0.0
+    found = lanes(recording.events_of("grasped", "released"), end)
+    return {lane.name.removesuffix(" holds"): lane.spans for lane in found}
+
+
+def path_figure(recording: Recording, robots: Sequence[str], title: str = "") -> Any:
+    """Tools of the robots from above (x, y) and from the side (x, z); thick while they hold."""
+    tools = {robot: 1e3 * xyz(recording, f"{robot}.tool") for robot in robots}
+    bodies = {body: 1e3 * xyz(recording, body) for body in moved_bodies(recording)}
+    points = np.concatenate([*tools.values(), *bodies.values()])
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    pad = 0.06 * max(float(np.max(high - low)), 1.0)
+    low, high = low - pad, high + pad
+    span = high - low
+    # Both views have the same scale, so they stand side by side when narrow, else one over another.
+    beside = (WIDTH - 1.6) / (2 * span[0])
+    stacked = span[1] * beside < 1.2
+    scale = min((WIDTH - 1.2) / span[0], 5.0 / (span[1] + span[2])) if stacked else beside
+    if not stacked:
+        scale = min(scale, 4.2 / max(span[1], span[2]))
+    heights = [max(0.8, scale * span[1]), max(0.8, scale * span[2])]
+    head = 0.3 if title else 0.1
+    inches = head + (sum(heights) + 2 * _BELOW if stacked else max(heights) + _BELOW)
+    with drawing():
+        fig = new_figure(inches, title)
+        text = "○ start   ● end   thick: holding   dotted: bodies"
+        fig.text(0.994, 0.04 / inches, text, ha="right", va="bottom", fontsize=SMALL, color=SOFT)
+        if stacked:
+            axes = fig.subplots(2, 1, height_ratios=heights)
+        else:
+            axes = fig.subplots(1, 2)
+        for ax, (i, j, name) in zip(
+            axes, ((0, 1, "from above"), (0, 2, "from the side")), strict=True
+        ):
+            ax.set_xlim(low[i], high[i])
+            ax.set_ylim(low[j], high[j])
+            _view(ax, recording, tools, bodies, i, j)
+            ax.set_title(name, loc="left", fontsize=SMALL + 0.5, weight="bold", pad=3)
+            ax.set_aspect("equal", adjustable="box", anchor="N")
+            ax.set_xlabel("x [mm]", fontsize=FONT)
+            ax.set_ylabel(f"{'xyz'[j]} [mm]", fontsize=FONT)
+            _ticks(ax)
+        return finish(fig)
+
+
+def _view(
+    ax: Any,
+    recording: Recording,
+    tools: Mapping[str, np.ndarray],
+    bodies: Mapping[str, np.ndarray],
+    i: int,
+    j: int,
+) -> None:
+    t = recording.t
+    step = max(1, len(t) // _POINTS)
+    for p in bodies.values():
+        ax.plot(p[::step, i], p[::step, j], color=SOFT, lw=0.9, ls=(0, (1, 1.5)), zorder=1)
+        ax.plot(*p[0, [i, j]], marker="s", ms=3, color=SOFT, ls="")
+    held = holds(recording)
+    for k, (robot, p) in enumerate(tools.items()):
+        color = COLORS[k % len(COLORS)]
+        ax.plot(p[::step, i], p[::step, j], color=color, lw=1.0, zorder=2)
+        for one in held.get(robot, []):
+            inside = (t >= one.start) & (t <= one.stop)
+            ax.plot(p[inside][::step, i], p[inside][::step, j], color=color, lw=2.8, zorder=2)
+        ax.plot(*p[0, [i, j]], marker="o", ms=4.5, mfc="white", mec=color, mew=1.2, ls="", zorder=4)
+        ax.plot(*p[-1, [i, j]], marker="o", ms=4.5, color=color, ls="", zorder=4)
+    ways = [p[::step][:, [i, j]] for p in (*tools.values(), *bodies.values())]
+    everything = np.concatenate(ways)
+    for k, (robot, p) in enumerate(tools.items()):
+        _name(ax, robot, p[0, [i, j]], everything, COLORS[k % len(COLORS)])
+    for body, p in bodies.items():
+        _name(ax, body, p[0, [i, j]], everything, SOFT)
+
+
+def _name(ax: Any, text: str, at: np.ndarray, points: np.ndarray, color: str) -> None:
+    """A name beside a point, in the corner where it covers the least and stays inside."""
+    scale = 72 * ax.get_figure().get_size_inches()[0] / 2.6 / np.ptp(ax.get_xlim())  # points a unit
+    size = np.array([0.62 * SMALL * len(text), 1.1 * SMALL]) / scale
+    gap = np.array([6.0, 4.0]) / scale
+    ends = np.array([ax.get_xlim(), ax.get_ylim()])
+
+    def covered(side: tuple[int, int]) -> float:
+        near, far = at + gap * side, at + (gap + size) * side
+        low, high = np.minimum(near, far), np.maximum(near, far)
+        inside = ((points >= low) & (points <= high)).all(axis=1).sum()
+        outside = np.maximum(ends[:, 0] - low, 0).sum() + np.maximum(high - ends[:, 1], 0).sum()
+        return inside + 5 * scale * outside
+
+    right, up = min([(1, 1), (-1, 1), (1, -1), (-1, -1)], key=covered)
+    ax.annotate(
+        text, at, xytext=(6 * right, 4 * up), textcoords="offset points",
+        ha="left" if right > 0 else "right", va="bottom" if up > 0 else "top",
+        fontsize=SMALL, color=color, zorder=5,
+    )  # fmt: skip
+
+
+def _ticks(ax: Any) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))

@@ -1,0 +1,106 @@
+"""Events as lanes over time: spans where something began and ended, marks where it only happened.
+
+A contact that begins and ends, a body that is held and let go, are spans; spans of one pair of
+things share a lane, however often they touch.  What else happened is a mark in the lane of its
+kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from brazo.recording.source import event_time
+
+BEGIN, END, WARNING = " begin", " end", " warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From one moment to another (s)."""
+
+    start: float
+    stop: float
+    text: str = ""
+
+
+@dataclass(slots=True)
+class Lane:
+    """What happened of one kind, or between one pair of things."""
+
+    name: str
+    kind: str  # "hold", "contact" or the kind of its events
+    spans: list[Span] = field(default_factory=list)
+    marks: list[tuple[float, str]] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many things happened in it."""
+        return len(self.spans) + len(self.marks)
+
+
+def lanes(events: Iterable[Mapping[str, Any]], end: float) -> list[Lane]:
+    """Sort events into lanes; what has not ended lasts until `end`.  Marks, holds, contacts."""
+    found: dict[tuple[str, str], Lane] = {}
+    going: dict[tuple[str, str, str], tuple[float, str, Lane]] = {}
+
+    def lane(kind: str, name: str) -> Lane:
+        return found.setdefault((kind, name), Lane(name, kind))
+
+    def close(key: tuple[str, str, str], t: float) -> None:
+        if key in going:
+            start, text, where = going.pop(key)
+            where.spans.append(Span(start, t, text))
+
+    for event in sorted(events, key=event_time):
+        t, kind = event_time(event), str(event.get("kind", ""))
+        if kind in ("grasped", "released"):
+            robot, body = str(event.get("robot", "?")), str(event.get("body", "?"))
+            key = ("hold", robot, body)
+            close(key, t)
+            if kind == "grasped":
+                going[key] = (t, body, lane("hold", f"{robot} holds"))
+        elif kind.endswith((BEGIN, END)) and "first" in event and "second" in event:
+            first, second = str(event["first"]), str(event["second"])
+            key = ("contact", first, second)
+            close(key, t)
+            if kind.endswith(BEGIN):
+                pair = f"{_owner(first)} touches {_owner(second)}"
+                going[key] = (t, "", lane("contact", pair))
+        elif not kind.endswith(WARNING):
+            lane(kind, kind or "event").marks.append((t, str(event.get("text", ""))))
+    for key in list(going):
+        close(key, max(end, going[key][0]))
+    for one in found.values():
+        one.spans.sort(key=lambda span: span.start)
+    order = {"hold": 1, "contact": 2}
+    return sorted(found.values(), key=lambda one: order.get(one.kind, 0))
+
+
+def merged(spans: Iterable[Span], gap: float) -> list[Span]:
+    """Spans put together where less than `gap` (s) lies between them: a chatter reads as one."""
+    found: list[Span] = []
+    for span in sorted(spans, key=lambda one: one.start):
+        if found and span.start - found[-1].stop <= gap and span.text == found[-1].text:
+            found[-1] = Span(found[-1].start, max(found[-1].stop, span.stop), span.text)
+        else:
+            found.append(span)
+    return found
+
+
+def overlaps(first: Iterable[Span], second: Iterable[Span]) -> list[Span]:
+    """Where spans of both go on at once, under the same text."""
+    found = []
+    others = list(second)
+    for one in first:
+        for other in others:
+            start, stop = max(one.start, other.start), min(one.stop, other.stop)
+            if start < stop and one.text == other.text:
+                found.append(Span(start, stop, one.text))
+    return sorted(found, key=lambda span: span.start)
+
+
+def _owner(part: str) -> str:
+    """The thing a part belongs to: `scara1` of `scara1/finger left`."""
+    return part.partition("/")[0]

@@ -1,0 +1,160 @@
+"""The report: right numbers, safe, whole, and readable in a real browser."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import sync_playwright
+
+import brazo
+from brazo.recording.display import measure, number, shown
+from brazo.recording.numbers import both_hold, key_numbers
+from brazo.recording.recording import Recording
+from brazo.recording.report import write_report
+
+
+@pytest.fixture(scope="module")
+def recording():
+    t = np.arange(10_001) * 1e-3
+    columns = {"t": (t, "s")}
+    for robot, error in (("left", 1e-3), ("right", 2e-5)):
+        q = np.sin(t)
+        columns |= {
+            f"{robot}.q.shoulder": (q, "rad"),
+            f"{robot}.q.lift": (0.1 * q, "m"),
+            f"{robot}.qd.shoulder": (np.cos(t), "rad/s"),
+            f"{robot}.q_ref.shoulder": (q + error * np.sqrt(2) * np.sin(200 * np.pi * t), "rad"),
+            f"{robot}.torque.shoulder": (10 * np.cos(t), "N m"),
+            f"{robot}.tool.x": (np.cos(t), "m"),
+            f"{robot}.tool.y": (np.sin(t), "m"),
+            f"{robot}.tool.z": (0.0 * t, "m"),
+            f"{robot}.contact.x": (3.0 * (t > 5), "N"),
+            f"{robot}.contact.y": (4.0 * (t > 5), "N"),
+            f"{robot}.contact.z": (0.0 * t, "N"),
+        }
+    columns |= {
+        "distance.left.right": (0.5 + 0.4 * np.cos(t), "m"),
+        "internal.force": (7.0 * ((t > 3) & (t < 4)) + 99.0 * (t > 9.5), "N"),
+        "bar 1.x": (t, "m"),
+        "bar 1.y": (t, "m"),
+        "bar 1.z": (t, "m"),
+        "bar 1.qw": (t, "1"),
+        "energy.kinetic": (5.0 * np.abs(np.sin(t)), "J"),
+    }
+    events = [
+        {"t": 2.0, "kind": "grasped", "text": "left holds bar 1", "robot": "left", "body": "bar 1"},
+        {"t": 3.0, "kind": "grasped", "text": "right too", "robot": "right", "body": "bar 1"},
+        {"t": 4.0, "kind": "released", "text": "left lets go", "robot": "left", "body": "bar 1"},
+        {"t": 5.0, "kind": "note", "text": "<script>alert(1)</script>"},
+        *({"t": 6 + 1e-3 * k, "kind": "tick", "text": f"number {k}"} for k in range(1000)),
+    ]
+    about = {
+        "cell": "two <arms>",
+        "robots": "left, right",
+        "seed": "7",
+        "limits": '{"left.torque.shoulder": [-20, 20]}',
+        "costs": '{"engine": 60, "control": 20}',
+    }
+    return Recording(columns, events, about)
+
+
+def test_numbers_are_those_of_the_signals(recording):
+    numbers = key_numbers(recording)
+    left, right, run = numbers["left"], numbers["right"], numbers["Run"]
+    assert left["RMS error, angle"] == "57.3 mdeg (shoulder)"  # 1 mrad
+    assert right["RMS error, angle"] == "1.15 mdeg (shoulder)"
+    assert left["greatest torque"] == "10.0 N m (shoulder)"
+    assert left["nearest to a drive's limit"] == "50.0 % (shoulder)"
+    assert "nearest to a drive's limit" not in right
+    assert left["path of the tool"] == "10.0 m"  # a radian a second on a circle of 1 m
+    assert left["greatest speed, tool"] == "1.00 m/s"
+    assert left["greatest contact force"] == "5.00 N"
+    assert run["simulated time"] == "10 s" and run["sampling"] == "every 1 ms (1000 Hz)"
+    assert run["least distance left – right"] == "100 mm (at 9.425 s)"
+    assert run["greatest internal force"] == "7.00 N"  # what came later was not while both held
+    assert run["held by two at once"] == "1.00 s in 1 spans"
+    assert [(s.start, s.stop) for s in both_hold(recording)] == [(3.0, 4.0)]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.5, "rad", "28.6 deg"),
+        (1e-6, "rad", "0.0573 mdeg"),
+        (-0.0123, "m", "−12.3 mm"),
+        (2e-6, "m", "2.00 µm"),
+        (0.0, "N", "0 N"),
+        (12345.0, "N", "12.3 kN"),
+        (3.0, "1", "3.00"),
+        (2.0, "furlong", "2.00 furlong"),
+        (float("nan"), "m", "– mm"),
+    ],
+)
+def test_values_are_said_as_people_do(value, unit, text):
+    assert measure(value, unit) == text
+
+
+def test_sizes_of_units():
+    assert shown("rad", 1.0, degrees=False) == ("rad", 1.0)
+    assert number(1234.5) == "1230" and number(0.00123) == "0.00123" and number(1e-9) == "1.00e-09"
+
+
+def test_the_page_is_whole_and_safe(recording, tmp_path):
+    path = write_report(
+        recording,
+        tmp_path / "r.html",
+        "Run <1>",
+        verdict="all bars down",
+        success=True,
+        numbers={"bars": "3 of 3", "Speed": {"real-time factor": "13.9"}},
+    )
+    text = path.read_text(encoding="utf-8")
+    assert "<script" not in text and "&lt;script&gt;" in text and "two <arms>" not in text
+    for wanted in ("3 of 3", "real-time factor", "all bars down", "Cost of a step: 80.0 µs"):
+        assert wanted in text
+    assert not re.findall(r'(?:src|href)="(?!#)[^"]+"|url\((?!#)', text)
+    assert "and 600 more in the recording" in text
+    assert text == write_report(
+        recording, path, "Run <1>", verdict="all bars down", success=True,
+        numbers={"bars": "3 of 3", "Speed": {"real-time factor": "13.9"}},
+    ).read_text(encoding="utf-8")  # fmt: skip
+
+
+def test_figures_may_be_named(recording, tmp_path):
+    path = recording.report(tmp_path / "r.html", figures={"Positions": ["left.q"]})
+    text = path.read_text(encoding="utf-8")
+    assert text.count("<figure>") == 1 and "<h1>two &lt;arms&gt;</h1>" in text
+    with pytest.raises(brazo.BrazoError, match="html"):
+        recording.report(tmp_path / "r.txt")
+
+
+@pytest.mark.browser
+def test_the_page_in_a_browser(recording, tmp_path, chromium_path):
+    url = recording.report(tmp_path / "r.html", verdict="bar dropped", success=False).as_uri()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path, args=["--no-sandbox", "--disable-gpu"]
+        )
+        for width, scheme in ((1280, "light"), (390, "light"), (1280, "dark")):
+            page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+            said, asked = [], []
+            page.on("console", lambda message, said=said: said.append(message.text))
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.goto(url)
+            assert not said and asked == [url]
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.locator("figure svg").count() == 13
+            ink, paper = page.evaluate(
+                """() => [getComputedStyle(document.querySelector("figure svg text")).fill,
+                          getComputedStyle(document.body).backgroundColor]"""
+            )
+            brightness = [sum(int(x) for x in re.findall(r"\d+", c)[:3]) for c in (ink, paper)]
+            assert (brightness[0] < brightness[1]) == (scheme == "light")
+            assert abs(brightness[0] - brightness[1]) > 350
+            few, many = (page.locator("details", has_text=word) for word in ("note", "tick"))
+            assert few.first.get_attribute("open") is not None
+            assert many.first.locator("table").is_hidden()
+            many.first.locator("summary").click()
+            assert many.first.locator("table").is_visible()
+            page.close()
+        browser.close()
