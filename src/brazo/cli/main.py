@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from brazo.cli import bench, derive, doctor, dynamics, kinematics, lab, robots
+from brazo.cli import bench, derive, doctor, dynamics, kinematics, lab, robots, run
 from brazo.errors import BrazoError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ dynamics.register(app)
 derive.register(app)
 doctor.register(app)
 bench.register(app)
+run.register(app)
 lab.register(app)
 
 

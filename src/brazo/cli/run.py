@@ -1,0 +1,241 @@
+"""`brazo run`: a cell and its program, in the lab or headless with a recording and a report.
+
+Exit codes: 0 every goal was reached, 1 the task failed, 2 bad input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from brazo.cli.output import print_json, say, table
+from brazo.errors import BrazoError
+
+if TYPE_CHECKING:
+    from brazo.program import Program
+    from brazo.program.summary import Summary
+    from brazo.world import Cell
+
+RECORDING, REPORT = "run.parquet", "report.html"
+
+
+def register(app: typer.Typer) -> None:
+    app.command("run")(run)
+
+
+def run(
+    cell: str = typer.Argument(help="A shipped cell's name or a cell file."),
+    program: str = typer.Option(
+        None, "--program", "-p", help="A shipped program's name or a program file."
+    ),
+    headless: bool = typer.Option(False, "--headless", help="No browser: run to the end and stop."),
+    output: Path = typer.Option(
+        None, "-o", "--output", help="A folder for run.parquet and report.html (headless)."
+    ),
+    record: Path = typer.Option(None, help="Where the recording goes, instead of the folder."),
+    seed: int = typer.Option(0, min=0, help="Of the planner, and of what --vary draws."),
+    vary: bool = typer.Option(
+        False, "--vary", help="Bodies elsewhere and of other masses, pads of other friction."
+    ),
+    seeds: int = typer.Option(None, min=1, help="With --vary: this many runs, from --seed on."),
+    grip_force: float = typer.Option(None, help="Every grip with this force (N)."),
+    feedback: bool = typer.Option(
+        True, "--force-feedback/--no-force-feedback", help="Off: robots ride through what they hit."
+    ),
+    until: float = typer.Option(600.0, help="Give up after this many simulated seconds."),
+    json: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
+) -> None:
+    """Run a program in a cell; exit 0 only when every goal was reached."""
+    from brazo.world import load_cell
+
+    if seeds is not None and not vary:
+        raise BrazoError("--seeds runs varied cells: give --vary, too")
+    if not headless and (output, record, seeds) != (None, None, None):
+        raise BrazoError("-o, --record and --seeds belong to a run without a browser: --headless")
+    if not (math.isfinite(until) and until > 0.0):
+        raise BrazoError(f"--until {until:g}: wanted seconds, greater than 0")
+    nominal, chosen = load_cell(cell), _program(cell, program)
+    if not feedback:
+        still = tuple(replace(robot, force_feedback=False) for robot in nominal.robots)
+        nominal = replace(nominal, robots=still)
+    work = _Work(nominal, chosen, vary, grip_force, until)
+    if not headless:
+        _open(work, seed)
+        return
+    if seeds is not None:
+        _many(work, range(seed, seed + seeds), json)
+        return
+    if output is not None:
+        _folder(output)
+    summary, files = work.run(seed, _file(output, record), output, quiet=json)
+    if json:
+        print_json({**summary.plain(), "files": [str(file) for file in files]})
+    else:
+        _print(summary, files)
+    if not summary.succeeded:
+        raise typer.Exit(1)
+
+
+class _Work:
+    """A cell, a program and how to run them."""
+
+    def __init__(
+        self, cell: Cell, program: Program, vary: bool, grip_force: float | None, until: float
+    ) -> None:
+        self.cell, self.program, self.vary = cell, program, vary
+        self.grip_force, self.until = grip_force, until
+
+    def start(self, seed: int) -> tuple[Any, Any]:
+        """The simulation and the program at work in it."""
+        from brazo.program.variation import describe, nominal_loads, varied
+        from brazo.simulation import Simulation
+
+        cell = varied(self.cell, seed) if self.vary else self.cell
+        sim = Simulation(cell, seed=seed)
+        execution = self.program.start(
+            sim, grip_force=self.grip_force, load=nominal_loads(self.cell)
+        )
+        if self.vary:
+            sim.log("varied", describe(cell, self.cell), seed=seed)
+        return sim, execution
+
+    def run(
+        self, seed: int, record: Path | None, folder: Path | None, quiet: bool = False
+    ) -> tuple[Summary, list[Path]]:
+        from brazo.program.summary import summarise
+
+        sim, execution = self.start(seed)
+        with _progress(quiet) as tell:
+            recording = sim.run(execution, self.until, record=record, progress=tell)
+        if not execution.done:
+            execution.stop(f"not done after {self.until:g} s (--until)")
+        summary = summarise(execution, recording)
+        files = [] if record is None else [record]
+        if folder is not None:
+            files.append(self._report(summary, recording, folder))
+        return summary, files
+
+    def _report(self, summary: Summary, recording: Any, folder: Path) -> Path:
+        from brazo.recording.report import write_report
+
+        costs = summary.costs
+        return write_report(
+            recording,
+            folder / REPORT,
+            f"{self.cell.name}: {self.program.name}",
+            verdict=summary.verdict,
+            success=summary.succeeded,
+            numbers={"Task": summary.rows()},
+            costs={
+                "engine": costs.engine,
+                "control": costs.control,
+                "recording": costs.recording,
+                "other": costs.other,
+            },
+        )
+
+
+def _program(cell: str, program: str | None) -> Program:
+    """The program named, or the shipped one of the cell."""
+    from brazo.program import load_program, program_names
+
+    if program is not None:
+        return load_program(program)
+    name = Path(cell).stem
+    if name in program_names():
+        return load_program(name)
+    raise BrazoError(
+        f"no program is shipped for cell '{cell}': give one with --program, a file or one of "
+        f"{', '.join(program_names())}"
+    )
+
+
+def _open(work: _Work, seed: int) -> None:
+    """Show the run in the browser."""
+    try:
+        from brazo.lab.serving import serve
+    except ImportError:
+        raise BrazoError(
+            "the lab cannot show a cell at work here; run it with --headless"
+        ) from None
+    sim, _ = work.start(seed)
+    serve(sim)
+
+
+def _many(work: _Work, seeds: range, json: bool) -> None:
+    """One run a seed, and a table of them."""
+    found = []
+    for seed in seeds:
+        summary, _ = work.run(seed, None, None, quiet=True)
+        found.append((seed, summary))
+        if not json:
+            say(f"seed {seed}: {summary.verdict}")
+    good = sum(summary.succeeded for _, summary in found)
+    if json:
+        print_json({"succeeded": good, "runs": [{"seed": n, **s.plain()} for n, s in found]})
+    else:
+        rows = [
+            (
+                str(seed),
+                "yes" if summary.succeeded else "no",
+                f"{summary.reached} of {len(summary.goals)}",
+                f"{len(summary.collisions)}",
+                "" if summary.internal_force is None else f"{summary.internal_force:.2f}",
+                f"{summary.time:.2f}",
+            )
+            for seed, summary in found
+        ]
+        columns = ("seed", "done", "goals", "unintended contacts", "internal force [N]", "time [s]")
+        table(f"{good} of {len(found)} runs reached every goal", columns, rows)
+    if good < len(found):
+        raise typer.Exit(1)
+
+
+def _print(summary: Summary, files: list[Path]) -> None:
+    say(f"{summary.program}: {summary.verdict}", None if summary.succeeded else "bold red")
+    rows = summary.rows()
+    wide = max(len(name) for name in rows)
+    for name, value in rows.items():
+        say(f"  {name:<{wide}}  {value}")
+    for file in files:
+        say(f"wrote {file}")
+
+
+def _folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BrazoError(f"{path}: no folder can be made here: {error.strerror}") from error
+
+
+def _file(folder: Path | None, record: Path | None) -> Path | None:
+    if record is not None:
+        return record
+    return None if folder is None else folder / RECORDING
+
+
+@contextlib.contextmanager
+def _progress(quiet: bool) -> Iterator[Any]:
+    """A bar on the terminal; nothing where nobody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %  {task.description}"))
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("starting", total=1.0)
+
+        def tell(fraction: float, text: str) -> None:
+            done = 0.0 if math.isnan(fraction) else fraction
+            bar.update(task, completed=done, description=f"{text} simulated")
+
+        yield tell

@@ -1,0 +1,121 @@
+"""How a run went, in a few numbers: goals, failure, touches nobody wanted, internal force, cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.program.execution import Execution, Failure
+from brazo.program.program import Goal
+from brazo.program.watch import Collision
+from brazo.recording.recording import Recording
+from brazo.simulation import Costs
+
+INTERNAL = "internal."  # signals of these names are forces two robots put on each other
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """A run in a few numbers."""
+
+    program: str
+    succeeded: bool
+    time: float  # s simulated
+    goals: dict[Goal, float | None]  # when each was reached
+    failure: Failure | None
+    collisions: tuple[Collision, ...]
+    internal_force: float | None  # N, the greatest; None without a recording of it
+    costs: Costs
+
+    @property
+    def reached(self) -> int:
+        """How many goals were reached."""
+        return sum(when is not None for when in self.goals.values())
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if self.failure is not None:
+            return f"failed at {self.failure.time:.2f} s: {self.failure}"
+        if not self.succeeded:
+            return f"not done after {self.time:.2f} s"
+        return f"done in {self.time:.2f} s"
+
+    def rows(self) -> dict[str, str]:
+        """Names and values for people to read."""
+        found = {"simulated": f"{self.time:.2f} s"}
+        by_chute: dict[str, list[tuple[str, float | None]]] = {}
+        for goal, when in self.goals.items():
+            by_chute.setdefault(goal.chute, []).append((goal.body, when))
+        for chute, bodies in by_chute.items():
+            through = [f"{body} at {when:.2f} s" for body, when in bodies if when is not None]
+            told = f" ({', '.join(through)})" if through else ""
+            found[f"through {chute}"] = f"{len(through)} of {len(bodies)}{told}"
+        found["unintended contacts"] = (
+            "; ".join(str(one) for one in self.collisions) if self.collisions else "none"
+        )
+        if self.internal_force is not None:
+            found["greatest internal force"] = f"{self.internal_force:.2f} N"
+        found["cost"] = str(self.costs)
+        return found
+
+    def plain(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        failure = self.failure
+        return {
+            "program": self.program,
+            "succeeded": self.succeeded,
+            "time": self.time,
+            "goals": [
+                {"body": goal.body, "through": goal.chute, "time": when}
+                for goal, when in self.goals.items()
+            ],
+            "failure": None if failure is None else str(failure),
+            "collisions": [
+                {
+                    "time": one.time,
+                    "first": one.first,
+                    "second": one.second,
+                    "point": one.point.tolist(),
+                    "force": one.force,
+                    "rides_through": one.rides_through,
+                }
+                for one in self.collisions
+            ],
+            "internal_force": self.internal_force,
+            "real_time_factor": self.costs.real_time_factor,
+            "costs": {
+                "engine": self.costs.engine,
+                "control": self.costs.control,
+                "recording": self.costs.recording,
+                "other": self.costs.other,
+            },
+        }
+
+
+def summarise(execution: Execution, recording: Recording | None = None) -> Summary:
+    """A run that is over, or the rest of one."""
+    sim = execution.sim
+    return Summary(
+        execution.program.name,
+        execution.succeeded,
+        sim.time,
+        execution.reached,
+        execution.failure,
+        tuple(execution.watch.collisions),
+        None if recording is None else _internal_force(recording),
+        sim.costs,
+    )
+
+
+def _internal_force(recording: Recording) -> float | None:
+    """The greatest size of internal.R-S.x y z over all pairs and moments."""
+    pairs = {name.rpartition(".")[0] for name in recording.columns if name.startswith(INTERNAL)}
+    sizes = [
+        np.linalg.norm([recording[f"{pair}.{axis}"] for axis in "xyz"], axis=0) for pair in pairs
+    ]
+    if not sizes or not len(recording):
+        return None
+    return max(float(size.max()) for size in sizes)
