@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from brazo.model.transforms import translate
 from brazo.simulation import Simulation
 from brazo.trajectory import quintic
-from tests.world.scenes import cell
+from tests.simulation.cooperative import solve
+from tests.world.scenes import GRIP, HAND_OVER, cell, pointing_down
 
 
 def holding_sim(**options) -> Simulation:
@@ -21,6 +23,25 @@ def holding_sim(**options) -> Simulation:
     assert clamp is not None
     clamp.place(0.03)
     sim.robots["arm"].grip(120)
+    return sim
+
+
+def both_holding_sim(seconds: float = 0.3, **options) -> Simulation:
+    """The cooperative cell with bar 1 in the air, held by both robots."""
+    sim = Simulation("cooperative", **options)
+    x, y, z = HAND_OVER
+    for name, side in (("scara1", 1.0), ("scara2", -1.0)):
+        robot = sim.robots[name]
+        q = solve(robot, pointing_down(x + side * GRIP, y, z + 0.006), robot.q)
+        robot.world.set_state(q)
+        robot.restart()
+    sim.world.place("bar 1", translate(x, y, z))
+    for robot in sim.robots.values():
+        assert robot.world.clamp is not None
+        robot.world.clamp.place(0.0301)
+        robot.grip(120)
+        robot.carry("bar 1", 0.5)
+    sim.step(round(seconds / sim.dt))
     return sim
 
 

@@ -7,10 +7,13 @@ So all numbers of a row fit each other: M q̈ + C q̇ + G = τ + τ_ext holds in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from brazo.simulation.robot import SimRobot
+    from brazo.world import World
 
 Array = np.ndarray
 ROWS = 1000
@@ -19,43 +22,67 @@ ROWS = 1000
 class Block:
     """Room for some rows of one compiled world."""
 
-    def __init__(self, model: Any, references: int, grasps: int, pairs: int, rows: int) -> None:
+    def __init__(self, world: World, robots: list[SimRobot], pairs: int, rows: int) -> None:
+        model = world.mj_model
+        self.world = world
         self.rows = rows
         self.filled = 0
+        self._robots: list[tuple[SimRobot, slice, slice]] = []
+        at = 0
+        for robot in robots:
+            self._robots.append((robot, slice(3 * at, 3 * (at + robot.n)), slice(at, at + robot.n)))
+            at += robot.n
+        self._looped = [(r, joints) for r, _, joints in self._robots if r.world.loops]
+        self.external = np.zeros((rows, at if self._looped else 0))
         self.t = np.zeros(rows)
         self.qpos = np.zeros((rows, model.nq))
         self.qvel = np.zeros((rows, model.nv))
+        self.reference = np.zeros((rows, 3 * at))
+        self.measured = np.full((rows, at), np.nan)  # only where encoders are wrong
         self.qacc = np.zeros((rows, model.nv))
         self.force = np.zeros((rows, model.nu))
-        self.reference = np.zeros((rows, references))
         self.contact = np.zeros((rows, model.nbody, 6))  # moment and force about the tree's middle
         self.axes = np.zeros((rows, model.nv, 6))  # of every joint, about the same points
         self.sensors = np.zeros((rows, model.nsensordata))
         self.energy = np.zeros((rows, 2))
-        self.held = np.zeros((rows, grasps))
+        self.grips = np.zeros((rows, *world.grips.shape))
         self.distance = np.zeros((rows, pairs))
 
-    def before(self, data: Any, references: Sequence[tuple[slice, Any]]) -> None:
+    @property
+    def full(self) -> bool:
+        return self.filled == self.rows
+
+    def before(self) -> None:
         """The state a step starts from."""
-        k = self.filled
+        k, data = self.filled, self.world.mj_data
         self.t[k] = data.time
         self.qpos[k] = data.qpos
         self.qvel[k] = data.qvel
         row = self.reference[k]
-        for place, robot in references:
+        for robot, place, joints in self._robots:
             row[place] = robot.motion.row
+            if robot.measured is not None:
+                self.measured[k, joints] = robot.measured
 
-    def after(self, data: Any) -> None:
+    def after(self) -> None:
         """What the step computed from it; completes the row."""
-        k = self.filled
+        world, k = self.world, self.filled
+        world.sum_contacts()
+        data = world.mj_data
         self.qacc[k] = data.qacc
         self.force[k] = data.actuator_force
         self.contact[k] = data.cfrc_ext
         self.axes[k] = data.cdof
         self.sensors[k] = data.sensordata
         self.energy[k] = data.energy
+        self.grips[k] = world.grips
+        for robot, joints in self._looped:
+            # What its joints carry depends on its pose, so this cannot be left for later.
+            touched = data.cfrc_ext[robot.world.all_body_ids].any()
+            self.external[k, joints] = robot.world.external_torque() if touched else 0.0
         self.filled = k + 1
 
-    @property
-    def full(self) -> bool:
-        return self.filled == self.rows
+    def clear(self) -> None:
+        """Empty it for the next rows."""
+        self.measured[: self.filled] = np.nan
+        self.filled = 0

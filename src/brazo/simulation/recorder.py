@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from brazo.recording.recording import Recording
 from brazo.recording.stream import MemoryRecorder, Recorder
@@ -30,11 +29,19 @@ class RunRecorder:
             else Recorder(Path(path), signals.columns, told)
         )
         self.block = signals.block(ROWS)
-        self.references: Sequence[tuple[slice, Any]] = signals.references()
 
     def event(self, event: Event) -> None:
         """Write an event down."""
         self._sink.event(event.t, event.kind, event.text, **event.data)
+
+    def before(self) -> None:
+        """Before a step: the state it starts from."""
+        self.block.before()
+
+    def after(self) -> None:
+        """After it: what it computed from that state."""
+        self._signals.measure(self.block)
+        self.block.after()
 
     def flush(self) -> None:
         """Turn the raw rows into columns and hand them on."""
@@ -42,15 +49,15 @@ class RunRecorder:
         block = self.block
         if block.filled:
             self._sink.append_block(self._signals.table(block))
-            block.filled = 0
+            block.clear()
         self._meter.deriving += perf_counter() - begin
 
     def rebind(self, signals: Signals) -> None:
         """Go on with the rows of an edited world; the columns are the same."""
         self.flush()
+        signals.go_on(self._signals)
         self._signals = signals
         self.block = signals.block(ROWS)
-        self.references = signals.references()
 
     def finish(self) -> Recording:
         """The whole recording."""

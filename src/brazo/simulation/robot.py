@@ -41,6 +41,7 @@ class SimRobot:
         self._positioned = False
         self._load: tuple[str, float] | None = None
         self.motion: Motion = Rest(self.world.q)
+        self.measured: Array | None = None  # what the encoders say, where that is not q
 
     def __repr__(self) -> str:
         law = "ideal" if self._positioned else self._controller.name if self._controller else "none"

@@ -4,13 +4,26 @@
     R.q.J  R.qd.J  R.qdd.J              rad, m  joints of robot R
     R.q_ref.J  R.qd_ref.J  R.qdd_ref.J          where they were asked to be
     R.error.J                                   q_ref − q
+    R.measured.J                                what the encoder says of q; a fault may make it lie
     R.torque.J                          N m, N  what the drive gave
     R.external.J                        N m, N  J^T F of all contacts and welds
-    R.tool.x y z  qw qx qy qz           m, 1    tool in the world, quaternion with w ≥ 0
-    R.contact.x y z                     N       sum of the contact forces on the robot
+    R.tool.x y z qw qx qy qz            m, 1    tool in the world
+    R.contact.x y z                     N       sum of the contact and weld forces on the robot
+    R.energy.kinetic  .potential        J       of the robot alone
     R.clamp.opening  R.clamp.force      m, N    fingers, and the force of their drive (closing > 0)
-    B.x y z  qw qx qy qz                m, 1    free body B
+    R.grasp.body                        1       which free body is held, 1 for the first; 0 none
+    R.grasp.force                       N       on the pad that presses less
+    B.x y z qw qx qy qz                 m, 1    free body B
+    distance.R-S                        m       least distance of two robots (see `DISTANCE_EVERY`)
+    internal.R-S.x y z  .along          N       internal force while both hold one body (see below)
     energy.kinetic  energy.potential    J       of everything that moves
+
+Quaternions never jump: of the two of an orientation the one near the row before is taken.
+
+**Internal force.**  Let f_R and f_S be the forces the two hands put on the body they both hold.
+Their sum moves it; their half difference f = (f_R − f_S)/2 moves nothing and only loads it.
+`along` is f · u with u the unit vector from the tool of R to that of S: positive when the robots
+press the body together, negative when they pull.  All four are 0 while not both hold one body.
 
 Deriving a thousand rows at once with the batched kernels costs a step next to nothing.
 """
@@ -19,17 +32,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from itertools import combinations
 
 import numpy as np
 
-from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.simulation.block import Block
 from brazo.simulation.robot import SimRobot
+from brazo.simulation.robot_signals import POSE, RobotSignals
 from brazo.world import World
 
 Array = np.ndarray
-POSE = (("x", "m"), ("y", "m"), ("z", "m"), ("qw", "1"), ("qx", "1"), ("qy", "1"), ("qz", "1"))
+DISTANCE_EVERY = 0.04  # s; a distance is asked for this often and kept in between
+FARTHEST = 2.0  # m; a greater distance is recorded as this one
 
 
 class Signals:
@@ -37,122 +51,77 @@ class Signals:
 
     def __init__(self, world: World, robots: Mapping[str, SimRobot]) -> None:
         self._world = world
-        self._parts: list[_RobotSignals] = []
-        self.columns: dict[str, str] = {"t": "s"}
-        self._references: list[tuple[slice, SimRobot]] = []
+        self._actors = list(robots.values())
+        self._robots = [RobotSignals(robot) for robot in self._actors]
         at = 0
-        for robot in robots.values():
-            place = slice(at, at + 3 * robot.n)
-            at = place.stop
-            self._references.append((place, robot))
-            part = _RobotSignals(robot, place)
-            self._parts.append(part)
-            self.columns |= part.columns()
-        self._reference_size = at
+        for robot in self._robots:
+            robot.start(at)
+            at += robot.n
+        self._pairs = list(combinations(self._robots, 2))
+        self._hands = [(a, b) for a, b in self._pairs if a.clamp and b.clamp and world.cell.bodies]
+        self._nearest = [world.nearest(a.name, b.name, FARTHEST) for a, b in self._pairs]
+        self._every = max(1, round(DISTANCE_EVERY / world.dt))
+        self._since = 0
+        self._distance = np.full(len(self._pairs), np.nan)
         self._bodies = [int(world.mj_model.joint(b.name).qposadr[0]) for b in world.cell.bodies]
+        self.columns: dict[str, str] = {"t": "s"}
+        for robot in self._robots:
+            self.columns |= robot.columns()
         for body in world.cell.bodies:
             self.columns |= {f"{body.name}.{axis}": unit for axis, unit in POSE}
+        self.columns |= {f"distance.{a.name}-{b.name}": "m" for a, b in self._pairs}
+        for a, b in self._hands:
+            self.columns |= {f"internal.{a.name}-{b.name}.{x}": "N" for x in (*"xyz", "along")}
         self.columns |= {"energy.kinetic": "J", "energy.potential": "J"}
+
+    def go_on(self, earlier: Signals) -> None:
+        """Continue the rows of an edited world without a jump."""
+        self._since, self._distance = earlier._since, earlier._distance
+        for mine, its in zip(self._robots, earlier._robots, strict=True):
+            mine.last_wxyz = its.last_wxyz
 
     def block(self, rows: int) -> Block:
         """Room for raw rows."""
-        return Block(self._world.mj_model, self._reference_size, 0, 0, rows)
+        return Block(self._world, self._actors, len(self._pairs), rows)
 
-    def references(self) -> list[tuple[slice, Any]]:
-        """Where the reference of each robot goes in a raw row."""
-        return self._references
+    def measure(self, block: Block) -> None:
+        """Distances of a row that is nearly complete: they are the moment's it belongs to."""
+        if self._nearest:
+            if self._since % self._every == 0:
+                self._distance = np.array([n.value(self._world.mj_data) for n in self._nearest])
+            self._since += 1
+            block.distance[block.filled] = self._distance
 
     def about(self) -> dict[str, str]:
         """What a recording should know: limits of the joints."""
-        limits = {}
-        for part in self._parts:
-            limits |= part.limits()
+        limits: dict[str, tuple[float | None, float | None]] = {}
+        for robot in self._robots:
+            limits |= robot.limits()
         return {"limits": json.dumps(limits)}
 
     def table(self, block: Block) -> Array:
         """All columns (rows, columns) of the rows filled so far."""
         m = block.filled
         columns: list[Array] = [block.t[:m, None]]
-        for part in self._parts:
-            columns += part.values(block, m)
+        for robot in self._robots:
+            columns += robot.values(block, m)
         columns += [block.qpos[:m, at : at + 7] for at in self._bodies]
+        columns += [block.distance[:m]]
+        columns += [_internal(a, b, block, m) for a, b in self._hands]
         columns += [block.energy[:m, ::-1]]
         return np.hstack(columns)
 
 
-class _RobotSignals:
-    """The columns of one robot."""
-
-    def __init__(self, robot: SimRobot, place: slice) -> None:
-        world = robot.world
-        self.robot = robot
-        self.arm, self.base = robot.arm, robot.base
-        self.place = place
-        self.n = robot.n
-        self.iq, self.iv, self.drives = world.joint_q, world.joint_v, world.drives
-        self.clamp = world.clamp
-        self.bodies = world.all_body_ids
-        self.shares = world.shares()
-
-    def columns(self) -> dict[str, str]:
-        name, arm = self.robot.name, self.arm
-        kinds = list(zip(arm.joint_names, arm.joint_kinds, strict=True))
-        found: dict[str, str] = {}
-        for signal, suffix in (
-            ("q", ""), ("qd", "/s"), ("qdd", "/s²"),
-            ("q_ref", ""), ("qd_ref", "/s"), ("qdd_ref", "/s²"), ("error", ""),
-        ):  # fmt: skip
-            for joint, kind in kinds:
-                found[f"{name}.{signal}.{joint}"] = ("rad" if kind == "revolute" else "m") + suffix
-        for signal in ("torque", "external"):
-            for joint, kind in kinds:
-                found[f"{name}.{signal}.{joint}"] = "N m" if kind == "revolute" else "N"
-        found |= {f"{name}.tool.{axis}": unit for axis, unit in POSE}
-        found |= {f"{name}.contact.{axis}": "N" for axis in "xyz"}
-        if self.clamp is not None:
-            found |= {f"{name}.clamp.opening": "m", f"{name}.clamp.force": "N"}
-        return found
-
-    def values(self, block: Block, m: int) -> list[Array]:
-        q = np.ascontiguousarray(block.qpos[:m, self.iq])
-        reference = block.reference[:m, self.place]
-        T = self.base @ self.arm.fk(q) if m else np.empty((0, 4, 4))
-        found = [
-            q,
-            block.qvel[:m, self.iv],
-            block.qacc[:m, self.iv],
-            reference,
-            reference[:, : self.n] - q,
-            block.force[:m, self.drives],
-            self.external(block, m),
-            T[:, :3, 3],
-            wxyz_from_matrix(T[:, :3, :3]),
-            block.contact[:m, self.bodies, 3:].sum(axis=1),
-        ]
-        if self.clamp is not None:
-            fingers = self.clamp.slide_q
-            found.append(block.qpos[:m, fingers].sum(axis=1, keepdims=True))
-            found.append(-block.force[:m, [self.clamp.drive_id]])
-        return found
-
-    def external(self, block: Block, m: int) -> Array:
-        """J^T F: what contacts put on the bodies a joint carries, along that joint's axis."""
-        found = np.zeros((m, self.n))
-        for joint, dof, carried, share in self.shares:
-            wrench = block.contact[:m, carried].sum(axis=1)
-            found[:, joint] += share * np.einsum("ij,ij->i", block.axes[:m, dof], wrench)
-        return found
-
-    def limits(self) -> dict[str, tuple[float | None, float | None]]:
-        """Limits of the recorded signals, null where there is none."""
-        found: dict[str, tuple[float | None, float | None]] = {}
-        greatest = self.robot.torque_limits
-        for i, joint in enumerate(self.arm.joint_names):
-            low, high = self.arm.limits[i]
-            found[f"{self.robot.name}.q.{joint}"] = _finite(low), _finite(high)
-            found[f"{self.robot.name}.torque.{joint}"] = _finite(-greatest[i]), _finite(greatest[i])
-        return {name: pair for name, pair in found.items() if pair != (None, None)}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _internal(first: RobotSignals, second: RobotSignals, block: Block, m: int) -> Array:
+    """Half the difference (rows, 4) of the forces of two hands on one body; x, y, z, along."""
+    found = np.zeros((m, 4))
+    one, other = first.held(block, m), second.held(block, m)
+    rows = np.flatnonzero((one == other) & (one >= 0))
+    if len(rows):
+        f = 0.5 * (first.hand_force(block, rows) - second.hand_force(block, rows))
+        u = second.tool_position[rows] - first.tool_position[rows]
+        length = np.linalg.norm(u, axis=1, keepdims=True)
+        u = np.divide(u, length, out=np.zeros_like(u), where=length > 0.0)
+        found[rows, :3] = f
+        found[rows, 3] = (f * u).sum(axis=1)
+    return found

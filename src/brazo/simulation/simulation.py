@@ -146,20 +146,18 @@ class Simulation:
         if self._tasks:
             self._run_tasks()
         world, recorder = self.world, self._recorder
-        data = world.mj_data
-        t = data.time
+        t = world.mj_data.time
         told = perf_counter() if timed else 0.0
         for robot in self._actors:
             robot.act(t)
         acted = perf_counter() if timed else 0.0
         if recorder is not None:
-            recorder.block.before(data, recorder.references)
+            recorder.before()
         kept = perf_counter() if timed else 0.0
         world.advance()
         moved = perf_counter() if timed else 0.0
         if recorder is not None:
-            world.sum_contacts()
-            recorder.block.after(data)
+            recorder.after()
         written = perf_counter() if timed else 0.0
         for robot in self._actors:
             robot.motion.advance()

@@ -60,6 +60,40 @@ def nearest(
     )
 
 
+class Nearest:
+    """The distance of two sets of solids, asked again and again.
+
+    The pair that was nearest last time gives a first value, and nearly everything else is ruled
+    out by it: a pair whose bounding balls are farther apart needs no question.
+    """
+
+    def __init__(self, model: Any, first: Array, second: Array, limit: float) -> None:
+        self._mujoco = engine()
+        self._model = model
+        self._first, self._second = first, second
+        self._limit = limit
+        radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)  # planes go on
+        self._reach = radius[first][:, None] + radius[second]
+        self._last = int(first[0]), int(second[0])
+        self._points = np.zeros(6)
+
+    def value(self, data: Any) -> float:
+        """The least distance (m), `limit` when beyond it; of the frames in `data`."""
+        distance, model, points = self._mujoco.mj_geomDistance, self._model, self._points
+        best = distance(model, data, *self._last, self._limit, points)
+        A, B = data.geom_xpos[self._first], data.geom_xpos[self._second]
+        apart2 = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2.0 * (A @ B.T)
+        # Rounding of the squares is far below the millimetre that is added here.
+        near = np.flatnonzero(apart2 < (self._reach + (best + 1e-3)) ** 2)
+        rows, columns = np.divmod(near, len(self._second))
+        pairs = zip(self._first[rows].tolist(), self._second[columns].tolist(), strict=True)
+        for a, b in pairs:
+            found = distance(model, data, a, b, best, points)
+            if found < best:
+                best, self._last = found, (a, b)
+        return float(best)
+
+
 def _bounds(model: Any, data: Any, first: Array, second: Array) -> Array:
     """What no pair can be nearer than (a, b), from balls around the solids."""
     centre, radius = data.geom_xpos, model.geom_rbound

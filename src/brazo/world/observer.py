@@ -6,8 +6,10 @@ forces on the pads that touch, and the angle; contact events need nothing at all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
+
+import numpy as np
 
 from brazo.world.clamp import Clamp
 from brazo.world.contacts import ContactClass, ContactReader, Contacts
@@ -39,15 +41,19 @@ class Observer:
         self._clamps: list[Clamp] = []
         self._pattern: Pattern
         self._stale = False
-        self.follows_grips = False  # even when nobody subscribed
         self.grips: dict[str, Grip] = {}  # by robot, of the last step looked at
+        self.table = np.zeros((0, 3))  # the same as numbers: which body (-1 none), force, welded
 
-    def bind(self, reader: ContactReader, readers: dict[str, GraspReader]) -> None:
+    def bind(
+        self, reader: ContactReader, readers: dict[str, GraspReader], bodies: Sequence[str]
+    ) -> None:
         self._pattern = Pattern(reader, self._wanted)
         self._readers = readers
         self._clamps = [grasp.clamp for grasp in readers.values()]
         for grasp in readers.values():
             grasp.watch(self._pattern)
+        self.table = np.zeros((len(readers), 3))
+        self._numbers = {None: -1.0, **{name: float(i) for i, name in enumerate(bodies)}}
 
     @property
     def held(self) -> dict[str, str | None]:
@@ -57,7 +63,7 @@ class Observer:
     @property
     def watches(self) -> bool:
         """Whether a step has to be looked at."""
-        if self.follows_grips or self._contacts or self._grasps:
+        if self._contacts or self._grasps:
             return True
         return any(clamp.weld for clamp in self._clamps)
 
@@ -105,11 +111,13 @@ class Observer:
         self._follower.look(self._pattern.levels, data, contacts.time)
         for reader in self._readers.values():
             reader.sort()
-        self.grips = {
-            name: Grip(grasp.held, grasp.force, grasp.welded)
-            for name, reader in self._readers.items()
-            for grasp in (reader.read(contacts, data),)
-        }
+        for row, (name, reader) in enumerate(self._readers.items()):
+            grasp = reader.read(contacts, data)
+            self._note(row, name, Grip(grasp.held, grasp.force, grasp.welded))
+
+    def _note(self, row: int, robot: str, grip: Grip) -> None:
+        self.grips[robot] = grip
+        self.table[row] = self._numbers[grip.body], grip.force, grip.welded
 
     def _grips(self, time: float, found: Any, data: Any) -> list[GraspEvent]:
         """What the clamps hold now, and what changed about it."""
@@ -117,14 +125,15 @@ class Observer:
         forces: list[float] = []
         addresses: list[int] = []
         grips = self.grips
-        for name, reader in self._readers.items():
+        for row, (name, reader) in enumerate(self._readers.items()):
             before = grips[name]
             if reader.touches:
                 if not forces:
                     forces, addresses = data.efc_force.tolist(), found.efc_address.tolist()
             elif before is NO_GRIP and not reader.clamp.weld:
                 continue
-            now = grips[name] = reader.grip(forces, addresses, data, before.body)
+            now = reader.grip(forces, addresses, data, before.body)
+            self._note(row, name, now)
             if now.body == before.body:
                 continue
             if before.body is not None:

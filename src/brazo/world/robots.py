@@ -119,6 +119,17 @@ class WorldRobot:
         return self._drives
 
     @property
+    def loops(self) -> bool:
+        """Whether its links close loops, as a Delta's do."""
+        return bool(self._loops)
+
+    @property
+    def clamp_row(self) -> int:
+        """Which row of `World.grips` is its clamp's; -1 without one."""
+        clamps = [name for name, one in self._world.robots.items() if one.clamp is not None]
+        return clamps.index(self.name) if self.name in clamps else -1
+
+    @property
     def all_body_ids(self) -> Array:
         """The engine's bodies of the robot, fingers included."""
         fingers = () if self.clamp is None else self.clamp.finger_ids

@@ -28,7 +28,7 @@ from brazo.world.cell_file import load_cell
 from brazo.world.clamp import Clamp
 from brazo.world.contacts import ContactClass, ContactReader, Contacts
 from brazo.world.delta import closed_pose
-from brazo.world.distances import Distance, nearest
+from brazo.world.distances import Distance, Nearest, nearest
 from brazo.world.events import ContactEvent, GraspEvent, Subscription
 from brazo.world.excludes import Pair, always_touching
 from brazo.world.friction import JointFriction
@@ -282,6 +282,15 @@ class World:
             self.contacts(), self.mj_data, self._observer.held.get(robot)
         )
 
+    @property
+    def grips(self) -> Array:
+        """What every clamp holds, one row each, while steps are observed (see `on_grasp`).
+
+        Which body (its place in the cell, -1 none), the force on the pad that presses less (N),
+        and 1 where the body is welded.
+        """
+        return self._observer.table
+
     def distance(self, first: str, second: str, limit: float = 1.0) -> Distance | None:
         """Distance of two robots, bodies or fixtures now; None when beyond `limit` (m)."""
         return nearest(
@@ -293,6 +302,10 @@ class World:
             self._reader.part,
             limit,
         )
+
+    def nearest(self, first: str, second: str, limit: float = 1.0) -> Nearest:
+        """For asking for a distance in many steps, of the moment the last one started from."""
+        return Nearest(self.mj_model, self._geoms_of(first), self._geoms_of(second), limit)
 
     def link_wrenches(self, robot: WorldRobot) -> Array:
         """See `WorldRobot.contact_wrenches`."""
@@ -362,7 +375,7 @@ class World:
                 self._grasps[name] = GraspReader(clamp, tip, objects, self.cell.clamp)
             robots[name] = WorldRobot(self, plan, clamp)
         self.robots = robots
-        self._observer.bind(self._reader, self._grasps)
+        self._observer.bind(self._reader, self._grasps, list(objects))
 
     def _look(self) -> None:
         """Let no event tell of the present moment, unless somebody is being told already."""

@@ -1,0 +1,137 @@
+"""The columns of one robot, computed from raw rows with its batched kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brazo.kinematics.orientation import wxyz_from_matrix
+from brazo.simulation.block import Block
+from brazo.simulation.robot import SimRobot
+
+Array = np.ndarray
+POSE = (("x", "m"), ("y", "m"), ("z", "m"), ("qw", "1"), ("qx", "1"), ("qy", "1"), ("qz", "1"))
+_MOTION = (
+    ("q", ""), ("qd", "/s"), ("qdd", "/s²"),
+    ("q_ref", ""), ("qd_ref", "/s"), ("qdd_ref", "/s²"), ("error", ""), ("measured", ""),
+)  # fmt: skip
+
+
+class RobotSignals:
+    """One robot as it stands in the compiled world; made anew after an edit."""
+
+    def __init__(self, robot: SimRobot) -> None:
+        world = robot.world
+        self.name, self.n = robot.name, robot.n
+        self._arm, self._base = robot.arm, robot.base
+        self._torque_limits = robot.torque_limits
+        self._iq, self._iv, self._drives = world.joint_q, world.joint_v, world.drives
+        self._bodies = world.all_body_ids
+        self._shares, self._loops = world.shares(), world.loops
+        self.clamp = world.clamp
+        self._clamp_row = world.clamp_row
+        self._hand = np.array([world.tip_id, *(world.clamp.finger_ids if world.clamp else ())], int)
+        self.last_wxyz: Array | None = None
+        self.tool_position = np.zeros((0, 3))
+
+    def start(self, at: int) -> None:
+        """Where its joints begin among those of all robots."""
+        self._joints = slice(at, at + self.n)
+        self._reference = slice(3 * at, 3 * (at + self.n))
+
+    def columns(self) -> dict[str, str]:
+        """Names and units, in the order of `values`."""
+        name, found = self.name, {}
+        kinds = list(zip(self._arm.joint_names, self._arm.joint_kinds, strict=True))
+        for signal, suffix in _MOTION:
+            for joint, kind in kinds:
+                found[f"{name}.{signal}.{joint}"] = ("rad" if kind == "revolute" else "m") + suffix
+        for signal in ("torque", "external"):
+            for joint, kind in kinds:
+                found[f"{name}.{signal}.{joint}"] = "N m" if kind == "revolute" else "N"
+        found |= {f"{name}.tool.{axis}": unit for axis, unit in POSE}
+        found |= {f"{name}.contact.{axis}": "N" for axis in "xyz"}
+        if self._arm.has_dynamics:
+            found |= {f"{name}.energy.kinetic": "J", f"{name}.energy.potential": "J"}
+        if self.clamp is not None:
+            found |= {f"{name}.clamp.opening": "m", f"{name}.clamp.force": "N"}
+            found |= {f"{name}.grasp.body": "1", f"{name}.grasp.force": "N"}
+        return found
+
+    def values(self, block: Block, m: int) -> list[Array]:
+        """The columns (m, ·) of the first m rows."""
+        q = np.ascontiguousarray(block.qpos[:m, self._iq])
+        qd = np.ascontiguousarray(block.qvel[:m, self._iv])
+        reference = block.reference[:m, self._reference]
+        measured = block.measured[:m, self._joints]
+        T = self._base @ self._arm.fk(q)
+        self.tool_position = T[:, :3, 3]
+        found = [
+            q,
+            qd,
+            block.qacc[:m, self._iv],
+            reference,
+            reference[:, : self.n] - q,
+            np.where(np.isnan(measured), q, measured),
+            block.force[:m, self._drives],
+            self._external(block, m),
+            self.tool_position,
+            self._continuous(wxyz_from_matrix(T[:, :3, :3])),
+            block.contact[:m, self._bodies, 3:].sum(axis=1),
+        ]
+        if self._arm.has_dynamics:
+            found.append(self._arm.energy(q, qd))
+        if self.clamp is not None:
+            found.append(block.qpos[:m, self.clamp.slide_q].sum(axis=1, keepdims=True))
+            found.append(-block.force[:m, [self.clamp.drive_id]])
+            found.append(block.grips[:m, self._clamp_row, :2] + (1.0, 0.0))
+        return found
+
+    def held(self, block: Block, m: int) -> Array:
+        """Which body is held (m,), -1 where none."""
+        return block.grips[:m, self._clamp_row, 0].astype(int)
+
+    def hand_force(self, block: Block, rows: Array) -> Array:
+        """The force (rows, 3) the hand puts on the body it holds, world axes.
+
+        A weld is no contact; its force is what the hand feels beside the contacts it has.
+        """
+        assert self.clamp is not None and self.clamp.sensors is not None
+        body = block.grips[rows, self._clamp_row, 0].astype(int)
+        force = self.clamp.sensors.forces(block.sensors[rows], body)
+        welded = block.grips[rows, self._clamp_row, 2] > 0.0
+        felt = -block.contact[rows][:, self._hand, 3:].sum(axis=1)
+        return np.where(welded[:, None], felt, force)
+
+    def limits(self) -> dict[str, tuple[float | None, float | None]]:
+        """Limits of the recorded signals, None where there is none."""
+        found: dict[str, tuple[float | None, float | None]] = {}
+        for i, joint in enumerate(self._arm.joint_names):
+            low, high = self._arm.limits[i]
+            found[f"{self.name}.q.{joint}"] = _finite(low), _finite(high)
+            greatest = self._torque_limits[i]
+            found[f"{self.name}.torque.{joint}"] = _finite(-greatest), _finite(greatest)
+        return {name: pair for name, pair in found.items() if pair != (None, None)}
+
+    def _external(self, block: Block, m: int) -> Array:
+        """J^T F: what contacts put on the bodies a joint carries, along that joint's axis."""
+        if self._loops:
+            return block.external[:m, self._joints]
+        found = np.zeros((m, self.n))
+        for joint, dof, carried, share in self._shares:
+            wrench = block.contact[:m, carried].sum(axis=1)
+            found[:, joint] += share * (block.axes[:m, dof] * wrench).sum(axis=1)
+        return found
+
+    def _continuous(self, wxyz: Array) -> Array:
+        """Of the two quaternions of each row the one nearer to the row before."""
+        if not len(wxyz):
+            return wxyz
+        before = np.vstack([wxyz[:1] if self.last_wxyz is None else self.last_wxyz, wxyz[:-1]])
+        turned = np.where((wxyz * before).sum(axis=1) < 0.0, -1.0, 1.0)
+        found = wxyz * np.cumprod(turned)[:, None]
+        self.last_wxyz = found[-1:]
+        return found
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
