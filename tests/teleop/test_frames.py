@@ -15,12 +15,12 @@ COMMAND = Command(7, 1, 1_000_000, 0, 100_000, 1, 2, (0.5, -1.0), None, 0.25)
 def test_a_command_has_the_bytes_the_page_prints():
     # Written by hand from the MessagePack specification.
     assert frames.encode(COMMAND) == bytes.fromhex(
-        "9b"  # array of 11
+        "9c"  # array of 12
         "04 07 01"  # kind, session, seq
         "ce000f4240 00"  # sent, ack
         "ce000186a0 01 02"  # valid, flags, engagement
         "92 cb3fe0000000000000 cbbff0000000000000"  # q
-        "c0 cb3fd0000000000000"  # no pose, grip
+        "c0 cb3fd0000000000000 90"  # no pose, grip, nothing extra
     )
 
 

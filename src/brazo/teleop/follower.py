@@ -21,22 +21,13 @@ from brazo.teleop.inbox import Received
 from brazo.teleop.mapping import Mapping, MasterPoint
 from brazo.teleop.safety import Cause, Rules, Safety, State, Transition
 from brazo.teleop.tracking import Tracker
+from brazo.teleop.views import Report, View
 from brazo.trajectory.base import Sample
 from brazo.trajectory.limits import Limits
 
 Array = np.ndarray
 LONGEST_STEP = 0.02  # s: after a pause of the loop the reference goes on from where it was
 _SMOOTH = 0.02  # s, of the speed that is read from commands
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
-    """What the link knows at one moment."""
-
-    session: int = 0  # of the master that is connected, 0 when there is none
-    latest: Received | None = None
-    jumps: int = 0  # of a clock, in this session
-    missing: int = 0  # numbers skipped, in this session
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +106,23 @@ class Follower:
             self.safety.age(now),
             self._warnings,
             self.grip,
+        )
+
+    def report(
+        self, step: Step, pose: Any = None, wrench: Any = None, extra: tuple[float, ...] = ()
+    ) -> Report:
+        """What to tell the master of a step; the tool's pose as x, y, z and w, x, y, z."""
+        return Report(
+            step.state,
+            step.cause,
+            step.share,
+            self.safety.engagement,
+            step.age,
+            tuple(step.sample.q.tolist()),
+            pose,
+            wrench,
+            step.warnings,
+            extra,
         )
 
     def set(self, name: str, value: Any) -> None:

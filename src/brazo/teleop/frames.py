@@ -40,6 +40,8 @@ Joints = Annotated[tuple[float, ...], Meta(max_length=MAX_JOINTS)]
 # x, y, z in m, then the quaternion w, x, y, z.
 Pose: TypeAlias = tuple[float, float, float, float, float, float, float]
 Wrench: TypeAlias = tuple[float, float, float, float, float, float]
+# Numbers the link carries and does not read, for schemes that reflect forces.
+Extra = Annotated[tuple[float, ...], Meta(max_length=32)]
 Value: TypeAlias = bool | float | Name | Annotated[tuple[float, ...], Meta(max_length=16)]
 
 
@@ -82,6 +84,7 @@ class Command(Struct, array_like=True, tag=4, frozen=True, gc=False):
     q: Joints = ()
     pose: Pose | None = None
     grip: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None  # 0 open, 1 closed
+    extra: Extra = ()
 
 
 class Status(Struct, array_like=True, tag=5, frozen=True, gc=False):
@@ -100,6 +103,7 @@ class Status(Struct, array_like=True, tag=5, frozen=True, gc=False):
     pose: Pose | None = None
     wrench: Wrench | None = None  # on the tool, N and N m
     warnings: Annotated[tuple[Text, ...], Meta(max_length=4)] = ()
+    extra: Extra = ()
 
 
 class Ping(Struct, array_like=True, tag=6, frozen=True, gc=False):
@@ -169,6 +173,7 @@ def read_from_master(message: bytes | str) -> FromMaster:
     frame = _read(_from_master, message)
     if isinstance(frame, Command):
         _finite(frame.q)
+        _finite(frame.extra)
         if frame.pose is not None:
             _finite(frame.pose)
             if not 0.99 < math.hypot(*frame.pose[3:]) < 1.01:
@@ -185,7 +190,7 @@ def read_from_follower(message: bytes | str) -> FromFollower:
     """The frame a follower sent, checked; `Malformed` when it is none."""
     frame = _read(_from_follower, message)
     if isinstance(frame, Status):
-        _finite((frame.share, *frame.q, *(frame.pose or ()), *(frame.wrench or ())))
+        _finite((frame.share, *frame.q, *(frame.pose or ()), *(frame.wrench or ()), *frame.extra))
     return frame
 
 

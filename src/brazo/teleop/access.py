@@ -1,0 +1,104 @@
+"""Who may connect to a follower: Host, Origin, token, and encryption.
+
+    Host    must name this machine: a name rebound to it by someone else's DNS is refused
+    Origin  only browsers send one; it must be a page that was named when the link was opened
+    token   asked for beyond the loopback, compared in constant time
+
+A token travels in the first frame, so on a network that others can listen to it wants TLS.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import re
+import secrets
+import socket
+import ssl
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from brazo.errors import BrazoError
+
+_HOST = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?", re.ASCII)
+SHORTEST_TOKEN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The rules of a link that listens on `host`; `token` None where none is asked for."""
+
+    host: str
+    token: str | None
+    origins: tuple[str, ...] = ()
+
+    @classmethod
+    def on(cls, host: str, token: str | None, origins: Iterable[str] = ()) -> Access:
+        """The rules for an address: beyond the loopback there is always a token."""
+        if token is not None and (len(token) < SHORTEST_TOKEN or len(token) > 256):
+            raise BrazoError(
+                f"a token of {len(token)} characters; wanted {SHORTEST_TOKEN} to 256, "
+                "or none at all: then one is made up"
+            )
+        if token is None and not is_loopback(host):
+            token = secrets.token_urlsafe(24)
+        return cls(host, token, tuple(origins))
+
+    def refuses(self, hosts: Sequence[str], origins: Sequence[str]) -> str:
+        """Why a request with these headers may not pass, "" when it may."""
+        if len(hosts) != 1 or not self._names_us(hosts[0]):
+            return "this follower does not answer to that host name"
+        if origins and (len(origins) != 1 or origins[0] not in self.origins):
+            return "pages of that origin may not drive this follower"
+        return ""
+
+    def knows(self, token: str) -> bool:
+        """Whether a token is the right one, or none is asked for."""
+        if self.token is None:
+            return True
+        return hmac.compare_digest(token.encode(), self.token.encode())
+
+    def _names_us(self, header: str) -> bool:
+        found = _HOST.fullmatch(header)
+        name = "" if found is None else (found["v6"] or found["name"]).lower()
+        if name in ("localhost", self.host.lower()) or is_loopback(name):
+            return True
+        if is_loopback(self.host):
+            return False
+        # An address cannot be rebound, and a machine has several.
+        own = socket.gethostname().lower()
+        return _is_address(name) or name in (own, f"{own}.local")
+
+
+def is_loopback(host: str) -> bool:
+    """True for `localhost` and the addresses only this machine can reach."""
+    return host.lower() == "localhost" or (
+        _is_address(host) and ipaddress.ip_address(host).is_loopback
+    )
+
+
+def server_tls(certificate: str | Path, key: str | Path) -> ssl.SSLContext:
+    """Encryption for a follower, from PEM files."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise BrazoError(f"{certificate}, {key}: no usable certificate: {error}") from None
+    return context
+
+
+def client_tls(authority: str | Path | None = None) -> ssl.SSLContext:
+    """Encryption for a master; `authority` is a PEM file to trust instead of the system's."""
+    try:
+        return ssl.create_default_context(cafile=None if authority is None else str(authority))
+    except (OSError, ssl.SSLError) as error:
+        raise BrazoError(f"{authority}: no usable certificate: {error}") from None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""An asyncio loop in a thread of its own, so that a control loop never waits for the network."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+
+class Background:
+    """Runs one coroutine until it is told to stop; `call` is safe from any thread."""
+
+    def __init__(self, name: str, main: Callable[[Background], Coroutine[Any, Any, None]]) -> None:
+        self._main = main
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        self.ready: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self, timeout: float = 10.0) -> Any:
+        """Start and wait until the coroutine sets `ready`; its result, or the error it met."""
+        self._thread.start()
+        try:
+            return self.ready.result(timeout)
+        except BaseException:
+            self.stop()
+            raise
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Have a function called in the loop; nothing when that is over."""
+        loop = self._loop
+        if loop is not None:
+            # Closed between the look and the call.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(function, *arguments)
+
+    async def stopped(self) -> None:
+        """Wait, in the loop, until `stop` is called."""
+        assert self._stopping is not None
+        await self._stopping.wait()
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Tell the coroutine to end, and wait for it."""
+        if self._stopping is not None:
+            self.call(self._stopping.set)
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        async def whole() -> None:
+            self._loop = asyncio.get_running_loop()
+            self._stopping = asyncio.Event()
+            await self._main(self)
+
+        try:
+            asyncio.run(whole())
+            if not self.ready.done():
+                self.ready.set_result(None)
+        except BaseException as error:
+            if self.ready.done():
+                raise
+            self.ready.set_exception(error)
+        finally:
+            self._loop = None

@@ -1,0 +1,270 @@
+"""`FaultProxy`: stands between a master and a follower and does what its script says.
+
+    with FaultProxy("127.0.0.1:9000", load_script("bad.yaml")) as proxy:
+        MasterLink(f"127.0.0.1:{proxy.port}")
+
+It cuts the stream into websocket frames, so it can repeat and reorder whole ones; their bytes stay
+as they are.  Encrypted connections it cannot cut: put it before the encryption.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import socket
+import struct
+import time
+from collections import Counter, deque
+from typing import Any
+from urllib.parse import urlsplit
+
+from brazo.errors import BrazoError
+from brazo.teleop.background import Background
+from brazo.teleop.proxy.faults import WAYS, Faults, Script, Way
+from brazo.teleop.proxy.line import FaultLine, Leaving
+from brazo.teleop.proxy.splitter import Splitter
+
+_MOST_HELD = 1 << 18  # bytes; then the sender feels that nothing more is taken
+
+
+class FaultProxy:
+    """Listens on `host`:`port` and connects on to `to`, from `start` to `close`."""
+
+    def __init__(
+        self, to: str, script: Script | None = None, host: str = "127.0.0.1", port: int = 0
+    ) -> None:
+        self.to = address(to)
+        self.host, self.port = host, port
+        self.script = script or Script()
+        self.counts: dict[Way, Counter[str]] = {way: Counter() for way in WAYS}
+        self.events: deque[tuple[float, str]] = deque(maxlen=10_000)
+        self._live: dict[Way, Faults] = {}
+        self._began: float | None = None
+        self._pipes: set[_Pipe] = set()
+        self._connections = 0
+        self._background: Background | None = None
+
+    def start(self) -> FaultProxy:
+        """Listen; returns when masters may connect."""
+        if self._background is None:
+            self._background = Background("teleop-proxy", self._serve)
+            self.port = self._background.start()
+        return self
+
+    def close(self) -> None:
+        """Break everything off and stop listening."""
+        if self._background is not None:
+            self._background.stop()
+            self._background = None
+
+    def __enter__(self) -> FaultProxy:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def time(self) -> float:
+        """Seconds of the script: since the first connection, 0 before it."""
+        return 0.0 if self._began is None else time.perf_counter() - self._began
+
+    def set(self, way: Way | None = None, **faults: Any) -> None:
+        """Disturb one way, or both, like this from now on, whatever the script says."""
+        for each in WAYS if way is None else (way,):
+            self._live[each] = Faults(**faults)
+        if self._background is not None:
+            self._background.call(self._thaw)
+
+    def cut(self) -> None:
+        """Reset every connection now."""
+        if self._background is not None:
+            self._background.call(self._cut)
+
+    def faults(self, way: Way, t: float) -> Faults:
+        """What is wrong in a direction at time t of the script."""
+        return self._live.get(way) or self.script.faults(way, t)
+
+    async def _serve(self, background: Background) -> None:
+        try:
+            server = await asyncio.start_server(self._connect, self.host, self.port)
+        except OSError as error:
+            raise BrazoError(
+                f"cannot listen on {self.host}:{self.port}: {error.strerror or error}"
+            ) from None
+        clock = asyncio.create_task(self._follow_script())
+        try:
+            background.ready.set_result(server.sockets[0].getsockname()[1])
+            await background.stopped()
+        finally:
+            clock.cancel()
+            server.close()
+            self._cut()
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._began is None:
+            self._began = time.perf_counter()
+        if self.script.refuses(self.time):
+            self._note("a connection is refused")
+            _reset(writer)
+            return
+        try:
+            onward = await asyncio.open_connection(*self.to)
+        except OSError as error:
+            self._note(f"{self.to[0]}:{self.to[1]} does not answer: {error.strerror or error}")
+            _reset(writer)
+            return
+        self._connections += 1
+        self._note(f"connection {self._connections}")
+        pipes = [
+            self._pipe("up", reader, onward[1]),
+            self._pipe("down", onward[0], writer),
+        ]
+        self._pipes.update(pipes)
+        try:
+            await asyncio.gather(*(pipe.run() for pipe in pipes))
+        finally:
+            self._pipes.difference_update(pipes)
+            for end in (writer, onward[1]):
+                _reset(end)
+
+    def _pipe(self, way: Way, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> _Pipe:
+        def thaw(t: float) -> float:
+            return float("inf") if way in self._live else self.script.thaw(way, t)
+
+        line = FaultLine(
+            f"{self.script.seed} {self._connections} {way}",
+            lambda t: self.faults(way, t),
+            thaw,
+            self.counts[way],
+        )
+        return _Pipe(source, sink, line, lambda: self.time)
+
+    async def _follow_script(self) -> None:
+        """Cut when it is time to, and tell of every step."""
+        for step in self.script.steps:
+            while self._began is None or self.time < step.at:
+                await asyncio.sleep(0.005 if self._began is None else step.at - self.time)
+            self._note(str(step))
+            if step.cut:
+                self._cut()
+
+    def _thaw(self) -> None:
+        """A freeze set by hand ends when something else is set."""
+        for pipe in self._pipes:
+            pipe.thaw()
+
+    def _cut(self) -> None:
+        for pipe in self._pipes:
+            pipe.abort()
+
+    def _note(self, text: str) -> None:
+        self.events.append((self.time, text))
+
+
+class _Pipe:
+    """One direction of one connection: in, through the line, out."""
+
+    def __init__(
+        self,
+        source: asyncio.StreamReader,
+        sink: asyncio.StreamWriter,
+        line: FaultLine,
+        clock: Any,
+    ) -> None:
+        self._source, self._sink, self._line, self._clock = source, sink, line, clock
+        self._queue: list[Leaving] = []
+        self._held = 0
+        self._changed = asyncio.Event()
+        self._over = False
+        plain = sink.get_extra_info("socket")
+        if plain is not None:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    async def run(self) -> None:
+        take = asyncio.create_task(self._take())
+        try:
+            await self._give()
+        except (ConnectionError, OSError, BrazoError):
+            self.abort()
+        finally:
+            take.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ConnectionError, OSError, BrazoError):
+                await take
+
+    def thaw(self) -> None:
+        """Whatever was frozen without an end leaves now."""
+        now = self._clock()
+        self._queue = [Leaving(min(item.at, now), item.index, item.data) for item in self._queue]
+        heapq.heapify(self._queue)
+        self._line.thaw(now)
+        self._changed.set()
+
+    def abort(self) -> None:
+        """Reset."""
+        self._over = True
+        self._queue.clear()
+        self._changed.set()
+        _reset(self._sink)
+
+    async def _take(self) -> None:
+        splitter = Splitter()
+        try:
+            while data := await self._source.read(1 << 16):
+                for piece in splitter.feed(data):
+                    self._push(piece.data, piece.message)
+                while self._held > _MOST_HELD and not self._over:
+                    await asyncio.sleep(0.005)
+            if rest := splitter.rest():
+                self._push(rest, False)
+        finally:
+            # Where everything vanishes, so does the news that the other side is gone.
+            while self._line.half_open(self._clock()) and not self._over:
+                await asyncio.sleep(0.01)
+            self._over = True
+            self._changed.set()
+
+    def _push(self, data: bytes, message: bool) -> None:
+        for leaving in self._line.push(data, self._clock(), message):
+            heapq.heappush(self._queue, leaving)
+            self._held += len(data)
+        self._changed.set()
+
+    async def _give(self) -> None:
+        while self._queue or not self._over:
+            self._changed.clear()
+            wait = self._queue[0].at - self._clock() if self._queue else float("inf")
+            if wait > 0.0:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(
+                        self._changed.wait(), None if wait == float("inf") else wait
+                    )
+                continue
+            leaving = heapq.heappop(self._queue)
+            self._held -= len(leaving.data)
+            self._sink.write(leaving.data)
+            await self._sink.drain()
+        with contextlib.suppress(OSError, RuntimeError):
+            if self._sink.can_write_eof():
+                self._sink.write_eof()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Close a connection so that the other side is told at once."""
+    plain = writer.get_extra_info("socket")
+    if plain is not None and plain.fileno() >= 0:
+        with contextlib.suppress(OSError):
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+def address(text: str) -> tuple[str, int]:
+    """`host:port`, or an address that begins with ws://, as host and port."""
+    try:
+        parts = urlsplit(text if "://" in text else f"ws://{text}")
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise BrazoError(f"address '{text}': {error}") from None
+    if parts.scheme != "ws" or not host or port is None:
+        raise BrazoError(f"address '{text}'; wanted host:port or ws://host:port")
+    return host, port
