@@ -157,10 +157,16 @@ def test_the_names_of_shipped_cells():
     assert cell_names() == ["cooperative", "delta", "solo-puma560"]
 
 
-def test_a_robot_without_masses_cannot_be_moved_by_forces():
+def test_a_robot_without_masses_goes_where_it_is_put_and_nothing_pushes_it():
     cell = parse_cell("name: x\nrobots: [{name: a, robot: rv2aj}]", FILE)
-    with pytest.raises(BrazoError, match=r"robot 'rv2aj' is kinematic only .*give the masses"):
-        World(cell)
+    world = World(cell)
+    q = world.robots["a"].q.copy()
+    world.robots["a"].torque[:] = 50.0
+    world.step(200)
+    assert np.abs(world.robots["a"].q - q).max() < 1e-6
+    world.robots["a"].set_state(q - 0.1, np.full(len(q), 0.2))
+    world.step(100)
+    assert world.robots["a"].q == pytest.approx(q - 0.1 + 0.2 * 0.1, abs=1e-6)
 
 
 NASTY = [

@@ -137,6 +137,11 @@ class SimRobot:
                 f"robot '{self.name}': a controller is a brazo.control.Controller, the name of a "
                 f"law, '{IDEAL}' or None, not {law!r}"
             )
+        if not self.arm.has_dynamics:
+            raise BrazoError(
+                f"robot '{self.name}': its file gives no masses, so forces cannot move it and no "
+                f"law can drive it; use '{IDEAL}', or give the masses"
+            )
         taken = [other.name for other in self._sim.robots.values() if other._controller is law]
         if taken and taken != [self.name]:
             raise BrazoError(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.model.description import TreeModel
+from brazo.model.description import Inertia, TreeModel, frozen
 from brazo.model.mjcf.engine import engine
 from brazo.world.assembly import Assembly, Drawn
 from brazo.world.cell import CellRobot, ClampSettings
@@ -23,8 +23,12 @@ from brazo.world.plan import (
     add_motor,
     coulomb_loss,
     link_surface,
-    require_dynamics,
 )
+
+# A robot whose masses are not known is *guided*: it goes where it is put, and nothing pushes it.
+# Its bodies have no weight, its joints more inertia than any contact could move.
+NO_MASS = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
+UNMOVED = 1e7  # kg m², kg
 
 
 def add_tree(
@@ -33,7 +37,7 @@ def add_tree(
     """Put a robot into the model."""
     model = robot.model
     assert isinstance(model, TreeModel)
-    require_dynamics(model)
+    guided = bool(model.missing_inertia)
     bodies, members, joint_of = [], [], {}
     surface = link_surface(assembly.contact)
     for i, body in enumerate(model.bodies):
@@ -63,8 +67,9 @@ def add_tree(
                     joint_of[i], joint.coordinate, joint.multiplier, joint.offset, joint.friction
                 )
             )
-            assert body.inertia is not None
-            assembly.inertia(element, body.inertia)
+            if guided:
+                joint_of[i].armature = UNMOVED
+            assembly.inertia(element, NO_MASS if guided or body.inertia is None else body.inertia)
         bodies.append(element)
         assembly.solids(element, parts, "robot", robot.name, surface)
         assembly.drawn.append(Drawn(name, "robot", parts, element))
