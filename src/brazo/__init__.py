@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from brazo import control, lab
     from brazo.dynamics.simulate import Run
     from brazo.kinematics.result import Branch, IKResult
+    from brazo.recording import Recording
     from brazo.robot import Robot, load
     from brazo.simulation import Simulation
     from brazo.world import load_cell
@@ -19,6 +20,7 @@ __all__ = [
     "Branch",
     "BrazoError",
     "IKResult",
+    "Recording",
     "Robot",
     "Run",
     "Simulation",
@@ -32,6 +34,7 @@ __all__ = [
 _LAZY = {
     "Branch": "brazo.kinematics.result",
     "IKResult": "brazo.kinematics.result",
+    "Recording": "brazo.recording",
     "Robot": "brazo.robot",
     "Run": "brazo.dynamics.simulate",
     "Simulation": "brazo.simulation",

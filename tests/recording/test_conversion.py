@@ -9,7 +9,7 @@ import pytest
 from mcap.reader import make_reader
 
 import brazo
-from brazo.recording.convert import convert
+from brazo.recording.conversion import convert
 from brazo.recording.recording import Recording
 from brazo.recording.source import memory_source
 from brazo.recording.stream import Recorder

@@ -84,7 +84,7 @@ def test_a_minute_at_a_kilohertz_does_not_hold_up_a_loop(minute, tmp_path):
 CONVERT = """
 import sys, tracemalloc
 import pyarrow
-from brazo.recording.convert import convert
+from brazo.recording.conversion import convert
 tracemalloc.start()
 convert(sys.argv[1], sys.argv[2])
 print(tracemalloc.get_traced_memory()[1], pyarrow.default_memory_pool().max_memory())

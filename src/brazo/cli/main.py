@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from brazo.cli import bench, derive, doctor, dynamics, kinematics, lab, robots, run
+from brazo.cli import bench, derive, doctor, dynamics, kinematics, lab, recordings, robots, run
 from brazo.errors import BrazoError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ derive.register(app)
 doctor.register(app)
 bench.register(app)
 run.register(app)
+recordings.register(app)
 lab.register(app)
 
 

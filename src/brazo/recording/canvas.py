@@ -83,7 +83,7 @@ def new_figure(height: float, title: str = "", width: float = WIDTH) -> Any:
     FigureCanvasAgg(fig)
     engine = fig.get_layout_engine()
     assert engine is not None
-    engine.set(w_pad=0.03, h_pad=0.03, hspace=0.05, wspace=0.05)  # pyright: ignore
+    engine.set(w_pad=0.05, h_pad=0.03, hspace=0.05, wspace=0.05)  # pyright: ignore
     if title:
         fig.suptitle(title, fontsize=TITLE, weight="bold", x=0.006, ha="left")
     return fig

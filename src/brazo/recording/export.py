@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brazo.errors import BrazoError
-from brazo.recording.convert import writer_of
+from brazo.recording.conversion import writer_of
 
 if TYPE_CHECKING:
     from brazo.recording.recording import Recording
@@ -157,7 +157,7 @@ class Export:
 
 def work(job: dict) -> None:
     """Do one conversion, in a process that has nothing else to do."""
-    from brazo.recording.convert import convert
+    from brazo.recording.conversion import convert
 
     if hasattr(os, "nice"):
         os.nice(10)

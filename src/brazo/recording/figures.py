@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from brazo.recording.numbers import both_hold
+from brazo.recording.numbers import both_hold, internal_forces
 from brazo.recording.paths import moved_bodies, path_figure
-from brazo.recording.plots import figure, lanes_of, timeline_figure, torque_figure
+from brazo.recording.plots import figure, lanes_of, span_figure, timeline_figure, torque_figure
 from brazo.recording.recording import Recording
 from brazo.recording.robots import RobotSignals, robots_of
+from brazo.recording.timeline import merged
 
+TOGETHER = 4  # spans shown in which two robots hold one body
 FEW = 6  # events of one kind
 FALLBACK = 8  # groups shown of a run whose names say nothing
 
@@ -90,28 +92,31 @@ def _robot(robot: RobotSignals) -> list[Chapter]:
 
 def _forces(recording: Recording, robots: Sequence[RobotSignals]) -> list[Chapter]:
     found = []
-    columns = {}
+    contacts, clamps = {}, {}
     for robot in robots:
         force = robot.contact_force()
         if force is not None and np.nanmax(force, initial=0.0) > 0.0:
-            columns[f"{robot.title}: contact"] = (force, "N")
+            contacts[f"contact force.{robot.title}"] = (force, "N")
         for name in robot.group("clamp"):
-            if recording.unit(name) == "N" and np.nanmax(np.abs(recording[name]), initial=0.0) > 0:
-                columns[f"{robot.title}: clamp"] = (recording[name], "N")
-    if columns:
-        text = "Size of the sum of contact forces on each robot, and the forces of their clamps."
-        shown = _derived(recording, columns)
-        found.append(_chapter(shown, "Contact and clamp forces", text, list(columns)))
-    internal = [n for n in recording.names if "internal" in n]
-    if internal:
-        together = both_hold(recording)
-        text = "What two robots press or pull against each other through the body both hold"
-        text += f", {len(together)} times in this run." if together else "."
-        drawn = figure(recording, internal, events=["grasped", "released"])
-        for ax in drawn.axes[1:] if together else []:
-            for span in together:
-                ax.axvspan(span.start, span.stop, color="#d55e00", alpha=0.10, lw=0, zorder=0.2)
-        found.append(Chapter("Internal force", text, drawn))
+            values = recording[name]
+            if recording.unit(name) == "N" and np.nanmax(np.abs(values), initial=0.0) > 0.0:
+                clamps[f"clamp force.{robot.title}"] = (values, "N")
+    if contacts:
+        text = "Size of the sum of the contact forces on each robot."
+        drawn = _derived(recording, contacts)
+        found.append(_chapter(drawn, "Contact forces", text, list(contacts)))
+    if clamps:
+        text = "Force of each clamp's drive; closing is positive."
+        found.append(_chapter(_derived(recording, clamps), "Clamps", text, list(clamps)))
+    for pair, signals in internal_forces(recording).items():
+        together = merged(both_hold(recording), gap=0.5)[:TOGETHER]
+        if together and signals:
+            text = (
+                f"What {pair.replace('-', ' and ')} press or pull against each other through the "
+                "body both hold: its size, and the part along the line between their hands."
+            )
+            drawn = span_figure(recording.t, signals, together)
+            found.append(Chapter("Internal force", text, drawn))
     return found
 
 

@@ -61,17 +61,33 @@ def _internal(recording: Recording) -> Table:
     if together:
         total = sum(span.stop - span.start for span in together)
         found["held by two at once"] = f"{number(total, 3)} s in {len(together)} spans"
-    for name in recording.names:
-        if "internal" in name and recording.unit(name) in ("N", "N m"):
-            values = recording[name]
-            inside = np.zeros(len(values), bool)
-            for span in together:
-                inside |= (recording.t >= span.start) & (recording.t <= span.stop)
+    inside = np.zeros(len(recording), bool)
+    for span in together:
+        inside |= (recording.t >= span.start) & (recording.t <= span.stop)
+    forces = internal_forces(recording)
+    for pair, signals in forces.items():
+        for what, values in signals.items():
             chosen = values[inside] if inside.any() else values
-            label = name.replace(".", " ")
-            unit = recording.unit(name)
-            found[f"greatest {label}"] = measure(_peak(chosen), unit)
-            found[f"mean {label}"] = measure(float(np.nanmean(np.abs(chosen))), unit)
+            label = "internal force" + ("" if what == "force" else f" {what}")
+            label += f", {pair}" if len(forces) > 1 else ""
+            mean = measure(float(np.nanmean(np.abs(chosen))), "N")
+            found[f"greatest {label}"] = f"{measure(_peak(chosen), 'N')} (mean {mean})"
+    return found
+
+
+def internal_forces(recording: Recording) -> dict[str, dict[str, np.ndarray]]:
+    """Pair of robots -> "force" (its size) and what else was recorded of it, in newtons."""
+    groups: dict[str, dict[str, np.ndarray]] = {}
+    for name in recording.names:
+        words = name.split(".")
+        if words[0] == "internal" and recording.unit(name) == "N":
+            pair = ".".join(words[1:-1])
+            groups.setdefault(pair, {})[words[-1]] = recording[name]
+    found = {}
+    for pair, signals in groups.items():
+        axes = [signals.pop(axis) for axis in "xyz" if axis in signals]
+        size = {"force": np.linalg.norm(np.column_stack(axes), axis=1)} if axes else {}
+        found[pair] = size | signals
     return found
 
 

@@ -13,6 +13,7 @@ from brazo.recording.recording import Recording
 from brazo.recording.timeline import Span, lanes
 
 MOVED = 2e-3  # m; a body that moved less is not drawn
+NAMED = 8  # bodies; more names would only cover each other
 _POINTS = 2500
 _BELOW = 0.62  # inches for labels under a view
 
@@ -50,13 +51,12 @@ def path_figure(recording: Recording, robots: Sequence[str], title: str = "") ->
     pad = 0.06 * max(float(np.max(high - low)), 1.0)
     low, high = low - pad, high + pad
     span = high - low
-    # Both views have the same scale, so they stand side by side when narrow, else one over another.
-    beside = (WIDTH - 1.6) / (2 * span[0])
-    stacked = span[1] * beside < 1.2
-    scale = min((WIDTH - 1.2) / span[0], 5.0 / (span[1] + span[2])) if stacked else beside
-    if not stacked:
-        scale = min(scale, 4.2 / max(span[1], span[2]))
-    heights = [max(0.8, scale * span[1]), max(0.8, scale * span[2])]
+    # Both views have one scale: side by side, or one over another where that makes them larger.
+    beside = min((WIDTH - 1.6) / (2 * span[0]), 4.2 / max(span[1], span[2]))
+    over = min((WIDTH - 1.0) / span[0], 5.6 / (span[1] + span[2]))
+    stacked = over > 1.3 * beside
+    scale = over if stacked else beside
+    heights = [max(0.6, scale * span[1]), max(0.6, scale * span[2])]
     head = 0.3 if title else 0.1
     inches = head + (sum(heights) + 2 * _BELOW if stacked else max(heights) + _BELOW)
     with drawing():
@@ -103,34 +103,43 @@ def _view(
             ax.plot(p[inside][::step, i], p[inside][::step, j], color=color, lw=2.8, zorder=2)
         ax.plot(*p[0, [i, j]], marker="o", ms=4.5, mfc="white", mec=color, mew=1.2, ls="", zorder=4)
         ax.plot(*p[-1, [i, j]], marker="o", ms=4.5, color=color, ls="", zorder=4)
+    names = [(robot, tools[robot], COLORS[k % len(COLORS)]) for k, robot in enumerate(tools)]
+    names += [(body, bodies[body], SOFT) for body in list(bodies)[:NAMED]]
     ways = [p[::step][:, [i, j]] for p in (*tools.values(), *bodies.values())]
-    everything = np.concatenate(ways)
-    for k, (robot, p) in enumerate(tools.items()):
-        _name(ax, robot, p[0, [i, j]], everything, COLORS[k % len(COLORS)])
-    for body, p in bodies.items():
-        _name(ax, body, p[0, [i, j]], everything, SOFT)
+    taken = np.concatenate(ways)
+    for name, p, color in names:
+        taken = np.concatenate([taken, _name(ax, name, p[0, [i, j]], taken, color)])
 
 
-def _name(ax: Any, text: str, at: np.ndarray, points: np.ndarray, color: str) -> None:
-    """A name beside a point, in the corner where it covers the least and stays inside."""
-    scale = 72 * ax.get_figure().get_size_inches()[0] / 2.6 / np.ptp(ax.get_xlim())  # points a unit
+def _name(ax: Any, text: str, at: np.ndarray, taken: np.ndarray, color: str) -> np.ndarray:
+    """A name beside a point, where it covers the least and stays inside; points it covers now."""
+    fig = ax.get_figure()
+    scale = 72 * 0.8 * fig.get_size_inches()[0] / len({a.get_position().x0 for a in fig.axes})
+    scale /= np.ptp(ax.get_xlim())  # points a unit, about
     size = np.array([0.62 * SMALL * len(text), 1.1 * SMALL]) / scale
     gap = np.array([6.0, 4.0]) / scale
     ends = np.array([ax.get_xlim(), ax.get_ylim()])
 
-    def covered(side: tuple[int, int]) -> float:
+    def box(side: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         near, far = at + gap * side, at + (gap + size) * side
-        low, high = np.minimum(near, far), np.maximum(near, far)
-        inside = ((points >= low) & (points <= high)).all(axis=1).sum()
+        return np.minimum(near, far), np.maximum(near, far)
+
+    def covered(side: tuple[int, int]) -> float:
+        low, high = box(side)
+        inside = ((taken >= low) & (taken <= high)).all(axis=1).sum()
         outside = np.maximum(ends[:, 0] - low, 0).sum() + np.maximum(high - ends[:, 1], 0).sum()
         return inside + 5 * scale * outside
 
-    right, up = min([(1, 1), (-1, 1), (1, -1), (-1, -1)], key=covered)
+    sides = [(1, 1), (-1, 1), (1, -1), (-1, -1)]
+    right, up = min(sides, key=covered)
     ax.annotate(
         text, at, xytext=(6 * right, 4 * up), textcoords="offset points",
         ha="left" if right > 0 else "right", va="bottom" if up > 0 else "top",
         fontsize=SMALL, color=color, zorder=5,
     )  # fmt: skip
+    low, high = box((right, up))
+    grid = np.stack(np.meshgrid(*np.linspace(low, high, 12).T), axis=-1)
+    return grid.reshape(-1, 2)
 
 
 def _ticks(ax: Any) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from brazo.recording.canvas import (
     FONT,
+    POINTS,
     SMALL,
     drawing,
     finish,
@@ -28,7 +29,7 @@ from brazo.recording.colors import BAD, COLORS, GRID, INK, ON_COLOR, SOFT
 from brazo.recording.display import number, shown
 from brazo.recording.names import choose, common_prefix, last
 from brazo.recording.recording import Recording
-from brazo.recording.timeline import Lane, lanes, merged
+from brazo.recording.timeline import Lane, Span, lanes, merged
 
 AXIS_HEIGHT = 1.7  # inches
 LANE_HEIGHT = 0.145
@@ -193,6 +194,33 @@ def _torque_panel(
     ax.yaxis.set_major_locator(_ticks(4))
 
 
+def span_figure(t: np.ndarray, signals: Mapping[str, np.ndarray], spans: Sequence[Span]) -> Any:
+    """Signals (N) in a few short spans of a run, a panel a span, to one scale."""
+    greatest = max(float(np.nanmax(np.abs(v), initial=0.0)) for v in signals.values())
+    unit, factor = shown("N", greatest)
+    with drawing():
+        fig = new_figure(2.2)
+        axes = fig.subplots(1, len(spans), sharey=True, squeeze=False)[0]
+        labels: list[tuple[str, float, str]] = []
+        for ax, span in zip(axes, spans, strict=True):
+            pad = 0.15 * max(span.stop - span.start, 1e-3)
+            inside = (t >= span.start - pad) & (t <= span.stop + pad)
+            labels = []
+            for i, (name, values) in enumerate(signals.items()):
+                x, y = thinned(t[inside], factor * values[inside], POINTS // len(spans))
+                ax.plot(x, y, color=COLORS[i], lw=1.0)
+                labels.append((name, last_value(y), COLORS[i]))
+            ax.axvspan(span.start, span.stop, color=COLORS[2], alpha=0.12, lw=0, zorder=0.2)
+            ax.set_title(span.text, loc="left", fontsize=SMALL + 0.5, weight="bold", pad=3)
+            ax.set_xlim(span.start - pad, span.stop + pad)
+            ax.xaxis.set_major_locator(_ticks(4))
+            ax.yaxis.set_major_locator(_ticks())
+        axes[0].set_ylabel(f"[{unit}]")
+        label_lines(axes[-1], labels)
+        fig.supxlabel("t [s]", fontsize=FONT)
+        return finish(fig)
+
+
 def lanes_of(recording: Recording, events: bool | Sequence[str]) -> list[Lane]:
     """The lanes of a recording's events: all, none, or those of some kinds."""
     if not events or not len(recording):
@@ -225,6 +253,9 @@ def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
     per_point = length / width
     for row, lane in enumerate(found):
         color = {"hold": COLORS[2], "contact": COLORS[1]}.get(lane.kind, INK)
+        if lane.kind == "sequence":
+            _sequence(ax, row, lane.spans, per_point)
+            continue
         if lane.spans:
             ax.axhline(row, color=GRID, lw=0.5, zorder=0)
         bars = merged(lane.spans, gap=1.5 * per_point)
@@ -235,15 +266,28 @@ def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
         for span in bars:
             room = (span.stop - span.start) / per_point
             if span.text and room > 4.2 * len(span.text):
-                ax.text(
-                    (span.start + span.stop) / 2, row, span.text, color=ON_COLOR,
-                    ha="center", va="center", fontsize=SMALL - 1,
-                )  # fmt: skip
+                _inside(ax, (span.start + span.stop) / 2, row, span.text, ON_COLOR, "center")
         _marks(ax, row, lane.marks, stop, per_point, color)
     ax.set_yticks(range(len(found)), [_short(lane.name, 30) for lane in found], fontsize=SMALL)
     ax.tick_params(left=False, bottom=False, labelbottom=False)
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.grid(False)
+
+
+def _sequence(ax: Any, row: int, spans: Sequence[Span], per_point: float) -> None:
+    """One after another, by turns lighter and darker, each with as much of its text as fits."""
+    for k, span in enumerate(spans):
+        width = span.stop - span.start
+        shade = 0.16 if k % 2 else 0.28
+        ax.broken_barh([(span.start, width)], (row - 0.42, 0.84), facecolor=SOFT, alpha=shade, lw=0)
+        room = int((width / per_point - 2) / 3.5)  # characters
+        if room >= min(4, len(span.text)) and span.text:
+            at = span.start + 1.5 * per_point
+            _inside(ax, at, row, _short(span.text, room), INK, "left")
+
+
+def _inside(ax: Any, x: float, row: int, text: str, color: str, side: str) -> None:
+    ax.text(x, row, text, color=color, ha=side, va="center_baseline", fontsize=SMALL - 1)
 
 
 def _marks(
@@ -266,7 +310,7 @@ def key_moments(found: Iterable[Lane], most: int = 8) -> list[float]:
     """Moments worth a line through all axes: those of lanes in which little happened."""
     moments: list[float] = []
     for lane in found:
-        if lane.kind == "contact":
+        if lane.kind in ("contact", "sequence"):
             continue
         mine = [t for t, _ in lane.marks] + [t for s in lane.spans for t in (s.start, s.stop)]
         if len(moments) + len(mine) <= most:

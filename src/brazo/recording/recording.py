@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.recording.convert import writer_of
+from brazo.recording.conversion import writer_of
 from brazo.recording.names import choose, hint
 from brazo.recording.source import Event, Progress, Source, event_time, memory_source, open_source
 

@@ -14,6 +14,7 @@ from typing import Any
 from brazo.recording.source import event_time
 
 BEGIN, END, WARNING = " begin", " end", " warning"
+SEQUENCES = ("step", "note")  # kinds that last until the next of the same robot
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Lane:
     """What happened of one kind, or between one pair of things."""
 
     name: str
-    kind: str  # "hold", "contact" or the kind of its events
+    kind: str  # "sequence", "hold", "contact" or the kind of its events
     spans: list[Span] = field(default_factory=list)
     marks: list[tuple[float, str]] = field(default_factory=list)
 
@@ -41,7 +42,10 @@ class Lane:
 
 
 def lanes(events: Iterable[Mapping[str, Any]], end: float) -> list[Lane]:
-    """Sort events into lanes; what has not ended lasts until `end`.  Marks, holds, contacts."""
+    """Sort events into lanes; what has not ended lasts until `end`.
+
+    First what each robot was about, then marks, holds and contacts.
+    """
     found: dict[tuple[str, str], Lane] = {}
     going: dict[tuple[str, str, str], tuple[float, str, Lane]] = {}
 
@@ -68,14 +72,20 @@ def lanes(events: Iterable[Mapping[str, Any]], end: float) -> list[Lane]:
             if kind.endswith(BEGIN):
                 pair = f"{_owner(first)} touches {_owner(second)}"
                 going[key] = (t, "", lane("contact", pair))
+        elif kind in SEQUENCES and "robot" in event:
+            robot = str(event["robot"])
+            key = ("sequence", robot, kind)
+            close(key, t)
+            text = str(event.get("text", "")).removeprefix(f"{robot}: ")
+            going[key] = (t, text, lane("sequence", f"{robot}, {kind}s"))
         elif not kind.endswith(WARNING):
             lane(kind, kind or "event").marks.append((t, str(event.get("text", ""))))
     for key in list(going):
         close(key, max(end, going[key][0]))
     for one in found.values():
         one.spans.sort(key=lambda span: span.start)
-    order = {"hold": 1, "contact": 2}
-    return sorted(found.values(), key=lambda one: order.get(one.kind, 0))
+    order = {"sequence": 0, "hold": 2, "contact": 3}
+    return sorted(found.values(), key=lambda one: (order.get(one.kind, 1), _robot_first(one)))
 
 
 def merged(spans: Iterable[Span], gap: float) -> list[Span]:
@@ -99,6 +109,10 @@ def overlaps(first: Iterable[Span], second: Iterable[Span]) -> list[Span]:
             if start < stop and one.text == other.text:
                 found.append(Span(start, stop, one.text))
     return sorted(found, key=lambda span: span.start)
+
+
+def _robot_first(lane: Lane) -> str:
+    return lane.name if lane.kind in ("sequence", "hold") else ""
 
 
 def _owner(part: str) -> str:
