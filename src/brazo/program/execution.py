@@ -86,6 +86,8 @@ class Execution:
         self.grip_force = grip_force
         self.load = dict(load or {})
         flat = validate(program, sim)
+        if grip_force is not None:
+            _check_force(grip_force, sim, flat)
         through = [
             Goal(step.condition.body, step.condition.chute)
             for steps in flat.values()
@@ -278,6 +280,17 @@ class Execution:
         told = self.load.get(body, true)
         for name in holders:
             self.sim.robots[name].carry(body, told / true / len(holders))
+
+
+def _check_force(force: float, sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:
+    if not (np.isfinite(force) and force > 0.0):
+        raise BrazoError(f"grip force {force:g} N: wanted a finite number greater than 0")
+    for name, steps in flat.items():
+        clamp = sim.world.robots[name].clamp
+        gripping = any(isinstance(step, s.Grip) for step in steps)
+        if clamp is not None and gripping and force > clamp.gripper.max_force:
+            greatest = clamp.gripper.max_force
+            raise BrazoError(f"grip force {force:g} N: '{name}' gives at most {greatest:g} N")
 
 
 class _StepRunner:

@@ -1,0 +1,170 @@
+"""`brazo run` as a user meets it: exit codes, files, sentences, and a process that is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from brazo.recording.recording import Recording
+
+COMMAND = [sys.executable, "-m", "brazo.cli.main", "run"]
+ENDLESS = """\
+name: endless
+robots:
+  scara1: [{repeat: {times: 500, do: [{move_joints: home}, {move_joints: start}]}}]
+"""
+SHORT = """\
+name: short
+robots:
+  scara2: [{note: hello}, {move_joints: home}]
+"""
+
+
+def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=timeout,
+        env={**os.environ, "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"},
+    )
+
+
+def test_the_task_done_is_exit_0_with_recording_and_report(tmp_path):
+    done = run("cooperative", "--headless", "-o", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "cooperative: done in " in done.stdout
+    assert "3 of 3 (bar 1 at " in done.stdout
+    assert "unintended contacts      none" in done.stdout
+    assert "greatest internal force" in done.stdout and "times real time" in done.stdout
+    recording = Recording.open(tmp_path / "out" / "run.parquet")
+    assert len(recording) > 20_000 and recording.about["cell"] == "cooperative"
+    kinds = {event["kind"] for event in recording.events}
+    assert {"note", "step", "grasped", "released", "through", "contact begin"} <= kinds
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for text in ("Internal force", "through chute", "bar 3 slid through chute", "3 of 3"):
+        assert text in page
+
+
+def test_a_dropped_bar_is_exit_1_and_named():
+    done = run("cooperative", "--headless", "--grip-force", "10")
+    assert done.returncode == 1
+    said = " ".join(done.stdout.split())
+    assert "failed at" in said and "scara2 dropped bar 1 at t = " in said
+    assert "cooperative.yaml:" in said and "0 of 3" in said
+
+
+def test_varied_runs_and_json(tmp_path):
+    program = tmp_path / "short.yaml"
+    program.write_text(SHORT, encoding="utf-8")
+    arguments = ("cooperative", "-p", str(program), "--headless", "--vary")
+    done = run(*arguments, "--seeds", "3", "--seed", "5", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["succeeded"] == 3 and [one["seed"] for one in told["runs"]] == [5, 6, 7]
+    done = run(*arguments, "--record", str(tmp_path / "run.parquet"), "--json")
+    told = json.loads(done.stdout)
+    assert told["succeeded"] and told["files"] == [str(tmp_path / "run.parquet")]
+    (varied,) = [e for e in Recording.open(tmp_path / "run.parquet").events if e["kind"] == "note"]
+    assert varied["text"] == "hello"
+
+
+def test_a_run_that_takes_too_long_is_given_up(tmp_path):
+    program = tmp_path / "endless.yaml"
+    program.write_text(ENDLESS, encoding="utf-8")
+    done = run("cooperative", "-p", str(program), "--headless", "--until", "0.5")
+    assert done.returncode == 1
+    assert "not done after 0.5 s" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (("nowhere", "--headless"), "no cell named 'nowhere'"),
+        (("solo-puma560", "--headless"), "no program is shipped for cell 'solo-puma560'"),
+        (("cooperative", "--headless", "-p", "dance"), "no program named 'dance'"),
+        (("solo-puma560", "--headless", "-p", "cooperative"), "no robot 'scara2' in cell"),
+        (("cooperative", "--headless", "--seeds", "3"), "--seeds runs varied cells"),
+        (("cooperative", "-o", "out"), "belong to a run without a browser"),
+        (("cooperative", "--headless", "--until", "-1"), "wanted seconds"),
+        (("cooperative", "--headless", "--grip-force", "-5"), "grip force"),
+    ],
+)
+def test_bad_input_is_exit_2_and_one_line(arguments, wanted, tmp_path):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert wanted in done.stderr and "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def complete_rows(part: Path) -> int:
+    """Rows in the whole batches of an Arrow stream, counted without brazo."""
+    rows = 0
+    with part.open("rb") as file:
+        reader = pa.ipc.open_stream(file)
+        while True:
+            try:
+                rows += reader.read_next_batch().num_rows
+            except (StopIteration, pa.ArrowInvalid, OSError):
+                return rows
+
+
+# A process that has imported everything and waits for work; each run is a fork of it, which starts
+# in milliseconds instead of a second.
+FORKS = """
+import os, signal, sys, time
+from pathlib import Path
+import brazo.recording.recording, brazo.recording.stream, brazo.program.execution, pyarrow.ipc
+from brazo.cli.main import app
+from brazo.program.summary import summarise
+from brazo.world import World
+World("cooperative")
+for line in sys.stdin:
+    program, path, wait = line.split("\t")
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        app(["run", "cooperative", "-p", program, "--headless", "--record", path])
+        os._exit(0)
+    part, deadline = Path(path + ".part"), time.monotonic() + 60
+    while not part.exists() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    time.sleep(float(wait))
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    print(os.WTERMSIG(status), flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no kill -9 on this system")
+def test_a_killed_run_can_be_read_up_to_its_last_whole_chunk(tmp_path):
+    """At 20 random moments: none of the rows written is lost, none is torn."""
+    program = tmp_path / "endless.yaml"
+    program.write_text(ENDLESS, encoding="utf-8")
+    rng = np.random.default_rng(1)
+    paths = [tmp_path / f"{k}.parquet" for k in range(20)]
+    orders = "".join(f"{program}\t{path}\t{rng.uniform(0.0, 0.6)}\n" for path in paths)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKS],
+        input=orders, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.split() == ["9"] * 20, done.stderr
+    counts = []
+    for path in paths:
+        part = path.with_name(path.name + ".part")
+        if not part.stat().st_size:
+            continue  # killed before the head was written: there was nothing to lose
+        recording = Recording.open(path)
+        counts.append(complete_rows(part))
+        assert len(recording) == counts[-1]
+        assert recording.t == pytest.approx(1e-3 * np.arange(counts[-1]), abs=1e-9)
+        assert np.isfinite(recording["scara1.q.shoulder"]).all()
+    assert len(counts) >= 15 and max(counts) >= 1000 and len(set(counts)) > 1
