@@ -2,9 +2,35 @@
 
 from brazo.simulation.costs import Costs
 from brazo.simulation.events import Event
+from brazo.simulation.faults import (
+    CommandDelay,
+    EncoderBias,
+    EncoderFrozen,
+    EncoderNoise,
+    Fault,
+    JointFree,
+    JointLocked,
+    TorqueLoss,
+)
 from brazo.simulation.player import Player
 from brazo.simulation.robot import SimRobot
 from brazo.simulation.simulation import Simulation, Task
 from brazo.simulation.state import SimState
 
-__all__ = ["Costs", "Event", "Player", "SimRobot", "SimState", "Simulation", "Task"]
+__all__ = [
+    "CommandDelay",
+    "Costs",
+    "EncoderBias",
+    "EncoderFrozen",
+    "EncoderNoise",
+    "Event",
+    "Fault",
+    "JointFree",
+    "JointLocked",
+    "Player",
+    "SimRobot",
+    "SimState",
+    "Simulation",
+    "Task",
+    "TorqueLoss",
+]

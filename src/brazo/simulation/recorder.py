@@ -29,6 +29,7 @@ class RunRecorder:
             else Recorder(Path(path), signals.columns, told)
         )
         self.block = signals.block(ROWS)
+        self._foresees = self.block.world.mode == "exact"
 
     def event(self, event: Event) -> None:
         """Write an event down."""
@@ -37,9 +38,16 @@ class RunRecorder:
     def before(self) -> None:
         """Before a step: the state it starts from."""
         self.block.before()
+        if self._foresees:
+            self.block.world.foresee()
+            self._complete()
 
     def after(self) -> None:
         """After it: what it computed from that state."""
+        if not self._foresees:
+            self._complete()
+
+    def _complete(self) -> None:
         self._signals.measure(self.block)
         self.block.after()
 

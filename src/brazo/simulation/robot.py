@@ -13,6 +13,8 @@ from brazo.errors import BrazoError
 from brazo.model.description import frozen
 from brazo.model.load import Source
 from brazo.robot import Robot
+from brazo.simulation.ailments import Ailments
+from brazo.simulation.faults import Fault
 from brazo.simulation.motion import Live, Motion, Rest, Sampled
 from brazo.trajectory import GoTo, Trajectory, limits_of
 from brazo.world import CellRobot, WorldRobot
@@ -41,6 +43,7 @@ class SimRobot:
         self._positioned = False
         self._load: tuple[str, float] | None = None
         self.motion: Motion = Rest(self.world.q)
+        self._ailments = Ailments()
         self.measured: Array | None = None  # what the encoders say, where that is not q
 
     def __repr__(self) -> str:
@@ -152,6 +155,25 @@ class SimRobot:
         law.reset(self.world.q, self.world.qd)
         return law
 
+    # ---- faults ----------------------------------------------------------------------------
+
+    @property
+    def faults(self) -> list[Fault]:
+        """What is wrong with it now."""
+        return self._ailments.faults
+
+    @property
+    def force_feedback(self) -> bool:
+        """Whether contacts push on the robot; may be switched at any time."""
+        return self.world.force_feedback
+
+    @force_feedback.setter
+    def force_feedback(self, on: bool) -> None:
+        with self._sim.lock:
+            self.world.force_feedback = on
+            text = f"{self.name} {'feels contacts' if on else 'rides through contacts'}"
+            self._sim.log("force feedback", text, robot=self.name, on=bool(on))
+
     # ---- motion ----------------------------------------------------------------------------
 
     def move(self, trajectory: Trajectory, *, jump: bool = False) -> None:
@@ -253,14 +275,52 @@ class SimRobot:
     def act(self, t: float) -> None:
         """Ask the law for the torques of this step."""
         law = self._controller
-        if law is not None:
+        if self._ailments.acts:
+            self._act_ailing(t)
+        elif law is not None:
             try:
                 q, qd = self._live or (self.world.q, self.world.qd)
                 self._torque[:] = law.torque(t, q, qd, self.motion)  # type: ignore[arg-type]
             except Exception as error:
                 raise self.failed(t, error) from error
         elif self._positioned:
-            self.world.set_state(self.motion.q, self.motion.qd)
+            self._go_there()
+
+    def _act_ailing(self, t: float) -> None:
+        """The same with faults between encoders, law and drives."""
+        q, qd = self._ailments.measured(self.world.q, self.world.qd)
+        self.measured = q if self._ailments.blinds else None
+        if self._positioned:
+            self._go_there()
+            return
+        tau = self._torque.copy()
+        if self._controller is not None:
+            try:
+                tau = self._controller.torque(t, q, qd, self.motion)  # type: ignore[arg-type]
+            except Exception as error:
+                raise self.failed(t, error) from error
+        self._torque[:] = self._ailments.told(tau)
+
+    def _go_there(self) -> None:
+        """Put the joints where they are asked to be, with the torques an ideal drive would give."""
+        motion, world = self.motion, self.world
+        q, qd, qdd = motion.q, motion.qd, motion.qdd
+        if (locked := world.locked).any():
+            q, qd = np.where(locked, world.q, q), np.where(locked, 0.0, qd)
+        world.guide(q, qd)
+        if self.arm.has_dynamics:
+            self._torque[:] = self.arm.inverse_dynamics(q, qd, qdd)
+
+    def suffer(self, fault: Fault, rng: np.random.Generator) -> None:
+        """Let a fault begin."""
+        self._ailments.add(fault, self.world, self._sim.dt, rng)
+
+    def mend(self, fault: Fault | None) -> list[Fault]:
+        """End a fault, or all of them; those that are gone now."""
+        gone = self._ailments.clear(self.world, fault)
+        if not self._ailments.blinds:
+            self.measured = None
+        return gone
 
     def failed(self, t: float, error: Exception) -> BrazoError:
         """What to say when the law did not give torques."""
@@ -272,6 +332,8 @@ class SimRobot:
 
     def restart(self) -> None:
         """As at the beginning of a run, wherever the robot stands."""
+        self._ailments.clear(self.world)
+        self.measured = None
         self.motion = Rest(self.world.q)
         self._load = None
         if self._controller is not None:
@@ -280,8 +342,9 @@ class SimRobot:
         self.world.torque[:] = 0.0
 
     def rebind(self) -> None:
-        """Take over the world's robot after an edit; law, load and motion are kept."""
+        """Take over the world's robot after an edit; law, load, motion and faults are kept."""
         self._attach()
+        self._ailments.renew(self.world)
         changed = self._given.model is not self._model_used
         if changed:
             self.arm = arm_of(self._given, self._sim.cell.gravity)

@@ -25,6 +25,7 @@ class RobotSignals:
         self._arm, self._base = robot.arm, robot.base
         self._torque_limits = robot.torque_limits
         self._iq, self._iv, self._drives = world.joint_q, world.joint_v, world.drives
+        self._members, self._armature = world.members()
         self._bodies = world.all_body_ids
         self._shares, self._loops = world.shares(), world.loops
         self.clamp = world.clamp
@@ -68,7 +69,8 @@ class RobotSignals:
         found = [
             q,
             qd,
-            block.qacc[:m, self._iv],
+            # A robot without masses goes where it is put: its acceleration is the one asked for.
+            block.qacc[:m, self._iv] if self._arm.has_dynamics else reference[:, 2 * self.n :],
             reference,
             reference[:, : self.n] - q,
             np.where(np.isnan(measured), q, measured),
@@ -111,6 +113,13 @@ class RobotSignals:
             greatest = self._torque_limits[i]
             found[f"{self.name}.torque.{joint}"] = _finite(-greatest), _finite(greatest)
         return {name: pair for name, pair in found.items() if pair != (None, None)}
+
+    def borrowed_energy(self, block: Block, m: int) -> Array | float:
+        """Kinetic energy (m,) the engine counts for a robot whose masses are not known."""
+        if self._arm.has_dynamics:
+            return 0.0
+        rates = block.qvel[:m, self._members]
+        return 0.5 * (rates * rates) @ self._armature
 
     def _external(self, block: Block, m: int) -> Array:
         """J^T F: what contacts put on the bodies a joint carries, along that joint's axis."""

@@ -108,7 +108,9 @@ class Signals:
         columns += [block.qpos[:m, at : at + 7] for at in self._bodies]
         columns += [block.distance[:m]]
         columns += [_internal(a, b, block, m) for a, b in self._hands]
-        columns += [block.energy[:m, ::-1]]
+        kinetic, potential = block.energy[:m, 1], block.energy[:m, 0]
+        kinetic = kinetic - sum(robot.borrowed_energy(block, m) for robot in self._robots)
+        columns += [kinetic[:, None], potential[:, None]]
         return np.hstack(columns)
 
 

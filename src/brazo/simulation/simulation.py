@@ -20,6 +20,7 @@ from brazo.errors import BrazoError
 from brazo.recording.recording import Recording
 from brazo.simulation.costs import EVERY, Costs, Meter
 from brazo.simulation.events import Event, EventLog, Listening
+from brazo.simulation.faults import Fault
 from brazo.simulation.lock import StepLock
 from brazo.simulation.player import Player
 from brazo.simulation.recorder import RunRecorder
@@ -64,6 +65,8 @@ class Simulation:
         self._log = EventLog()
         self._meter = Meter()
         self._tasks: list[Task] = []
+        self._scheduled: list[tuple[float, Fault]] = []
+        self._injected = 0
         self._recorder: RunRecorder | None = None
         self.robots: dict[str, SimRobot] = {}
         for name in self.world.robots:
@@ -143,6 +146,8 @@ class Simulation:
         timed = meter.steps % EVERY == 0
         meter.steps += 1
         begin = perf_counter()
+        if self._scheduled:
+            self._inject_due()
         if self._tasks:
             self._run_tasks()
         world, recorder = self.world, self._recorder
@@ -302,6 +307,8 @@ class Simulation:
         with self.lock:
             self.abandon_recording()
             self._tasks.clear()
+            self._scheduled.clear()
+            self._injected = 0
             self._log.events.clear()
             self._meter.clear()
             self.world.reset()
@@ -312,7 +319,14 @@ class Simulation:
         """The present state, laws and motions included."""
         with self.lock:
             robots = {robot.name: save_robot(robot) for robot in self._actors}
-            return SimState(self.world.save(), robots, tuple(self._tasks), len(self.events))
+            return SimState(
+                self.world.save(),
+                robots,
+                tuple(self._tasks),
+                len(self.events),
+                tuple(self._scheduled),
+                self._injected,
+            )
 
     def restore(self, state: SimState) -> None:
         """Back to a saved state; the run from there repeats bit for bit."""
@@ -323,6 +337,7 @@ class Simulation:
             for name, saved in state.robots.items():
                 restore_robot(self.robots[name], saved)
             self._tasks = list(state.tasks)
+            self._scheduled, self._injected = list(state.scheduled), state.injected
             del self.events[state.events :]
 
     def edit(self, robot: str, parameters: Mapping[str, float] | None = None, **edits: Any) -> None:
@@ -345,6 +360,48 @@ class Simulation:
             }
             text = ", ".join(f"{name} = {value}" for name, value in changes.items())
             self.log("edit", f"{robot}: {text}", robot=robot, changes=changes)
+
+    # ---- faults ----------------------------------------------------------------------------
+
+    def inject(self, fault: Fault, at: float | None = None) -> None:
+        """Make something go wrong, now or at a time (s)."""
+        with self.lock:
+            if not isinstance(fault, Fault):
+                raise BrazoError(f"a fault is one of brazo.simulation.faults, not {fault!r}")
+            robot = self.robot(fault.robot)
+            fault.check(robot.world, self.dt)
+            if at is None:
+                self._break(fault)
+            elif not np.isfinite(at) or at < self.time - 0.5 * self.dt:
+                raise BrazoError(f"a fault at {at:g} s: it is {self.time:g} s already")
+            else:
+                self._scheduled.append((float(at), fault))
+                self._scheduled.sort(key=lambda entry: entry[0])
+
+    def clear_faults(self, robot: str | None = None, fault: Fault | None = None) -> None:
+        """Mend one fault, or all of a robot, or all there are; scheduled ones do not come."""
+        with self.lock:
+            chosen = self._actors if robot is None else [self.robot(robot)]
+            names = {one.name for one in chosen}
+            self._scheduled = [
+                (at, one)
+                for at, one in self._scheduled
+                if one.robot not in names or fault not in (None, one)
+            ]
+            for one in chosen:
+                for gone in one.mend(fault):
+                    self.log("fault cleared", gone.text, robot=gone.robot)
+
+    def _inject_due(self) -> None:
+        while self._scheduled and self._scheduled[0][0] <= self.time + 0.5 * self.dt:
+            self._break(self._scheduled.pop(0)[1])
+
+    def _break(self, fault: Fault) -> None:
+        # Each fault has a stream of random numbers of its own, the same in every run.
+        rng = np.random.default_rng([self.seed, self._injected])
+        self._injected += 1
+        self.robots[fault.robot].suffer(fault, rng)
+        self.log("fault", fault.text, robot=fault.robot, fault=type(fault).__name__)
 
     # ---- inside ----------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brazo.control import Controller
+from brazo.simulation.ailments import Ailments
+from brazo.simulation.faults import Fault
 from brazo.world import State
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ class RobotState:
     positioned: bool
     motion: Any
     load: tuple[str, float] | None
+    ailments: Ailments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +38,8 @@ class SimState:
     robots: dict[str, RobotState]
     tasks: tuple[Any, ...]
     events: int  # how many there were
+    scheduled: tuple[tuple[float, Fault], ...]  # faults to come
+    injected: int  # how many there have been
 
     @property
     def time(self) -> float:
@@ -49,6 +54,7 @@ def save_robot(robot: SimRobot) -> RobotState:
         robot._positioned,
         copy.copy(robot.motion),
         robot._load,
+        copy.deepcopy(robot._ailments),
     )
 
 
@@ -58,3 +64,5 @@ def restore_robot(robot: SimRobot, state: RobotState) -> None:
     robot._positioned = state.positioned
     robot.motion = copy.copy(state.motion)
     robot._load = state.load
+    robot._ailments = copy.deepcopy(state.ailments)
+    robot._ailments.renew(robot.world)

@@ -31,6 +31,7 @@ from brazo.world.sensors import add_hand_sensors
 from brazo.world.tree import add_tree
 
 Mode = Literal["contact", "exact"]
+STIFFEST = 0.9999  # the engine's own bound
 TOLERANCE = 1e-10  # of the solver; loops of a Delta want it
 
 
@@ -56,6 +57,7 @@ def build(cell: Cell, mode: Mode, excluded: dict[str, tuple[tuple[str, str], ...
         for first, second in (*near_neighbours(plan), *excluded.get(plan.robot.name, ())):
             assembly.exclude(first, second)
         _welds(assembly, plan, cell)
+        _locks(assembly, plan, cell.step)
         add_hand_sensors(assembly, plan, cell.bodies)
     clamps = sum(plan.clamp is not None for plan in robots)
     assembly.spec.nuserdata = 2 * clamps
@@ -171,6 +173,24 @@ def _welds(assembly: Assembly, plan: RobotPlan, cell: Cell) -> None:
             active=False,
         )
         plan.clamp.welds.append((assembly.tie(weld), body.name))
+
+
+def _locks(assembly: Assembly, plan: RobotPlan, step: float) -> None:
+    """An inactive equality for every joint, which keeps it where it is once it is switched on.
+
+    As stiff as the engine allows: it gives way by some 1e-7 rad under a drive's torque.
+    """
+    mujoco = engine()
+    for joint in plan.joints:
+        lock = assembly.spec.add_equality(
+            name=f"{joint.name} locked",
+            name1=joint.name,
+            type=mujoco.mjtEq.mjEQ_JOINT,
+            objtype=mujoco.mjtObj.mjOBJ_JOINT,
+            active=False,
+        )
+        lock.solref, lock.solimp = (2.0 * step, 1.0), (STIFFEST, STIFFEST, 0.001, 0.5, 2.0)
+        plan.locks.append(lock)
 
 
 def start_pose(body: FreeBody) -> Array:

@@ -50,6 +50,7 @@ class RobotPlan:
     members: list[Member]  # every joint
     drives: list[Any]  # in the order of q
     loops: list[Any] = field(default_factory=list)  # equalities that close its loops
+    locks: list[Any] = field(default_factory=list)  # inactive equalities, in the order of q
     clamp: ClampPlan | None = None
 
 

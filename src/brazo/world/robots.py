@@ -51,6 +51,7 @@ class WorldRobot:
         self._iv = np.array([int(model.joint(name).dofadr[0]) for name in names], int)
         self._drives = np.array([int(drive.id) for drive in plan.drives], int)
         self._loops = [int(equality.id) for equality in plan.loops]
+        self._locks = np.array([int(equality.id) for equality in plan.locks], int)
         self.body_ids = np.array([int(body.id) for body in plan.bodies], int)
         self.tip_id = int(plan.tip.id)
         self.geom_ids = np.flatnonzero([label.owner == self.name for label in world.labels])
@@ -135,6 +136,10 @@ class WorldRobot:
         fingers = () if self.clamp is None else self.clamp.finger_ids
         return np.array([*dict.fromkeys(self.body_ids.tolist()), *fingers], int)
 
+    def members(self) -> tuple[Array, Array]:
+        """The engine's degrees of freedom of all its joints, and their armatures."""
+        return self._member_v, np.array(self._world.mj_model.dof_armature[self._member_v])
+
     def shares(self) -> list[tuple[int, int, Array, float]]:
         """Joint, engine's degree of freedom, bodies it carries, and its share in the joint's rate.
 
@@ -177,6 +182,46 @@ class WorldRobot:
             qpos[self._iq] = q
         else:
             qpos[self._member_q] = self._scale * q[self._which] + self._offset
+
+    def guide(self, q: Array, qd: Array) -> None:
+        """Put the joints somewhere for the next step; quicker than `set_state`, and unchecked.
+
+        Nothing is computed anew: frames and contacts stay those of the last step.
+        """
+        if self._loops:
+            self.set_state(q, qd)
+            return
+        data = self._world.mj_data
+        self.put(data.qpos, q)
+        data.qvel[self._member_v] = self._scale * qd[self._which]
+
+    def lock(self, joint: int) -> None:
+        """Keep a joint where it is now, whatever pushes it."""
+        model, at = self._world.mj_model, self._locks[joint]
+        where = self.q[joint] - model.qpos0[self._iq[joint]]
+        model.eq_data[at, :5] = where, 0.0, 0.0, 0.0, 0.0
+        self._world.mj_data.eq_active[at] = 1
+
+    def unlock(self, joint: int) -> None:
+        """Let a locked joint move again."""
+        self._world.mj_data.eq_active[self._locks[joint]] = 0
+
+    @property
+    def locked(self) -> Array:
+        """Which joints are locked (n,)."""
+        return self._world.mj_data.eq_active[self._locks].astype(bool)
+
+    @property
+    def drive_gain(self) -> Array:
+        """What part of its torque each drive really gives (n,), 1 when all is well."""
+        return self._world.mj_model.actuator_gainprm[self._drives, 0]
+
+    @drive_gain.setter
+    def drive_gain(self, gain: Any) -> None:
+        gain = np.broadcast_to(np.asarray(gain, dtype=float), (self.n,))
+        if not (np.isfinite(gain).all() and (gain >= 0.0).all()):
+            raise BrazoError(f"drive_gain of '{self.name}': wanted finite numbers from 0 up")
+        self._world.mj_model.actuator_gainprm[self._drives, 0] = gain
 
     @property
     def force_feedback(self) -> bool:

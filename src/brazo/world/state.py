@@ -65,7 +65,7 @@ def restore(model: Any, data: Any, state: State) -> None:
 
 
 def carry_over(old_model: Any, old: Any, model: Any, data: Any) -> None:
-    """Bring the state of a model into an edited one, matching joints, drives and welds by name."""
+    """Bring the state of a model into an edited one; joints, drives, welds, locks go by name."""
     mujoco = engine()
     data.time = old.time
     joints = {old_model.joint(i).name: i for i in range(old_model.njnt)}
@@ -84,10 +84,11 @@ def carry_over(old_model: Any, old: Any, model: Any, data: Any) -> None:
         k = drives.get(model.actuator(i).name)
         if k is not None:
             data.ctrl[i] = old.ctrl[k]
+    kinds = int(mujoco.mjtEq.mjEQ_WELD), int(mujoco.mjtEq.mjEQ_JOINT)
     equalities = {old_model.equality(i).name: i for i in range(old_model.neq)}
     for i in range(model.neq):
         k = equalities.get(name) if (name := model.equality(i).name) else None
-        if k is not None and model.eq_type[i] == mujoco.mjtEq.mjEQ_WELD:
+        if k is not None and int(model.eq_type[i]) in kinds:
             data.eq_active[i] = old.eq_active[k]
             model.eq_data[i] = old_model.eq_data[k]
     if model.nuserdata == old_model.nuserdata:

@@ -85,15 +85,30 @@ class World:
     def advance(self) -> None:
         """One step."""
         data = self.mj_data
-        for clamp in self._clamps:
-            clamp.drive()
-        self._friction.apply(data)
+        self._drive(data)
         self._moment = time = data.time
         self._mj_step(self.mj_model, data)
         self._contacts = None
         self._guard.check()
         if self._observer.watches:
             self._observer.observe(self.contacts, time, self.mj_model, data)
+
+    def _drive(self, data: Any) -> None:
+        """Forces of this moment that the engine does not compute itself."""
+        for clamp in self._clamps:
+            clamp.drive()
+        self._friction.apply(data)
+
+    def foresee(self) -> None:
+        """Compute forces and accelerations the next step starts from, and leave no trace.
+
+        For Runge–Kutta, which ends a step with those of its last stage.
+        """
+        data = self.mj_data
+        self._drive(data)
+        warm = data.qacc_warmstart.copy()
+        self._mujoco.mj_forward(self.mj_model, data)
+        data.qacc_warmstart[:] = warm
 
     def sum_contacts(self) -> None:
         """Let the engine sum up the last step's contacts by body (`cfrc_ext`)."""

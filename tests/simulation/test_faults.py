@@ -1,0 +1,192 @@
+"""Faults: what they do, when they begin and end, and that runs with them repeat."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.simulation import (
+    CommandDelay,
+    EncoderBias,
+    EncoderFrozen,
+    EncoderNoise,
+    JointFree,
+    JointLocked,
+    Simulation,
+    TorqueLoss,
+)
+from brazo.trajectory import quintic
+from tests.world.scenes import cell
+
+ARM = "floor: none\nrobots: [{name: arm, robot: scara2, start: [0, 0.6, 0.4, 0.1, 0]}]\n"
+
+
+@pytest.fixture(params=["contact", "exact"])
+def sim(request) -> Simulation:
+    return Simulation(cell(ARM), mode=request.param)
+
+
+def swing(sim: Simulation, seconds: float = 1.0) -> None:
+    robot = sim.robots["arm"]
+    robot.move(quintic(robot.reference.q, robot.reference.q + [0.8, -0.5, 0.4, 0.05, 1], seconds))
+
+
+def test_a_locked_joint_stays_to_less_than_a_microradian_while_all_the_others_pull(sim):
+    swing(sim)
+    sim.step(300)
+    sim.inject(JointLocked("arm", "elbow"))
+    at = sim.robots["arm"].q[1]
+    sim.step(50)  # it moved when the brake fell
+    rec = sim.run(until=1.5)
+    assert np.abs(rec["arm.q.elbow"] - at).max() < 5e-7
+    assert np.abs(rec["arm.torque.elbow"]).max() > 1.0  # the law pulls in vain
+    assert abs(rec["arm.error.elbow"][-1]) > 0.1
+    assert abs(rec["arm.error.quill"][-1]) < 1e-6  # not coupled with it
+    sim.clear_faults()
+    sim.step(1500)
+    assert np.abs(sim.robots["arm"].q - sim.robots["arm"].reference.q).max() < 1e-4
+    assert [e.kind for e in sim.events] == ["fault", "fault cleared"]
+
+
+def test_a_locked_joint_survives_an_edit_and_a_saved_state(sim):
+    sim.inject(JointLocked("arm", "elbow"))
+    state = sim.save()
+    swing(sim)
+    sim.step(200)
+    sim.edit("arm", parameters={"L1": 0.27})
+    sim.step(200)
+    assert abs(sim.robots["arm"].q[1] - 0.6) < 1e-6
+    sim.clear_faults()
+    assert not sim.robots["arm"].world.locked.any()
+    sim.edit("arm", parameters={"L1": 0.25})
+    sim.restore(state)
+    assert sim.robots["arm"].world.locked.tolist() == [False, True, False, False, False]
+    assert [f.text for f in sim.robots["arm"].faults] == ["arm: joint 'elbow' is locked"]
+
+
+def test_a_free_joint_moves_as_the_equations_say_without_its_torque():
+    sim = Simulation(cell(ARM), mode="exact")
+    swing(sim)
+    sim.inject(JointFree("arm", "forearm"), at=0.2)
+    rec = sim.run(until=0.6)
+    q, qd, qdd, tau = (rec.matrix(f"arm.{s}") for s in ("q", "qd", "qdd", "torque"))
+    assert (tau[201:, 2] == 0.0).all() and np.abs(tau[150:199, 2]).min() > 0.0
+    arm = sim.robots["arm"].arm
+    assert arm.forward_dynamics(q, qd, tau) == pytest.approx(qdd, abs=1e-8)
+    assert np.abs(rec["arm.error.forearm"][-1]) > 0.01
+
+
+def test_a_drive_that_lost_torque_gives_a_part_of_it(sim):
+    sim.inject(TorqueLoss("arm", "quill", 0.25))
+    sim.step()
+    robot = sim.robots["arm"]
+    told = robot.world.torque[3]
+    assert robot.torque[3] == pytest.approx(0.75 * told, abs=1e-12) and told != 0.0
+    sim.inject(TorqueLoss("arm", "quill", 0.5))
+    sim.step()
+    assert robot.torque[3] == pytest.approx(0.375 * robot.world.torque[3], abs=1e-12)
+    sim.reset()
+    sim.step()
+    assert robot.torque[3] == robot.world.torque[3] and robot.faults == []
+
+
+def test_an_encoder_that_is_off_moves_the_robot_by_as_much_the_other_way(sim):
+    sim.inject(EncoderBias("arm", "shoulder", 0.02))
+    rec = sim.run(until=1.5)
+    assert rec["arm.q.shoulder"][-1] == pytest.approx(-0.02, abs=1e-6)
+    assert rec["arm.measured.shoulder"][-1] == pytest.approx(0.0, abs=1e-6)
+    assert (rec["arm.measured.elbow"] == rec["arm.q.elbow"]).all()
+
+
+def test_a_frozen_encoder_lets_the_joint_run_away(sim):
+    swing(sim)
+    sim.inject(EncoderFrozen("arm", "wrist"), at=0.3)
+    rec = sim.run(until=0.8)
+    frozen = rec["arm.measured.wrist"][300:]
+    assert (frozen == rec["arm.q.wrist"][300]).all()
+    assert rec["arm.q.wrist"][-1] > rec["arm.q_ref.wrist"][-1] + 0.1
+
+
+def test_noise_has_the_size_asked_for_and_repeats_with_the_seed():
+    def run(seed: int) -> np.ndarray:
+        sim = Simulation(cell(ARM), seed=seed)
+        sim.inject(EncoderNoise("arm", "elbow", 1e-3, 1e-2), at=0.1)
+        rec = sim.run(until=1.1)
+        return np.stack([rec["arm.measured.elbow"] - rec["arm.q.elbow"], rec["arm.q.elbow"]])
+
+    first, again, other = run(3), run(3), run(4)
+    assert (first == again).all() and (first[0, 100:] != other[0, 100:]).all()
+    assert not first[0, :100].any()
+    assert first[0, 100:].std() == pytest.approx(1e-3, rel=0.1)
+
+
+def test_a_run_with_noise_restored_in_the_middle_repeats_to_the_bit():
+    sim = Simulation(cell(ARM), seed=1)
+    sim.inject(EncoderNoise("arm", "elbow", 1e-3))
+    sim.inject(CommandDelay("arm", 0.003))
+    sim.inject(JointLocked("arm", "wrist"), at=0.35)
+    swing(sim)
+    sim.step(200)
+    state = sim.save()
+    runs = []
+    for _ in range(2):
+        runs.append(sim.run(until=0.6))
+        sim.restore(state)
+    for name in runs[0].columns:
+        assert (runs[0][name] == runs[1][name]).all(), name
+    assert runs[0].events == runs[1].events
+
+
+def test_delayed_commands_are_those_of_earlier_steps():
+    sim = Simulation(cell(ARM))
+    wanted = []
+    robot = sim.robots["arm"]
+    law = robot.controller
+    assert law is not None
+    sim.inject(CommandDelay("arm", 0.005))
+    swing(sim)
+    told = []
+    for _ in range(50):
+        sim.step()
+        wanted.append(law.wanted)
+        told.append(robot.world.torque.copy())
+    assert (np.array(told)[5:] == np.array(wanted)[:-5]).all()
+
+
+def test_an_ideal_robot_with_a_locked_joint_leaves_it_where_it_is():
+    sim = Simulation(cell(ARM), {"arm": "ideal"})
+    swing(sim)
+    sim.step(300)
+    sim.inject(JointLocked("arm", "elbow"))
+    at = sim.robots["arm"].q[1]
+    sim.step(300)
+    robot = sim.robots["arm"]
+    assert abs(robot.q[1] - at) < 1e-4
+    assert abs(robot.q[0] - robot.reference.q[0]) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("fault", "match"),
+    [
+        (JointLocked("arm", "knee"), "no joint 'knee'; joints: shoulder, elbow"),
+        (JointLocked("leg", "knee"), "no robot named 'leg'"),
+        (TorqueLoss("arm", "elbow", 1.5), "a torque loss of 1.5; from 0 to 1"),
+        (EncoderNoise("arm", "elbow", -1.0), "wanted a finite number from 0 up"),
+        (EncoderBias("arm", "elbow", float("nan")), "must be finite"),
+        (CommandDelay("arm", -1.0), "a delay of -1 s"),
+        (CommandDelay("arm", 1e9), "at most 100 s"),
+        ("rust", "a fault is one of"),
+    ],
+)
+def test_faults_that_make_no_sense_are_refused(fault, match):
+    sim = Simulation(cell(ARM))
+    with pytest.raises(brazo.BrazoError, match=match):
+        sim.inject(fault)
+
+
+def test_a_fault_of_the_past_is_refused():
+    sim = Simulation(cell(ARM))
+    sim.step(100)
+    with pytest.raises(brazo.BrazoError, match=r"a fault at 0\.05 s: it is 0\.1 s already"):
+        sim.inject(JointLocked("arm", "elbow"), at=0.05)
