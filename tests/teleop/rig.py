@@ -88,8 +88,7 @@ class FollowerRig(Loop):
         view = self.link.view()
         step = self.follower.step(time.perf_counter(), view)
         for setting in self.link.settings():
-            self.follower.set(setting.name, setting.value)
-            self.link.answer(setting, True, "done")
+            self.link.answer(setting, *self.follower.set(setting))
         self.steps.append(step)
         if step.seq:
             self.taken.append((step, view.latest))
@@ -166,16 +165,7 @@ class MasterRig(Loop):
         self.run = False
         until(lambda: self.link.connected, "connected")
         until(lambda: not follower.follower.safety.moving and follower.rested(), "at rest")
-        begin = time.perf_counter()
-        until(
-            lambda: (
-                (latest := follower.link.view().latest) is not None
-                and latest.sent > begin
-                and not latest.run
-            ),
-            "the release seen",
-        )
-        time.sleep(0.02)
+        until(lambda: follower.follower.safety._released, "the release seen")
 
     def set_moving(self, follower, seconds=0.3):
         """Engage until the follower has followed for so long; a busy machine may need two goes."""

@@ -104,6 +104,7 @@ class Channel:
 
     def within_rate(self, now: int) -> bool:
         """Whether another frame may come; asked before it is looked at."""
+        self.counts["received"] += 1
         if self._limit.allows(now):
             return True
         self.counts["too fast"] += 1

@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_wxyz
+from brazo.teleop.frames import Setting
 from brazo.teleop.inbox import Received
 from brazo.teleop.mapping import Mapping, MasterPoint
 from brazo.teleop.safety import Cause, Rules, Safety, State, Transition
@@ -125,11 +127,14 @@ class Follower:
             extra,
         )
 
-    def set(self, name: str, value: Any) -> None:
-        """Change a setting of the mapping while running."""
-        if isinstance(value, tuple):
-            value = list(value)
-        self.mapping.set(name, value)
+    def set(self, setting: Setting) -> tuple[bool, str]:
+        """Change a setting of the mapping while running; whether it is done, or why not."""
+        value = list(setting.value) if isinstance(setting.value, tuple) else setting.value
+        try:
+            self.mapping.set(setting.name, value)
+        except BrazoError as error:
+            return False, str(error)
+        return True, f"{setting.name} is {value}"
 
     def _watch(self, now: float, view: View) -> None:
         """What the link tells of itself."""

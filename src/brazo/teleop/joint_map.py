@@ -57,7 +57,7 @@ class JointMap:
             # Both stand alike only where they began so: a change waits for the next engagement.
             self._absolute_next = value
         else:
-            raise BrazoError(f"no setting '{name}'; there are {', '.join(SETTINGS)}")
+            raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
         n = self.limits.n

@@ -87,7 +87,7 @@ class PoseMap:
                 raise BrazoError(f"orientation is {value!r}; wanted true or false")
             self.orientation = value
         else:
-            raise BrazoError(f"no setting '{name}'; there are {', '.join(SETTINGS)}")
+            raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
 
     @property
     def pose(self) -> Array:

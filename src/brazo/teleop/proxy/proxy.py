@@ -122,7 +122,9 @@ class FaultProxy:
         ]
         self._pipes.update(pipes)
         try:
-            await asyncio.gather(*(pipe.run() for pipe in pipes))
+            # When the proxy closes these are cancelled, which is no failure.
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.gather(*(pipe.run() for pipe in pipes))
         finally:
             self._pipes.difference_update(pipes)
             for end in (writer, onward[1]):
