@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import http.client
+import itertools
+import json
+import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
+from websockets.sync.client import connect
 
-import brazo
-from brazo.lab.app import Lab, serve
+from brazo.lab.app import Lab
+from brazo.lab.serving import serve
 
 
 @contextmanager
-def _running(robot: str = "scara1", **options) -> Iterator[Lab]:
-    lab = serve(brazo.load(robot), **{"port": 0, "open_browser": False, "block": False} | options)
+def _running(source="robot:scara1", **options) -> Iterator[Lab]:
+    lab = serve(source, **{"port": 0, "open_browser": False, "block": False} | options)
     try:
         yield lab
     finally:
@@ -34,6 +38,51 @@ def lab() -> Iterator[Lab]:
     """A lab the tests of one file share."""
     with _running() as lab:
         yield lab
+
+
+class Line:
+    """The channel as a page has it, without a browser."""
+
+    numbers = itertools.count(1)
+
+    def __init__(self, lab: Lab, key: str | None = None) -> None:
+        self.lab = lab
+        self.key = secrets.token_urlsafe(18) if key is None else key
+        self.told: dict = {}
+        url = lab.url.replace("http", "ws") + f"/channel?page={self.key}"
+        self.ws = connect(url, origin=f"http://127.0.0.1:{lab._server.port}")
+
+    def __enter__(self) -> Line:
+        self.read()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.ws.close()
+
+    def read(self) -> dict:
+        """The next news."""
+        news = json.loads(self.ws.recv(timeout=10))
+        self.told |= news
+        return news
+
+    def until(self, name: str, value) -> None:
+        """Read on until the page would show that value."""
+        while self.told.get(name) != value:
+            self.read()
+
+    def send(self, *events: list) -> None:
+        """Send events and return when the lab has done them all."""
+        number = next(self.numbers)
+        self.lab.channel.on("end", lambda n: self.lab.channel.put({"end": n}), int, free=True)
+        for event in (*events, ["end", number]):
+            self.ws.send(json.dumps(event))
+        self.until("end", number)
+
+
+@pytest.fixture(scope="session")
+def line():
+    """`with line(lab) as page:` a page without a browser."""
+    return Line
 
 
 @pytest.fixture(scope="session")

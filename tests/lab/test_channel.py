@@ -7,47 +7,51 @@ import time
 
 import pytest
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
-from brazo.lab.channel import MAX_EVENT_BYTES
+from brazo.lab.channel import MAX_EVENT_BYTES, SAME_PAGE_TWICE, Typed
 
 
 @pytest.fixture
-def line(lab):
-    origin = f"http://127.0.0.1:{lab._server.port}"
-    with connect(lab.url.replace("http", "ws") + "/channel", origin=origin) as ws:
-        yield ws
+def page(lab, line):
+    with line(lab) as page:
+        yield page
 
 
-def until(line, name, value):
-    """Read on until the page would show that value; returns all values it was told."""
-    told = {}
-    while told.get(name) != value:
-        told |= json.loads(line.recv(timeout=10))
-    return told
+@pytest.fixture
+def ws(page):
+    return page.ws
 
 
-def test_a_new_page_is_told_everything(lab, line):
-    told = json.loads(line.recv(timeout=10))
-    assert told["robot"] == "scara1"
-    assert "panda" in told["robots"]
-    assert {f"joint/{i}" for i in range(lab.robot.n)} <= told.keys()
+def until(ws, name, value):
+    """Read on until the page would show that value."""
+    while json.loads(ws.recv(timeout=10)).get(name) != value:
+        pass
 
 
-def test_only_what_changed_is_told_again(lab, line):
-    line.recv(timeout=10)
-    lab.channel.put({"robot": "scara1", "probe": 1})
-    assert json.loads(line.recv(timeout=10)) == {"probe": 1}
+def test_a_new_page_is_told_everything(lab, page):
+    assert page.told["cell"] == "scara1"
+    assert "panda" in page.told["choices"]["robots"]
+    assert page.told["me/number"] > 0
+    assert {panel["id"] for panel in page.told["panels"]} == set(lab.panels)
+    assert {f"panel/{name}" for name in lab.panels} <= page.told.keys()
 
 
-def test_a_page_that_does_not_listen_skips_and_holds_nobody_up(lab, line):
-    line.recv(timeout=10)
+def test_only_what_changed_is_told_again(running, line):
+    with running() as lab:
+        lab.sim.player.pause()
+        with line(lab) as page:
+            page.send()  # whatever the start had to say is said
+            lab.channel.put({"cell": "scara1", "probe": 1})
+            assert page.read() == {"probe": 1}
+
+
+def test_a_page_that_does_not_listen_skips_and_holds_nobody_up(lab, ws):
     for i in range(20_000):
         lab.channel.put({"probe": i})
-    assert until(line, "probe", 19_999)["probe"] == 19_999
+    until(ws, "probe", 19_999)
 
 
-def test_an_event_reaches_its_handler_with_the_types_it_declared(lab, line):
+def test_an_event_reaches_its_handler_with_the_types_it_declared(lab, ws):
     calls = []
     lab.channel.on("probe", lambda *args: calls.append(args), int, float, str, bool)
     lab.channel.on("end", lambda: lab.channel.put({"end": len(calls)}))
@@ -69,31 +73,90 @@ def test_an_event_reaches_its_handler_with_the_types_it_declared(lab, line):
         None,
     ]
     for event in wrong:
-        line.send(json.dumps(event))
-    line.send('["probe", 1, 1e999, "x", true]')
-    line.send(f'["probe", 1, {"9" * 400}, "x", true]')
-    line.send("not json")
-    line.send(b"\xff\xfe")
-    line.send('["probe", 1, 2, "x", true]')
-    line.send('["end"]')
-    until(line, "end", 1)
+        ws.send(json.dumps(event))
+    ws.send('["probe", 1, 1e999, "x", true]')
+    ws.send(f'["probe", 1, {"9" * 400}, "x", true]')
+    ws.send("not json")
+    ws.send(b"\xff\xfe")
+    ws.send('["probe", 1, 2, "x", true]')
+    ws.send('["end"]')
+    until(ws, "end", 1)
     assert calls == [(1, 2.0, "x", True)]
     assert isinstance(calls[0][1], float)
 
 
-def test_an_event_that_is_too_long_ends_the_connection(line):
-    line.recv(timeout=10)
-    line.send(json.dumps(["pose", "x" * MAX_EVENT_BYTES]))
+def test_what_was_typed_is_a_number_or_a_short_text(lab, page):
+    calls = []
+    lab.channel.on("probe", calls.append, Typed)
+    page.send(["probe", 5], ["probe", "5cm"], ["probe", True], ["probe", "x" * 300], ["probe", []])
+    assert calls == [5, "5cm"]
+
+
+def test_an_event_that_is_too_long_ends_the_connection(ws):
+    ws.send(json.dumps(["pose", "x" * MAX_EVENT_BYTES]))
     with pytest.raises(ConnectionClosed) as closed:
-        line.recv(timeout=10)
+        while True:
+            ws.recv(timeout=10)
     assert closed.value.rcvd.code == 1009
 
 
-def test_a_handler_that_fails_is_logged_and_the_lab_goes_on(lab, line, caplog):
+def test_a_handler_that_fails_is_logged_and_the_lab_goes_on(lab, page, caplog):
     lab.channel.on("broken", lambda: 1 / 0)
     lab.channel.on("after", lambda: lab.channel.put({"after": time.monotonic_ns()}))
-    line.recv(timeout=10)
-    line.send('["broken"]')
-    line.send('["after"]')
-    assert "after" in json.loads(line.recv(timeout=10))
+    page.send(["broken"], ["after"])
+    assert "after" in page.told
     assert "ZeroDivisionError" in caplog.text
+    assert "division" in page.told["notice"]["text"]
+
+
+# ---- who may act ---------------------------------------------------------------------------------
+
+
+def test_a_watcher_changes_nothing_and_is_told_so(lab, page, line):
+    calls = []
+    lab.channel.on("probe", calls.append, int)
+    lab.channel.on("anyone", calls.append, int, free=True)
+    with line(lab) as watcher:
+        watcher.send(["probe", 1], ["anyone", 2])
+        assert calls == [2]
+        watcher.until("me/refused", 1)
+        page.send(["probe", 3])
+        assert calls == [2, 3]
+
+
+def test_control_is_asked_for_and_handed_over(lab, page, line):
+    calls = []
+    lab.channel.on("probe", calls.append, str)
+    with line(lab) as other:
+        mine, theirs = page.told["me/number"], other.told["me/number"]
+        page.until("control/driver", mine)
+        other.send(["control/ask"])
+        page.until("control/asking", theirs)
+        page.send(["control/keep"])
+        other.until("control/asking", 0)
+        assert lab.channel.get("control/driver") == mine
+        other.send(["control/hand-over"])  # not theirs to give
+        assert lab.channel.get("control/driver") == mine
+        other.send(["control/ask"])
+        page.send(["control/hand-over"])
+        other.until("control/driver", theirs)
+        page.send(["probe", "old"])
+        other.send(["probe", "new"])
+        assert calls == ["new"]
+
+
+def test_the_last_page_left_drives(lab, line):
+    with line(lab) as first, line(lab) as second:
+        lab.channel.driving._clock = lambda: time.monotonic() + 1000  # nobody waits that long
+        try:
+            first.ws.close()
+            second.until("control/driver", second.told["me/number"])
+        finally:
+            lab.channel.driving._clock = time.monotonic
+
+
+def test_a_copied_tab_is_told_to_be_another_page(lab, page, line):
+    copy = line(lab, page.key)
+    with pytest.raises(ConnectionClosed) as closed:
+        copy.ws.recv(timeout=10)
+    assert closed.value.rcvd.code == SAME_PAGE_TWICE

@@ -103,6 +103,5 @@ def test_the_lab_draws_it_with_a_floor_of_its_size(lab, stick, visual):
     robot = stick(visual)
     lab.set_robot(robot)
     assert lab.channel.get("view/parts") == sum(map(len, visible_parts(robot))) > 3
-    low, high = lab._scene._bounds(lab._frames)
-    assert 0.4 < np.linalg.norm(high - low) < 1.6
-    assert low[2] - 0.1 < lab._scene.floor_height <= low[2] + 0.05
+    assert 0.4 < lab.scene.size < 1.6
+    assert -0.2 < lab.scene.floor_height <= 0.05

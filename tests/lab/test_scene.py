@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.lab import hooks, scene
+from brazo.lab import hooks, opening, scene
 from brazo.lab.scene import grid_cell, node_name
 from brazo.model.library import robot_names
+from brazo.model.solids import mesh
 
 
 def kept(lab, prefix: str) -> dict[str, list]:
@@ -36,13 +37,17 @@ def moved(monkeypatch):
     return sent
 
 
+def show(lab, source) -> None:
+    lab.open(source)
+    lab.sim.player.pause()
+
+
 @pytest.mark.parametrize("name", robot_names())
 def test_every_part_of_every_robot_is_drawn_below_its_body(lab, name):
-    robot = brazo.load(name)
-    lab.set_robot(robot)
-    nodes = kept(lab, f"{lab._scene.root}/")
-    for i, (body, parts) in enumerate(zip(robot.body_names, robot.parts, strict=True)):
-        path = f"{lab._scene.root}/{i}-{node_name(body)}"
+    show(lab, f"robot:{name}")
+    nodes = kept(lab, f"{lab.scene.root}/")
+    total = 0
+    for path, one in zip(lab.scene.names, lab.sim.world.drawn, strict=True):
         meshes = [
             message
             for node, messages in nodes.items()
@@ -51,90 +56,101 @@ def test_every_part_of_every_robot_is_drawn_below_its_body(lab, name):
             and node.count("/") == 3  # deeper are the rods of its frame
             and type(message).__name__ == "MeshMessage"
         ]
-        assert len(meshes) == len(parts)
-        for mesh in meshes:
-            assert np.isfinite(mesh.props.vertices).all() and len(mesh.props.faces) > 0
-            assert mesh.props.faces.max() < len(mesh.props.vertices)
+        assert len(meshes) == len(one.parts)
+        total += len(meshes)
+        for solid in meshes:
+            assert np.isfinite(solid.props.vertices).all() and len(solid.props.faces) > 0
+            assert solid.props.faces.max() < len(solid.props.vertices)
+    assert total == sum(map(len, brazo.load(name).parts)) == lab.channel.get("view/parts")
+
+
+def sent_position(lab, node):
+    return [m.position for m in kept(lab, node)[node] if hasattr(m, "position")][-1]
 
 
 def test_a_body_is_drawn_where_the_kinematics_says(lab):
-    robot = brazo.load("panda")
-    lab.set_robot(robot)
-    q = robot.random_q(seed=1)
+    show(lab, "robot:panda")
+    arm = brazo.load("panda")
+    q = arm.random_q(seed=1)
     lab.set_q(q)
-    lab._do(lab._publish)
-    nodes = kept(lab, f"{lab._scene.root}/")
-    for i, (body, T) in enumerate(zip(robot.body_names, robot.frames(q), strict=True)):
-        messages = nodes[f"{lab._scene.root}/{i}-{node_name(body)}"]
-        position = [m.position for m in messages if hasattr(m, "position")][-1]
-        assert position == tuple(T[:3, 3])
+    lab.do(lab._frame)
+    frames = arm.frames(q)
+    for i, T in zip(lab.sim.world.drawn_of("panda"), frames, strict=True):
+        assert sent_position(lab, lab.scene.names[i]) == pytest.approx(T[:3, 3], abs=1e-14)
+
+
+def test_every_body_of_a_cell_is_drawn_where_the_world_has_it(lab):
+    show(lab, "cooperative")
+    lab.sim.step(50)
+    lab.do(lab._frame)
+    poses = lab.sim.world.poses()
+    for name, T in zip(lab.scene.names, poses, strict=True):
+        assert sent_position(lab, name) == pytest.approx(T[:3, 3], abs=scene.STILL)
+    ground = [n.split("/")[2] for n in lab.scene.names if n.split("/")[2].startswith("s")]
+    assert ground == ["s0-platform"]
 
 
 def test_only_bodies_that_moved_are_sent(lab, moved):
-    robot = brazo.load("panda")
-    lab.set_robot(robot)
-    lab._do(lab._publish)
+    show(lab, "robot:panda")
+    lab.do(lab._frame)
     moved.clear()
-    q = lab.q.copy()
-    lab._do(lambda: lab.go_to(q))
-    lab._do(lab._publish)
+    q = lab.robot.q
+    lab.set_q(q)
+    lab.do(lab._frame)
     assert moved == []
-    q[6] += 0.1  # the last joint turns the last body and the tool
-    lab._do(lambda: lab.go_to(q))
-    lab._do(lab._publish)
-    last = f"{lab._scene.root}/{len(robot.body_names) - 1}-{node_name(robot.body_names[-1])}"
-    assert {name for names in moved for name in names} == {last, f"{lab._scene.root}/tool"}
+    q[6] += 0.1  # the last joint turns the last body and what it carries
+    lab.set_q(q)
+    lab.do(lab._frame)
+    names = {name.rpartition("/")[2].partition("-")[2] for names in moved for name in names}
+    last = lab.robot.arm.body_names[-1]
+    assert names == {node_name(f"panda/{n}") for n in (last, "finger left", "finger right")}
 
 
-def test_another_robot_leaves_nothing_of_the_first(lab):
-    lab.set_robot(brazo.load("panda"))
-    lab.set_robot(brazo.load("scara1"))
-    robot = brazo.load("scara1")
-    root = lab._scene.root
-    live = {n for n in lab._server.viser.scene._handle_from_node_name if n.startswith("/robot")}
-    bodies = {f"{root}/{i}-{node_name(b)}" for i, b in enumerate(robot.body_names)}
-    assert {"/".join(n.split("/")[:3]) for n in live} == bodies | {
-        root,
-        f"{root}/tool",
-        f"{root}/floor",
-    }
+def test_at_rest_nothing_is_sent_while_time_passes(lab, moved):
+    show(lab, "cooperative")
+    lab.sim.step(1000)  # bars settle
+    lab.do(lab._frame)
+    moved.clear()
+    lab.sim.step(200)
+    lab.do(lab._frame)
+    assert moved == []
 
 
-def test_what_pages_are_kept_does_not_grow_with_the_robots_seen(lab):
+def test_another_cell_leaves_nothing_of_the_first(lab):
+    show(lab, "robot:panda")
+    show(lab, "robot:scara1")
+    root = lab.scene.root
+    live = {n for n in lab._server.viser.scene._handle_from_node_name if n.startswith("/cell")}
+    below = {"/".join(n.split("/")[:3]) for n in live}
+    assert below - {f"{root}/contacts"} == {*lab.scene.names, root, f"{root}/floor"}
+
+
+def test_what_pages_are_kept_does_not_grow_with_the_cells_seen(lab):
     def size() -> int:
         return len(lab._server.viser._websock_server._broadcast_buffer.message_from_id)
 
-    robot = brazo.load("scara1")
-    lab.set_robot(robot)
-    lab.set_robot(robot)
+    for _ in range(2):
+        show(lab, "robot:scara1")
     once = size()
     for _ in range(9):
-        lab.set_robot(robot)
+        show(lab, "robot:scara1")
     assert size() == once
 
 
-def test_link_frames_are_shown_on_demand_and_stay_for_the_next_robot(lab):
-    lab.set_robot(brazo.load("scara1"))
-    axes = lab._scene._axes
-    assert len(axes) == len(lab.robot.body_names) and not any(a.visible for a in axes)
-    assert all(solid.opacity is None for solid in lab._scene._solids)
-    lab._do(lambda: lab._show_axes(True))
-    assert all(a.visible for a in axes)
-    assert all(solid.opacity < 0.5 for solid in lab._scene._solids)  # or they would hide them
-    lab.set_robot(brazo.load("panda"))
-    assert all(a.visible for a in lab._scene._axes)
-    assert all(solid.opacity < 0.5 for solid in lab._scene._solids)
-    lab._do(lambda: lab._show_axes(False))
-
-
 @pytest.mark.parametrize("name", robot_names())
-def test_nothing_starts_below_the_floor(lab, name):
-    lab.set_robot(brazo.load(name))
-    floor = lab._scene.floor_height
-    low, high = lab._scene._bounds(lab._frames)
-    size = np.linalg.norm(high - low)
-    assert low[2] >= floor - 0.05 * size
-    assert low[2] - floor < 0.15 * size
+def test_nothing_starts_below_the_floor(name):
+    cell = opening.lone_robot(name)
+    arm = brazo.load(name)
+    points = []
+    for T, parts in zip(arm.frames(cell.robots[0].start), arm.parts, strict=True):
+        for part in parts:
+            T_part = T @ part.pose
+            points.append(mesh(part.shape).vertices @ T_part[:3, :3].T + T_part[:3, 3])
+    cloud = np.concatenate(points)
+    size = np.linalg.norm(np.ptp(cloud, axis=0))
+    low = cloud[:, 2].min()
+    assert low >= cell.floor.height - 0.05 * size
+    assert low - cell.floor.height < 0.15 * size
 
 
 @pytest.mark.parametrize(

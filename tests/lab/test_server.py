@@ -27,9 +27,9 @@ def own(lab):
     return {"Origin": f"http://127.0.0.1:{lab._server.port}"}
 
 
-def viser_socket(lab):
+def viser_socket(lab, key=""):
     return connect(
-        lab.url.replace("http", "ws"),
+        lab.url.replace("http", "ws") + f"/?page={key}",
         origin=own(lab)["Origin"],
         subprotocols=[hooks.SUBPROTOCOL],
         max_size=None,
@@ -89,9 +89,10 @@ def test_a_foreign_origin_is_forbidden(lab, fetch, upgrade):
         assert upgrade(lab, path, **PROTOCOL) == 403
 
 
-def test_the_lab_opens_its_two_websockets_to_its_own_page(lab, upgrade):
+def test_the_lab_opens_its_websockets_to_its_own_page(lab, upgrade):
     assert upgrade(lab, **own(lab), **PROTOCOL) == 101
     assert upgrade(lab, "/channel", **own(lab)) == 101
+    assert upgrade(lab, "/upload", **own(lab)) == 101
     assert upgrade(lab, "/other", **own(lab), **PROTOCOL) == 400
     assert upgrade(lab, **own(lab), Sec_WebSocket_Protocol="viser-v0.0.1") == 400
 
@@ -133,10 +134,23 @@ def widgets(lab):
         handle.remove()
 
 
-def exchange(lab, widgets, *messages: dict) -> None:
-    """Send messages, then a legal one, and wait until that one has been applied."""
+@pytest.fixture
+def driver(lab, line):
+    """The page that drives, without a browser."""
+    with line(lab) as page:
+        assert lab.channel.driving.drives(page.key)
+        yield page
+
+
+@pytest.fixture
+def exchange(lab, driver, widgets):
+    """`exchange(message, …)`: send messages, then a legal one, and wait until it is applied."""
+    return lambda *messages: _exchange(lab, driver.key, widgets, *messages)
+
+
+def _exchange(lab, key, widgets, *messages: dict) -> None:
     last = {"uuid": widgets["last"]._impl.uuid, "updates": {"value": "done"}}
-    with viser_socket(lab) as ws:
+    with viser_socket(lab, key) as ws:
         for message in (*messages, {"type": "GuiUpdateMessage", **last}):
             ws.send(msgspec.msgpack.encode(message))
         settled(lab, widgets["last"])
@@ -146,12 +160,10 @@ def update(handle, **updates):
     return {"type": "GuiUpdateMessage", "uuid": handle._impl.uuid, "updates": updates}
 
 
-def test_a_client_sets_the_value_of_a_widget_and_nothing_else(lab, widgets):
+def test_a_client_sets_the_value_of_a_widget_and_nothing_else(lab, widgets, exchange):
     button, slider = widgets["button"], widgets["slider"]
     button.on_click(lambda _: None)
     exchange(
-        lab,
-        widgets,
         update(button, update_cb=[]),
         update(button, removed=True),
         update(slider, value=0.9, update_cb=[]),
@@ -183,19 +195,17 @@ def test_a_client_sets_the_value_of_a_widget_and_nothing_else(lab, widgets):
         ("text", {"a": 1}),
     ],
 )
-def test_a_value_no_user_could_give_is_dropped(lab, widgets, name, value):
+def test_a_value_no_user_could_give_is_dropped(lab, widgets, exchange, name, value):
     before = widgets[name].value
-    exchange(lab, widgets, update(widgets[name], value=value))
+    exchange(update(widgets[name], value=value))
     assert widgets[name].value == before
 
 
-def test_messages_only_a_server_sends_are_dropped(lab, widgets, caplog):
+def test_messages_only_a_server_sends_are_dropped(lab, widgets, exchange, caplog):
     buffer = lab._server.viser._websock_server._broadcast_buffer
     kept = set(buffer.message_from_id)
     with caplog.at_level(logging.DEBUG):
         exchange(
-            lab,
-            widgets,
             {"type": "ShareUrlRequest"},
             {"type": "ShareUrlDisconnect"},
             {"type": "RunJavascriptMessage", "source": "alert(1)"},
@@ -209,11 +219,9 @@ def test_messages_only_a_server_sends_are_dropped(lab, widgets, caplog):
     assert "Error" not in caplog.text
 
 
-def test_messages_of_a_wrong_shape_are_dropped(lab, widgets, caplog):
+def test_messages_of_a_wrong_shape_are_dropped(lab, widgets, exchange, caplog):
     button = widgets["button"]._impl.uuid
     exchange(
-        lab,
-        widgets,
         {"type": "GuiButtonHoldMessage", "uuid": button, "frequency": [20.0]},
         {"type": "GuiButtonHoldMessage", "uuid": {}, "frequency": 20.0},
         {"type": "GuiUpdateMessage", "uuid": [button], "updates": {"value": True}},
@@ -234,7 +242,7 @@ def test_the_share_tunnel_has_no_handler(lab):
     assert not [kind for kind in handlers if kind.__name__.startswith("ShareUrl")]
 
 
-def test_an_upload_needs_a_button_for_it_and_an_end(lab, widgets):
+def test_an_upload_needs_a_button_for_it_and_an_end(lab, widgets, exchange):
     gui = lab._server.viser.gui
     upload = gui.add_upload_button("upload")
 
@@ -252,8 +260,6 @@ def test_an_upload_needs_a_button_for_it_and_an_end(lab, widgets):
     part = {"type": "FileTransferPart", "source_component_uuid": upload._impl.uuid}
     part |= {"transfer_uuid": "t", "part_index": 0}
     exchange(
-        lab,
-        widgets,
         start(widgets["slider"]),
         start(upload, filename="../../etc/passwd"),
         start(upload, size_bytes=hooks.MAX_UPLOAD_BYTES + 1),
@@ -262,7 +268,7 @@ def test_an_upload_needs_a_button_for_it_and_an_end(lab, widgets):
     )
     assert upload.value.content == b""
     widgets["last"].value = ""
-    exchange(lab, widgets, start(upload), part | {"content": b"arm:"})
+    exchange(start(upload), part | {"content": b"arm:"})
     deadline = time.monotonic() + 10
     while upload.value.content != b"arm:":
         assert time.monotonic() < deadline
@@ -270,8 +276,36 @@ def test_an_upload_needs_a_button_for_it_and_an_end(lab, widgets):
     upload.remove()
 
 
-def test_garbage_ends_its_own_connection_and_no_other(lab, widgets):
-    with viser_socket(lab) as good, viser_socket(lab) as bad:
+def test_what_a_watcher_does_in_viser_is_dropped(lab, widgets, driver, line, exchange):
+    calls = []
+    widgets["button"].on_click(calls.append)
+    gizmo = lab._server.viser.scene.add_transform_controls("/gizmo")
+    still = tuple(gizmo.position)
+    drag = {
+        "type": "TransformControlsUpdateMessage",
+        "name": "/gizmo",
+        "wxyz": (1.0, 0.0, 0.0, 0.0),
+        "position": (1.0, 2.0, 3.0),
+        "owner": "",
+    }
+    acts = [update(widgets["number"], value=9), update(widgets["button"], value=True), drag]
+    with line(lab) as watcher, viser_socket(lab, watcher.key) as ws, viser_socket(lab) as nobody:
+        for message in acts:
+            ws.send(msgspec.msgpack.encode(message))
+            nobody.send(msgspec.msgpack.encode(message))
+        watcher.send()
+        exchange()
+        assert widgets["number"].value == 3 and not calls
+        assert tuple(gizmo.position) == still
+        widgets["last"].value = ""
+        exchange(*acts)
+        assert widgets["number"].value == 9
+        assert tuple(gizmo.position) == (1.0, 2.0, 3.0)
+    gizmo.remove()
+
+
+def test_garbage_ends_its_own_connection_and_no_other(lab, widgets, driver):
+    with viser_socket(lab, driver.key) as good:
         for garbage in (b"\xc1\xc1", "text", b"\x93\x01\x02\x03"):
             with viser_socket(lab) as bad:
                 bad.send(garbage)

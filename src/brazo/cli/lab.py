@@ -1,8 +1,10 @@
-"""`brazo lab`: open a robot in the browser."""
+"""`brazo lab`: open a cell or a robot in the browser."""
 
 from __future__ import annotations
 
 import typer
+
+DEFAULT = "cooperative"
 
 
 def register(app: typer.Typer) -> None:
@@ -10,18 +12,23 @@ def register(app: typer.Typer) -> None:
 
 
 def lab(
-    robot: str = typer.Argument("puma560", help="A shipped robot's name or a robot file."),
+    source: str = typer.Argument(
+        DEFAULT,
+        metavar="CELL|ROBOT|FILE",
+        help="A shipped cell's or robot's name, or a cell or robot file.",
+    ),
     host: str = typer.Option("127.0.0.1", help="Address to listen on; others need a token."),
     port: int = typer.Option(8080, help="Port; the next free one is taken when it is busy."),
     browser: bool = typer.Option(True, help="Open the page in the default browser."),
 ) -> None:
     """Open the lab in the browser."""
-    open_lab(robot, host=host, port=port, browser=browser)
+    open_lab(source, host=host, port=port, browser=browser)
 
 
-def open_lab(robot: str, host: str = "127.0.0.1", port: int = 8080, browser: bool = True) -> None:
-    """Serve a robot until Ctrl+C."""
-    import brazo
-    from brazo.lab.app import serve
+def open_lab(
+    source: str = DEFAULT, host: str = "127.0.0.1", port: int = 8080, browser: bool = True
+) -> None:
+    """Serve a cell or a robot until Ctrl+C."""
+    from brazo.lab.serving import serve
 
-    serve(brazo.load(robot), host=host, port=port, open_browser=browser, block=True)
+    serve(source, host=host, port=port, open_browser=browser, block=True)

@@ -44,7 +44,7 @@ def _default(
         print(f"brazo {installed('brazo')}")
         raise typer.Exit()
     if context.invoked_subcommand is None:
-        lab.open_lab("puma560")
+        lab.open_lab()
 
 
 def main() -> None:

@@ -1,114 +1,126 @@
-"""The lab put together: one robot, its scene, its panels, and the thread that runs them.
+"""The lab put together: one simulation, its scene, its panels, and the thread that runs them.
 
-Whatever a page or a program wants is posted to one queue and done in order by one thread, which
-then shows the outcome, at most `RATE` times a second; between wishes it sleeps.  The lab here is
-kinematic: the robot is where it was last told to be.
+Three threads share the work.  The simulation's player lets time pass.  The network's thread talks
+to the pages.  The lab's own thread does, in order, whatever a page or a program wants, and shows
+the outcome: the scene at most `RATE` times a second, each panel as often as it asks.  While the
+simulation is paused and nobody does anything it sleeps.
+
+STOP has a thread of its own, so that it never waits behind anything.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import queue
-import signal
-import sys
 import threading
 import time
-import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-import brazo
 from brazo.errors import BrazoError
-from brazo.lab.panels import Panel
-from brazo.lab.panels.joints import JointsPanel
+from brazo.lab.clock import Clock
+from brazo.lab.jobs import Jobs
+from brazo.lab.moment import Moment
+from brazo.lab.opening import CELL, ROBOT, as_simulation, choices
+from brazo.lab.panels import Panel, panel_types
 from brazo.lab.scene import FIELD_OF_VIEW_DEG, Scene
 from brazo.lab.server import LabServer
-from brazo.model.library import robot_names
-
-if TYPE_CHECKING:
-    from brazo.robot import Robot
+from brazo.lab.stopping import Stopper
+from brazo.lab.view import View
+from brazo.simulation import Simulation
+from brazo.simulation.robot import SimRobot
 
 RATE = 60.0  # Hz
-PANELS: tuple[type[Panel], ...] = (JointsPanel,)
-PANEL_WIDTH = 320  # px
+LOOK_EVERY = 0.25  # s between looks at a simulation that is paused: a program may move it
 BRAND = (232, 89, 12)
 
 log = logging.getLogger(__name__)
 
 
-def serve(
-    robot: Robot | str | Path,
-    host: str = "127.0.0.1",
-    port: int = 8080,
-    open_browser: bool = True,
-    block: bool = True,
-) -> Lab:
-    """Open the lab on a robot; with `block`, stay until Ctrl+C (or SIGTERM) and then stop.
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the user points at: a robot and, when a link was clicked, the joint that moves it."""
 
-    The robot may be given as what `brazo.load` takes: a shipped name or a file.
-    A busy port makes way for the next free one.  Any host but the loopback asks for the token in
-    `Lab.url`.
-    """
-    robot = as_robot(robot)
-    if not block:
-        return _open(robot, host, port, open_browser)
-    with _until_signal() as stopped:
-        lab = _open(robot, host, port, open_browser)
-        try:
-            _say(f"brazo lab: {lab.note}" if lab.note else "")
-            _say(f"brazo lab: {lab.url}  (Ctrl+C stops)")
-            while not stopped.wait(0.5):  # a wait without end could not be interrupted on Windows
-                pass
-        finally:
-            lab.stop()
-    return lab
+    robot: str
+    joint: int | None = None
 
 
 class Lab:
-    """A running lab.  `robot`, `q` (n,) and `tool` (4, 4) are its state; use from any thread."""
+    """A running lab; use from any thread.
 
-    def __init__(self, robot: Robot, host: str = "127.0.0.1", port: int = 8080) -> None:
-        self._take(robot)
-        self._given: dict[str, Robot] = {}
+    `sim` is its simulation, `selection` what the user points at, `robot` the selected robot.
+    """
+
+    def __init__(self, source: Any, host: str = "127.0.0.1", port: int = 8080) -> None:
+        self.sim: Simulation = as_simulation(source)
+        self._own = self.sim is not source
+        self.selection = Selection(next(iter(self.sim.robots), ""))
         self._wishes: queue.Queue[Callable[[], None] | None] = queue.Queue(maxsize=10_000)
         self._server = LabServer(host, port, self.post)
         self.channel = self._server.channel
-        self._stopped = False
+        self.uploads = self._server.uploads
+        self.jobs = Jobs(self.post, lambda jobs: self.channel.put({"jobs": jobs}))
+        self._notices = 0
+        self._closed = False
+        self._shown_at = (-1.0, -1)  # time and number of the simulation last shown
+        self._sims = 0
+        self._dirty = True
         try:
             self._furnish()
         except BaseException:
             self._server.stop()
             raise
+        self._stopper = Stopper(self.stop_motion)
         self._thread = threading.Thread(target=self._run, name="brazo lab", daemon=True)
         self._thread.start()
+        self.sim.player.play()
 
     def _furnish(self) -> None:
         gui = self._server.viser.gui
         gui.configure_theme(brand_color=BRAND, show_logo=False, show_share_button=False)
-        # The page's own bars stand for viser's main panel.  On a narrow screen it is the sheet
-        # that holds the panels, and shows viser's settings unless it has something else to show.
-        gui.set_panel_label("brazo")
-        gui.add_html("")
-        gui.main_panel.minimize()
-        self._scene = Scene(self._server.viser)
-        self._panels = [make(self) for make in PANELS]
-        dock = gui.add_panel()
-        for panel in self._panels:
-            with dock.add_tab(panel.title, panel.icon):
-                panel.build(gui)
-        dock.dock_left()
-        dock.set_width(PANEL_WIDTH)
-        self.channel.on("robot", self._load, str)
-        self.channel.on("axes", self._show_axes, bool)
-        self.channel.put({"view/axes": False, "view/fov": FIELD_OF_VIEW_DEG})
-        self._give(self.robot)
-        self._show_robot()
-        self._publish()
+        gui.main_panel.minimize()  # the page's own bars and docks stand for viser's
+        self.scene = Scene(self._server.viser, self._clicked)
+        self.view = View(self)
+        self.clock = Clock(self)
+        self.panels: dict[str, Panel] = {}
+        for make in panel_types():
+            self.panels[make.id] = make(self)
+        self._due = dict.fromkeys(self.panels, 0.0)
+        self._pending: set[str] = set(self.panels)
+        self.channel.put(
+            {
+                "panels": [
+                    {
+                        "id": p.id,
+                        "title": p.title,
+                        "icon": p.icon,
+                        "side": p.side,
+                        "scripts": list(p.scripts),
+                    }
+                    for p in self.panels.values()
+                ],
+                "choices": choices(),
+                "view/fov": FIELD_OF_VIEW_DEG,
+            }
+        )
+        on = self.channel.on
+        on("stop", lambda: self._stopper.press(), free=True, now=True)
+        on("open", self._open_shipped, str)
+        on("select", self.select, str, int)
+        on("cancel-job", self.jobs.cancel, int)
+        on("panels-shown", self._panels_shown, list, free=True)
+        on("control/ask", lambda: self._driving("ask"), free=True)
+        on("control/hand-over", lambda: self._driving("hand_over"))
+        on("control/keep", lambda: self._driving("keep"))
+        self.channel.on_pages(self._show_driving)
+        self._show_simulation()
+
+    # ---- for programs ------------------------------------------------------------------------
 
     @property
     def url(self) -> str:
@@ -120,118 +132,58 @@ class Lab:
         """What the user should know about the start; empty when all went as asked."""
         return self._server.note
 
-    def set_q(self, q: Any) -> None:
-        """Put the joints at q (n,), rad and m; returns once it is done."""
-        self._do(lambda: self.go_to(q))
+    @property
+    def robot(self) -> SimRobot:
+        """The selected robot."""
+        return self.sim.robot(self.selection.robot)
 
-    def set_robot(self, robot: Robot | str | Path) -> None:
-        """Show another robot (or name or file of one); returns once it is done."""
-        loaded = as_robot(robot)
+    def open(self, source: Any) -> None:
+        """Show another cell, robot, file or simulation; returns once it is done."""
+        sim = as_simulation(source)
+        self.do(lambda: self._change(sim, sim is not source))
 
-        def give() -> None:
-            self._change_robot(loaded)
-            self._give(loaded)
+    def set_robot(self, robot: Any) -> None:
+        """Show a robot alone (or name or file of one); returns once it is done."""
+        self.open(f"{ROBOT}{robot}" if isinstance(robot, str | Path) else robot)
 
-        self._do(give)
+    def set_q(self, q: Any, robot: str | None = None) -> None:
+        """Put a robot's joints at q (n,), rad and m, at rest; returns once it is done."""
+        self.do(lambda: self.place(self.sim.robot(robot or self.selection.robot), q))
+
+    def stop_motion(self) -> None:
+        """STOP: every robot comes to rest within its limits, programs pause."""
+        sim = self.sim
+        with sim.lock:
+            for task in sim.tasks:
+                pause = getattr(task, "pause", None)
+                if callable(pause):
+                    pause()
+            for robot in sim.robots.values():
+                robot.stop()
+            sim.log("stop", "stopped by the user")
+        self.post(self._after_stop)
 
     def stop(self) -> None:
         """End the lab and release its port; a second call does nothing."""
-        if not self._stopped:
-            self._stopped = True
-            self._wishes.put(None)
-            self._thread.join()
-            self._server.stop()
+        if self._closed:
+            return
+        self._closed = True
+        self._wishes.put(None)
+        self._thread.join()
+        self._stopper.close()
+        self.jobs.close()
+        for panel in self.panels.values():
+            panel.closed()
+        self._let_go(self.sim)
+        self._server.stop()
 
     def post(self, wish: Callable[[], None]) -> None:
         """Have something done on the lab's thread; in a flood what does not fit is dropped."""
         with contextlib.suppress(queue.Full):
             self._wishes.put_nowait(wish)
 
-    # ---- on the lab's thread only --------------------------------------------------------------
-
-    @property
-    def home(self) -> np.ndarray:
-        """Where the robot starts: its home, else its first named pose, else zero in its limits."""
-        return home(self.robot)
-
-    def go_to(self, q: Any) -> None:
-        """Move to q; a place the robot cannot be in raises, and nothing changes."""
-        self.q, self._frames, self.tool = where(self.robot, q)
-        self.channel.put({"notice": ""})
-        self._dirty = True
-
-    def _take(self, robot: Robot) -> None:
-        self.q, self._frames, self.tool = where(robot, home(robot))
-        self.robot = robot
-        self._dirty = True
-
-    def _show_robot(self) -> None:
-        robot = self.robot
-        self._scene.show(robot, self._frames, self.tool)
-        for panel in self._panels:
-            panel.robot_changed()
-        self.channel.put(
-            {
-                "robot": robot.name,
-                "about": robot.about,
-                "view/robot": self._scene.root,  # a new one tells a page to frame what it sees
-                "view/parts": self._scene.part_count,
-                "notice": "",
-            }
-        )
-
-    def _give(self, robot: Robot) -> None:
-        """Keep a robot of the program's own for the pages to choose."""
-        self._given[robot.name] = robot
-        self.channel.put({"robots": sorted({*robot_names(), *self._given})})
-
-    def _change_robot(self, robot: Robot) -> None:
-        self._take(robot)
-        self._show_robot()
-
-    def _load(self, name: str) -> None:
-        # What the program gave, or a shipped robot: a page must not name files.
-        if name in self._given:
-            self._change_robot(self._given[name])
-        elif name in robot_names():
-            self._change_robot(brazo.load(name))
-
-    def _show_axes(self, visible: bool) -> None:
-        self._scene.axes_visible = visible
-        self.channel.put({"view/axes": visible})
-
-    def _run(self) -> None:
-        due = 0.0  # when the next outcome may be shown
-        while True:
-            wait = max(0.0, due - time.monotonic()) if self._dirty else None
-            try:
-                wish = self._wishes.get(timeout=wait)
-            except queue.Empty:
-                wish = _nothing
-            if wish is None:
-                return
-            self._carefully(wish)
-            if self._dirty and time.monotonic() >= due:
-                due = time.monotonic() + 1.0 / RATE
-                self._carefully(self._publish)
-
-    def _carefully(self, wish: Callable[[], None]) -> None:
-        try:
-            wish()
-        except BrazoError as error:
-            self.channel.put({"notice": str(error)})
-        except Exception:  # one broken panel must not stop the others
-            log.exception("the lab could not do what was asked")
-
-    def _publish(self) -> None:
-        self._dirty = False
-        self._scene.place(self._frames, self.tool)
-        values: dict[str, Any] = {}
-        for panel in self._panels:
-            values |= panel.values()
-        self.channel.put(values)
-
-    def _do(self, wish: Callable[[], None]) -> None:
+    def do(self, wish: Callable[[], None]) -> None:
+        """Have something done on the lab's thread; returns once it is, and raises what it did."""
         done = threading.Event()
         errors: list[BaseException] = []
 
@@ -243,7 +195,7 @@ class Lab:
             finally:
                 done.set()
 
-        if self._stopped:
+        if self._closed:
             raise BrazoError("this lab has been stopped")
         if threading.current_thread() is self._thread:
             return wish()
@@ -254,75 +206,216 @@ class Lab:
         if errors:
             raise errors[0]
 
+    # ---- for panels, on the lab's thread ------------------------------------------------------
 
-def as_robot(robot: Robot | str | Path) -> Robot:
-    """The robot itself, or the one that a name or a path stands for."""
-    if isinstance(robot, brazo.Robot):
-        return robot
-    if isinstance(robot, str | Path):
-        return brazo.load(robot)
-    raise BrazoError(
-        f"the lab cannot show a {type(robot).__name__}: give a robot (of brazo.load), "
-        f"the name of a shipped one ({', '.join(robot_names())}) or the path of a robot file"
-    )
+    def say(self, text: str, kind: str = "info") -> None:
+        """Show a sentence: `info`, `warn` or `error`; to the page that asked, else to all."""
+        self._notices += 1
+        notice = {"notice": {"number": self._notices, "text": text, "kind": kind}}
+        if self.channel.page is not None:
+            self.channel.page.send_soon(notice)
+        else:
+            for page in self.channel.pages:
+                page.send_soon(notice)
 
+    def download(self, name: str, content: bytes | str | Path) -> None:
+        """Have the page that asked (else the one that drives) save a file."""
+        offer = {"download": self._server.downloads.offer(name, content)}
+        asked = self.channel.page
+        for page in (asked,) if asked is not None else self.channel.pages:
+            if asked is not None or self.channel.driving.drives(page.key):
+                page.send_soon(offer)
 
-def home(robot: Robot) -> np.ndarray:
-    """Where a robot starts: its home, else its first named pose, else zero within its limits."""
-    for name in ("home", *robot.poses):
-        if name in robot.poses:
-            return np.array(robot.poses[name])
-    return np.clip(np.zeros(robot.n), robot.limits[:, 0], robot.limits[:, 1])
+    def select(self, robot: str, joint: int = -1) -> None:
+        """Point at a robot and, from 0 up, one of its joints."""
+        if robot in self.sim.robots:
+            n = self.sim.robots[robot].n
+            self.selection = Selection(robot, joint if 0 <= joint < n else None)
+            self.view.selected()
+            self.channel.put(
+                {"selection/robot": robot, "selection/joint": -1 if joint >= n else joint}
+            )
+            for panel in self.panels.values():
+                self._carefully(panel.selection_changed)
 
+    def place(self, robot: SimRobot, q: Any) -> None:
+        """Put a robot's joints at q, at rest."""
+        try:
+            q = np.array(q, dtype=float)
+        except (TypeError, ValueError):
+            raise BrazoError(f"q: {robot.name} wants {robot.n} numbers") from None
+        if q.shape != (robot.n,) or not np.isfinite(q).all():
+            raise BrazoError(f"q has shape {q.shape}: {robot.name} wants ({robot.n},), all finite")
+        with self.sim.lock:
+            robot.world.set_state(q)
+            robot.restart()
 
-def where(robot: Robot, q: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q (n,) and, there, the bodies (b, 4, 4) and the tool (4, 4); raises if the robot has none."""
-    try:
-        q = np.array(q, dtype=float)
-    except (TypeError, ValueError):
-        raise BrazoError(f"q: {robot.name} wants {robot.n} numbers") from None
-    if q.shape != (robot.n,) or not np.isfinite(q).all():
-        raise BrazoError(f"q has shape {q.shape}: {robot.name} wants ({robot.n},), all finite")
-    frames, tool = np.array(robot.frames(q)), np.array(robot.fk(q))
-    if not (np.isfinite(frames).all() and np.isfinite(tool).all()):
-        raise BrazoError(f"q: {robot.name} cannot be put together with these joint values")
-    return q, frames, tool
+    def redraw(self) -> None:
+        """Draw the cell anew: its robots were edited."""
+        self.scene.show(self.sim)
+        self.view.rebuilt()
+        self._tell_scene()
+        for panel in self.panels.values():
+            self._carefully(panel.simulation_changed)
 
+    def require_running(self) -> None:
+        """Raise, in words, when time stands still: what was asked for would never happen."""
+        if not self.sim.player.running:
+            raise BrazoError("the simulation is paused: press play, then try again")
 
-def _open(robot: Robot, host: str, port: int, open_browser: bool) -> Lab:
-    lab = Lab(robot, host, port)
-    if open_browser and _has_screen():
-        threading.Thread(target=webbrowser.open, args=(lab.url,), daemon=True).start()
-    return lab
+    # ---- inside --------------------------------------------------------------------------------
 
+    def _change(self, sim: Simulation, own: bool) -> None:
+        old, self.sim = self.sim, sim
+        if old is not sim:
+            self._let_go(old)
+        self._own = own
+        self._sims += 1
+        self.selection = Selection(next(iter(sim.robots), ""))
+        self._show_simulation()
+        sim.player.play()
 
-def _has_screen() -> bool:
-    """False where only a text browser could be opened, which would take the terminal over."""
-    if sys.platform in ("win32", "darwin"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    def _open_shipped(self, name: str) -> None:
+        # A page must not name files.
+        shipped = choices()
+        kind, _, rest = name.partition(":")
+        if rest in shipped.get(f"{kind}s", ()):
+            self._change(as_simulation(name), True)
 
+    def _let_go(self, sim: Simulation) -> None:
+        """A simulation the lab made ends with it; one it was given is only paused."""
+        if self._own:
+            sim.player.close()
+        else:
+            sim.player.pause()
 
-@contextlib.contextmanager
-def _until_signal() -> Iterator[threading.Event]:
-    """An event that Ctrl+C and SIGTERM set, in place of what they otherwise do."""
-    stopped = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stopped  # signals are the main thread's; whoever waits here is stopped with it
-        return
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = {s: signal.signal(s, lambda *_: stopped.set()) for s in signals}
-    try:
-        yield stopped
-    finally:
-        for s, handler in before.items():
-            signal.signal(s, handler)
+    def _show_simulation(self) -> None:
+        self.scene.show(self.sim)
+        self.view.rebuilt()
+        self.clock.listen(self.sim)
+        self._tell_scene()
+        self.channel.put(
+            {
+                "cell": self.sim.cell.name,
+                "about": self.sim.cell.about,
+                "source": self._shipped_as(),
+                "robots": list(self.sim.robots),
+                "selection/robot": self.selection.robot,
+                "selection/joint": -1,
+            }
+        )
+        for panel in self.panels.values():
+            self._carefully(panel.simulation_changed)
+        self._dirty = True
 
+    def _shipped_as(self) -> str:
+        """What the cell is called in the list of shipped ones; its name alone if it is not."""
+        cell, shipped = self.sim.cell, choices()
+        if cell.path is not None and cell.path.stem == cell.name and "library" in cell.path.parts:
+            if cell.path.parent.name == "cells" and cell.name in shipped["cells"]:
+                return f"{CELL}{cell.name}"
+            if cell.path.parent.name == "robots" and cell.name in shipped["robots"]:
+                return f"{ROBOT}{cell.name}"
+        return cell.name
 
-def _nothing() -> None:
-    pass
+    def _tell_scene(self) -> None:
+        self.channel.put(
+            {
+                "view/root": self.scene.root,  # a new one tells a page to frame what it sees
+                "view/parts": self.scene.part_count,
+                "view/tools": self.scene.tools,
+            }
+        )
 
+    def _clicked(self, drawn: int) -> None:
+        self.post(lambda: self.view.clicked(drawn))
 
-def _say(line: str) -> None:
-    if line:
-        print(line, flush=True)  # noqa: T201
+    def _panels_shown(self, panels: list[Any]) -> None:
+        page = self.channel.page
+        if page is not None:
+            page.shown = frozenset(p for p in panels if isinstance(p, str) and p in self.panels)
+
+    def _driving(self, wish: str) -> None:
+        page = self.channel.page
+        if page is not None:
+            getattr(self.channel.driving, wish)(page.key)
+            self._show_driving()
+
+    def _show_driving(self) -> None:
+        driving = self.channel.driving
+        self.channel.put(
+            {
+                "control/driver": driving.driver,
+                "control/asking": driving.asking,
+                "control/pages": driving.pages,
+            }
+        )
+        for panel in self.panels.values():
+            self._carefully(panel.driver_changed)
+
+    def _after_stop(self) -> None:
+        for panel in self.panels.values():
+            self._carefully(panel.stopped)
+        self.channel.put({"stops": (self.channel.get("stops") or 0) + 1})
+
+    # ---- the lab's thread ------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        due = 0.0  # when the next frame may be shown
+        while True:
+            try:
+                wish = self._wishes.get(timeout=self._wait(due))
+            except queue.Empty:
+                wish = None
+            else:
+                if wish is None:
+                    return
+                self._dirty = True
+                self._carefully(wish)
+                self.channel.page = None
+            if self.channel.driving.settle():
+                self._carefully(self._show_driving)
+            now = time.monotonic()
+            if now >= due:
+                due = max(due + 1.0 / RATE, now)
+                self._carefully(self._frame)
+
+    def _wait(self, due: float) -> float:
+        awake = self._dirty or self.sim.player.running or self._late()
+        wait = max(0.0, due - time.monotonic()) if awake else LOOK_EVERY
+        passing = self.channel.driving.wait()
+        return wait if passing is None else min(wait, passing + 0.01)
+
+    def _frame(self) -> None:
+        """Show what changed since the last frame."""
+        now = (self.sim.time, self._sims)
+        if now == self._shown_at and not self._dirty and not self._late():
+            return
+        if now != self._shown_at or self._dirty:
+            self._shown_at, self._dirty = now, False
+            self._pending.update(self.panels)
+            moment = Moment.of(self.sim)
+            self._carefully(lambda: self.scene.place(moment.poses))
+            self.view.update(moment)
+            self.clock.update(moment)
+        for panel in self._late():
+            self._pending.discard(panel.id)
+            self._due[panel.id] = time.monotonic() + 1.0 / panel.rate
+            self._carefully(lambda panel=panel: panel.put(panel.values()))
+
+    def _late(self) -> list[Panel]:
+        """The panels in view that have not shown the present state and may do so now."""
+        if not self._pending:
+            return []
+        seen = frozenset().union(*(page.shown for page in self.channel.pages))
+        now = time.monotonic()
+        return [self.panels[p] for p in self._pending & seen if now >= self._due[p]]
+
+    def _carefully(self, wish: Callable[[], Any]) -> None:
+        try:
+            wish()
+        except BrazoError as error:
+            self.say(str(error), "error")
+        except Exception as error:  # one broken panel must not stop the others
+            log.exception("the lab could not do what was asked")
+            self.say(f"this should not have happened: {type(error).__name__}: {error}", "error")

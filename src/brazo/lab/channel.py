@@ -3,103 +3,197 @@
 Values (`"tool/x" -> "412.3"`) are shown by whatever element of the page asks for that name, and
 change without the element being rebuilt, so a scroll position, a selection or a half-typed number
 survives.  Every page is sent what changed since it last listened: a slow page skips, it never
-queues.  Events are JSON lists `["joint", 3, 12.5]`; one arrives at its handler only with the
-number and the types of arguments the handler declared, and on the thread of the lab.
+queues.
+
+Events are JSON lists `["pendant/step", 3, 12.5]`; one arrives at its handler only with the number
+and the types of arguments the handler declared, from the page that drives, and on the thread of
+the lab.  The two exceptions are declared: `free` events any page may send, and `now` ones that
+must not wait behind whatever the lab is doing (STOP, the renewal of a held button); their handlers
+run on the network's thread and only set something.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
+import secrets
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-Handler = Callable[..., None]
-MAX_EVENT_BYTES = 16_384
+from brazo.lab.driving import Driving
+
+Handler = Callable[..., Any]
+MAX_EVENT_BYTES = 65_536
 MAX_NUMBER = 1e300
+SAME_PAGE_TWICE = 4001  # a copied tab has the key of the first: it makes itself another
+_KEY = re.compile(r"[\w-]{16,64}", re.ASCII)
+
+
+class Typed(str):
+    """A kind of argument: what was typed into a field, a number or text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    handler: Handler
+    kinds: tuple[type, ...]
+    free: bool
+    now: bool
 
 
 class Channel:
-    """Values for all pages and events from any of them."""
+    """Values for all pages and events from the one that drives."""
 
-    def __init__(self, post: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(
+        self, post: Callable[[Callable[[], None]], None], driving: Driving | None = None
+    ) -> None:
         self._post = post  # runs a call on the lab's thread
+        self.driving = Driving() if driving is None else driving
+        self.page: Page | None = None  # whose event is being handled, on the lab's thread
         self._values: dict[str, Any] = {}
-        self._handlers: dict[str, tuple[Handler, tuple[type, ...]]] = {}
-        self._pages: set[_Page] = set()
+        self._wanted: dict[str, _Wanted] = {}
+        self._pages: dict[str, Page] = {}
+        self._watchers: list[Callable[[], None]] = []
         self._lock = threading.Lock()
 
-    def on(self, event: str, handler: Handler, *kinds: type) -> None:
-        """Call `handler(*arguments)` for every event of that name with arguments of those types."""
-        self._handlers[event] = handler, kinds
+    def on(
+        self, event: str, handler: Handler, *kinds: type, free: bool = False, now: bool = False
+    ) -> None:
+        """Call `handler(*arguments)` for every event of that name with arguments of those types.
+
+        `float` takes any finite number, `Typed` a number or a text; `list` and `dict` come as they
+        are and are the handler's to check.
+        """
+        self._wanted[event] = _Wanted(handler, kinds, free, now)
+
+    def on_pages(self, callback: Callable[[], None]) -> None:
+        """Call back, on the lab's thread, when a page comes, goes or asks for control."""
+        self._watchers.append(callback)
 
     def put(self, values: Mapping[str, Any]) -> None:
         """Show values (of JSON types); those that did not change cost nothing."""
         with self._lock:
             changed = {k: v for k, v in values.items() if self._values.get(k, self) != v}
             self._values |= changed
-            pages = tuple(self._pages) if changed else ()
+            pages = tuple(self._pages.values()) if changed else ()
         for page in pages:
             page.send_soon(changed)
+
+    def drop(self, prefix: str) -> None:
+        """Forget the values whose names begin so; pages that come later are not told of them."""
+        with self._lock:
+            self._values = {k: v for k, v in self._values.items() if not k.startswith(prefix)}
 
     def get(self, name: str) -> Any:
         """What the pages show under that name; None when nothing yet."""
         return self._values.get(name)
 
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """The open pages, in the order they came."""
+        with self._lock:
+            return tuple(self._pages.values())
+
     async def serve(self, connection: ServerConnection) -> None:
         """Talk to one page until it leaves."""
-        with self._lock:
-            page = _Page(connection, dict(self._values))
-            self._pages.add(page)
+        key = key_of(connection)
+        page = self._enter(key or secrets.token_urlsafe(18), connection)
+        if page is None:
+            await connection.close(SAME_PAGE_TWICE, "this page is open already")
+            return
         sender = asyncio.create_task(page.send())
+        self._changed()
         try:
             async for text in connection:
                 if len(text) > MAX_EVENT_BYTES:
                     await connection.close(1009, "event too long")
                     break
-                self._receive(text)
+                self._receive(page, text)
         except ConnectionClosed:
             pass
         finally:
             with self._lock:
-                self._pages.discard(page)
+                self._pages.pop(page.key, None)
+                self.driving.leave(page.key)
+            self._changed()
             sender.cancel()
             await asyncio.gather(sender, return_exceptions=True)
 
-    def _receive(self, text: str | bytes) -> None:
+    def _enter(self, key: str, connection: ServerConnection) -> Page | None:
+        with self._lock:
+            if key in self._pages:
+                return None
+            page = Page(key, self.driving.join(key), connection, dict(self._values))
+            self._pages[key] = page
+            return page
+
+    def _changed(self) -> None:
+        for callback in self._watchers:
+            self._post(callback)
+
+    def _receive(self, page: Page, text: str | bytes) -> None:
         try:
             name, *given = msgspec.json.decode(text, type=list)
         except (msgspec.DecodeError, ValueError):
             return
-        handler, kinds = self._handlers.get(name if isinstance(name, str) else "", (None, ()))
-        if handler is None or len(given) != len(kinds):
+        wanted = self._wanted.get(name if isinstance(name, str) else "")
+        if wanted is None or len(given) != len(wanted.kinds):
             return
-        if all(_is_a(value, kind) for value, kind in zip(given, kinds, strict=True)):
-            arguments = [kind(value) for value, kind in zip(given, kinds, strict=True)]
-            self._post(lambda: handler(*arguments))
+        if not all(_is_a(value, kind) for value, kind in zip(given, wanted.kinds, strict=True)):
+            return
+        if not (wanted.free or self.driving.drives(page.key)):
+            page.refuse()
+            return
+        arguments = [
+            value if kind is Typed else kind(value)
+            for value, kind in zip(given, wanted.kinds, strict=True)
+        ]
+        if wanted.now:
+            wanted.handler(*arguments)
+        else:
+            self._post(lambda: self._handle(page, wanted.handler, arguments))
+
+    def _handle(self, page: Page, handler: Handler, arguments: list[Any]) -> None:
+        self.page = page  # the lab forgets it when it is done, and has said what went wrong
+        handler(*arguments)
 
 
-class _Page:
+class Page:
     """One open page: what it has not been sent yet, and the task that sends it."""
 
-    def __init__(self, connection: ServerConnection, first: dict[str, Any]) -> None:
+    def __init__(
+        self, key: str, number: int, connection: ServerConnection, first: dict[str, Any]
+    ) -> None:
+        self.key = key
+        self.number = number
+        self.shown: frozenset[str] = frozenset()  # the panels it has in view
+        self._refused = 0
         self._connection = connection
-        self._pending = first
+        self._pending = first | {"me/number": number}
         self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
         self._news.set()
 
-    def send_soon(self, values: dict[str, Any]) -> None:
+    def send_soon(self, values: Mapping[str, Any]) -> None:
+        """Tell this page alone."""
         with self._lock:
             self._pending.update(values)
         with contextlib.suppress(RuntimeError):  # the loop closed with the server: nobody is left
             self._loop.call_soon_threadsafe(self._news.set)
+
+    def refuse(self) -> None:
+        """Tell it that it may not."""
+        self._refused += 1
+        self.send_soon({"me/refused": self._refused})
 
     async def send(self) -> None:
         while True:
@@ -110,7 +204,17 @@ class _Page:
             await self._connection.send(msgspec.json.encode(values).decode())
 
 
+def key_of(connection: ServerConnection) -> str:
+    """The key a page connects with; empty when it gives none that could be one."""
+    request = connection.request
+    query = urlsplit(request.path).query if request is not None else ""
+    key = parse_qs(query).get("page", [""])[-1]
+    return key if _KEY.fullmatch(key) else ""
+
+
 def _is_a(value: object, kind: type) -> bool:
+    if kind is Typed:
+        return _is_a(value, float) or (isinstance(value, str) and len(value) <= 200)
     if kind is float:
         # Compared, not tested for finiteness: an int may be too long for a float.
         return type(value) in (int, float) and -MAX_NUMBER <= value <= MAX_NUMBER  # pyright: ignore[reportOperatorIssue]

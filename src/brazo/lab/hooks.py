@@ -16,7 +16,7 @@ import socket
 import sys
 import threading
 import types
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosedError
 from websockets.http11 import Request, Response
+
+from brazo.lab.channel import key_of
+from brazo.lab.driving import Driving
 
 SUBPROTOCOL = f"viser-v{viser.__version__}"  # a client of another release is turned away
 MAX_MESSAGE_BYTES = 8 << 20
@@ -44,13 +47,15 @@ def page() -> str:
     return (Path(viser.__file__).parent / "client/build/index.html").read_text(encoding="utf-8")
 
 
-def start(sock: socket.socket, answer: Answer, own_path: str, own: Conversation) -> Any:
-    """Run viser on a listening socket; `answer` sees every request first, `own` talks at own_path.
+def start(
+    sock: socket.socket, answer: Answer, own: Mapping[str, Conversation], driving: Driving
+) -> Any:
+    """Run viser on a listening socket; `answer` sees every request first, `own` talks at its paths.
 
     Returns the `viser.ViserServer`.  viser starts its websocket server by name and prints by
     `rich`; both names are exchanged for the moment it starts, under a lock.
     """
-    guard = Guard()
+    guard = Guard(driving)
     log = logging.getLogger("brazo.lab.websocket")
     log.addHandler(logging.NullHandler())
     log.propagate = False  # a client that breaks off is no news
@@ -59,8 +64,9 @@ def start(sock: socket.socket, answer: Answer, own_path: str, own: Conversation)
     def serve(handler: Conversation, host: str, port: int, **options: Any) -> Any:
         async def talk(connection: ServerConnection) -> None:
             request = connection.request
-            if request is not None and request.path.partition("?")[0] == own_path:
-                await own(connection)
+            path = "" if request is None else request.path.partition("?")[0]
+            if path in own:
+                await own[path](connection)
             else:
                 guard.watch(connection)
                 await handler(connection)
@@ -102,20 +108,25 @@ def sweep(server: viser.ViserServer) -> None:
 
 
 class Guard:
-    """Lets a message pass only if the page itself could have sent it for what it shows."""
+    """Lets a message pass only if the page itself could have sent it for what it shows.
 
-    server: viser.ViserServer | None = None  # set once viser runs; until then nothing passes
+    A page that only watches may say where its camera is, and nothing that changes anything.
+    """
+
+    def __init__(self, driving: Driving) -> None:
+        self.server: viser.ViserServer | None = None  # set once viser runs; then messages pass
+        self._driving = driving
 
     def watch(self, connection: ServerConnection) -> None:
         """Make the connection deliver only messages that pass; one that is garbage ends it."""
-        receive = connection.recv
+        receive, key = connection.recv, key_of(connection)
 
         async def recv(*args: Any, **kwargs: Any) -> Any:
             while True:
                 raw = await receive(*args, **kwargs)
                 try:
                     message = msgspec.msgpack.decode(raw if isinstance(raw, bytes) else b"")
-                    passes = self.admits(connection, message)
+                    passes = self.admits(connection, key, message)
                 except (msgspec.DecodeError, ValueError, TypeError, KeyError, AttributeError):
                     await connection.close(1008, "not a message of the lab's page")
                     raise ConnectionClosedError(None, None) from None
@@ -124,9 +135,11 @@ class Guard:
 
         connection.recv = recv
 
-    def admits(self, connection: ServerConnection, message: dict[str, Any]) -> bool:
+    def admits(self, connection: ServerConnection, key: str, message: dict[str, Any]) -> bool:
         kind = message.pop("type")
         if self.server is None or kind not in _FROM_PAGES:
+            return False
+        if kind not in _FROM_WATCHERS and not self._driving.drives(key):
             return False
         try:
             msgspec.convert(message, _MESSAGES[kind])
@@ -182,6 +195,11 @@ _FROM_PAGES = {
     "TransformControlsDragEndMessage",
     "FileTransferStartUpload",
     "FileTransferPart",
+    "GetRenderResponseMessage",
+    "LocalStorageGetItemResponseMessage",
+}
+_FROM_WATCHERS = {
+    "ViewerCameraMessage",
     "GetRenderResponseMessage",
     "LocalStorageGetItemResponseMessage",
 }

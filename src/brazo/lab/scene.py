@@ -1,11 +1,12 @@
-"""Draws one robot: a scene node for every body with its parts below it, the tool frame, the floor.
+"""Draws a world: a scene node for every body of the cell with its parts below it, and the floor.
 
 The scene knows nothing of time or of the user: it is told where the bodies are and sends those
-that moved.  Nodes are placed in the base frame directly (no chain of parents), so what is drawn
-is exactly what the kinematics says, to the last bit of a float.
+that moved.  Nodes are placed in the world frame directly (no chain of parents), so what is drawn
+is what the physics says.  A body that moved less than `STILL` since it was last sent is left where
+it is drawn: at rest nothing is sent at all.
 
-Every robot shown gets a root node whose name was never used before: under a name used again
-viser's page keeps the old node's pose, as a new node at the origin is sent without one.
+Every cell shown gets a root node whose name was never used before: under a name used again viser's
+page keeps the old node's pose, as a new node at the origin is sent without one.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from __future__ import annotations
 import math
 import re
 import secrets
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab import hooks
 from brazo.lab.figure import visible_parts
+from brazo.lab.looks import Looks
+from brazo.model.description import Part
 from brazo.model.shapes import Cylinder
 from brazo.model.solids import mesh
 from brazo.model.transforms import rot_x, rot_y, rot_z, translate
@@ -28,7 +31,7 @@ from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 if TYPE_CHECKING:
     import viser
 
-    from brazo.robot import Robot
+    from brazo.simulation import Simulation
 
 LIGHT = "/light"
 AXES = (
@@ -36,23 +39,25 @@ AXES = (
     ("y", (70, 167, 88), rot_x(-math.pi / 2)),
     ("z", (62, 142, 247), rot_z(0.0)),
 )
-SEE_THROUGH = 0.35
 FIELD_OF_VIEW_DEG = 35.0  # a longer lens than viser's: less distortion near the edges
+STILL = 2e-6  # m, and of the numbers of a rotation
+GROUND = 0.6  # a fixture wider than this share of the whole is ground, not something to look at
 
 
 class Scene:
-    """What the pages see of a robot."""
+    """What the pages see of a cell."""
 
-    def __init__(self, server: viser.ViserServer) -> None:
-        self._server = server
-        self.root = ""  # the node all of the robot is below
+    def __init__(self, server: viser.ViserServer, clicked: Callable[[int], Any]) -> None:
+        self.server = server
+        self._clicked = clicked
+        self.root = ""  # the node all of the cell is below
+        self.size = 1.0  # m, across everything that is not ground
         self.floor_height = 0.0  # m
-        self._names: tuple[str, ...] = ()
-        self._corners: list[np.ndarray] = []  # per body (c, 3): corners of its parts, body frame
-        self._axes: list[viser.FrameHandle] = []
-        self._solids: list[viser.MeshHandle] = []
-        self._shown = np.empty((0, 4, 4))  # the poses last sent, in the order of the names
-        self._axes_visible = False
+        self.names: tuple[str, ...] = ()  # node of each drawn body, in the order of world.drawn
+        self.looks = Looks(())
+        self.tools: dict[str, str] = {}  # node of each robot's tool frame
+        self._floor: Any = None
+        self._shown = np.empty((0, 4, 4))  # the poses last sent
         server.initial_camera.fov = math.radians(FIELD_OF_VIEW_DEG)
         # One soft sky and a key light over the robot's left shoulder, so that its front-right,
         # which the camera sees first, is lit and modelled.  A page drawn without a graphics card
@@ -63,93 +68,73 @@ class Scene:
             LIGHT, intensity=2.1, cast_shadow=True, position=(1.0, 0.6, 2.4)
         )
 
-    def show(self, robot: Robot, frames: np.ndarray, tool: np.ndarray) -> None:
-        """Replace whatever robot is drawn by this one, in this pose."""
-        scene = self._server.scene
-        hooks.sweep(self._server)
-        with self._server.atomic():
+    def show(self, sim: Simulation) -> None:
+        """Replace whatever cell is drawn by this one, as it is now."""
+        world = sim.world
+        poses = world.poses()
+        bodies = drawn_parts(sim)
+        boxes = [
+            _box(parts) @ T[:3, :3].T + T[:3, 3] for parts, T in zip(bodies, poses, strict=True)
+        ]
+        ground = _ground([one.kind == "fixture" for one in world.drawn], boxes)
+        scene = self.server.scene
+        hooks.sweep(self.server)
+        with self.server.atomic():
             if self.root:
                 scene.remove_by_name(self.root)
-            self.root = f"/robot-{secrets.token_hex(6)}"
+            self.root = f"/cell-{secrets.token_hex(6)}"
             scene.add_frame(self.root, show_axes=False)
-            bodies = [f"{self.root}/{i}-{node_name(n)}" for i, n in enumerate(robot.body_names)]
-            self._names = (*bodies, f"{self.root}/tool")
-            self._shown = np.full((len(self._names), 4, 4), np.nan)
-            self._corners, self._solids = [], []
-            for name, parts in zip(bodies, visible_parts(robot), strict=True):
-                scene.add_frame(name, show_axes=False)
-                self._corners.append(self._add_parts(name, parts))
-            low, high = self._bounds(frames)
-            size = float(np.linalg.norm(high - low)) or 1.0
-            self._axes = [self._add_axes(f"{name}/axes", 0.07 * size, False) for name in bodies]
-            self._add_axes(self._names[-1], 0.08 * size, True)
-            self._add_floor(frames, low, size)
-            self.axes_visible = self._axes_visible
-        self.place(frames, tool)
+            self.names = tuple(
+                f"{self.root}/{'s' if flat else ''}{i}-{node_name(one.name)}"
+                for i, (one, flat) in enumerate(zip(world.drawn, ground, strict=True))
+            )
+            self._shown = np.full((len(self.names), 4, 4), np.nan)
+            solids = [
+                self._add_body(i, world.drawn[i].kind, parts) for i, parts in enumerate(bodies)
+            ]
+            self.looks = Looks(solids)
+            seen = [box for box, flat in zip(boxes, ground, strict=True) if len(box) and not flat]
+            points = np.concatenate(seen or [poses[:, :3, 3]])
+            self.size = float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
+            self._add_tools(sim)
+            self._add_floor(sim, points)
+        self.place(poses)
 
-    def place(self, frames: np.ndarray, tool: np.ndarray) -> None:
-        """Move the bodies (n, 4, 4) and the tool frame (4, 4); what stays costs nothing."""
-        poses = np.concatenate([frames, tool[None]])
-        changed = np.flatnonzero((poses != self._shown).any(axis=(1, 2)))
+    def place(self, poses: np.ndarray) -> bool:
+        """Move the bodies (k, 4, 4), in the order of `world.drawn`; whether any moved."""
+        far = np.abs(poses - self._shown).max(axis=(1, 2))
+        changed = np.flatnonzero(~(far <= STILL))  # nan: never sent
         if len(changed):
-            hooks.move(self._server, _placed([self._names[i] for i in changed], poses[changed]))
-            self._shown = poses
-
-    def _bounds(self, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Opposite corners (3,) of a box about the robot in the base frame."""
-        clouds = [
-            corners @ T[:3, :3].T + T[:3, 3]
-            for corners, T in zip(self._corners, frames, strict=True)
-            if len(corners)
-        ]
-        # A robot may consist of bodies with nothing to see; its frames still have a place.
-        points = np.concatenate(clouds) if clouds else frames[:, :3, 3]
-        return points.min(axis=0), points.max(axis=0)
+            hooks.move(self.server, placed([self.names[i] for i in changed], poses[changed]))
+            self._shown[changed] = poses[changed]
+        return bool(len(changed))
 
     @property
     def part_count(self) -> int:
-        """How many solids the robot is drawn with."""
-        return len(self._solids)
+        """How many solids are drawn that a view is to show whole."""
+        ground = f"{self.root}/s"
+        return sum(
+            len(solids)
+            for name, solids in zip(self.names, self.looks.solids, strict=True)
+            if not name.startswith(ground)
+        )
 
     @property
-    def axes_visible(self) -> bool:
-        """Whether the frame of every body is drawn, and the bodies see-through to show them."""
-        return self._axes_visible
+    def floor_visible(self) -> bool:
+        """Whether the floor's grid is drawn."""
+        return self._floor.visible
 
-    @axes_visible.setter
-    def axes_visible(self, visible: bool) -> None:
-        self._axes_visible = visible
-        for handle in self._axes:
-            handle.visible = visible
-        for solid in self._solids:
-            solid.opacity = SEE_THROUGH if visible else None
+    @floor_visible.setter
+    def floor_visible(self, visible: bool) -> None:
+        self._floor.visible = visible
 
-    def _add_parts(self, name: str, parts) -> np.ndarray:
-        corners = [np.empty((0, 3))]
-        for i, part in enumerate(parts):
-            surface = mesh(part.shape)
-            _, position, wxyz = _placed([""], part.pose[None])[0]
-            solid = self._server.scene.add_mesh_simple(
-                f"{name}/{i}-{node_name(part.name)}",
-                surface.vertices,
-                surface.faces,
-                color=part.color,
-                position=position,
-                wxyz=wxyz,
-            )
-            self._solids.append(solid)
-            ends = np.stack([surface.vertices.min(axis=0), surface.vertices.max(axis=0)])
-            box = np.stack(np.meshgrid(*ends.T, indexing="ij"), axis=-1).reshape(-1, 3)
-            corners.append(box @ part.pose[:3, :3].T + part.pose[:3, 3])
-        return np.concatenate(corners)
-
-    def _add_axes(self, name: str, length: float, visible: bool) -> viser.FrameHandle:
-        # viser's own axes have colours that drown in a dark view.
-        scene = self._server.scene
+    def add_axes(self, name: str, length: float, visible: bool = True) -> viser.FrameHandle:
+        """Three rods, red, green and blue; viser's own have colours that drown in a dark view."""
+        scene = self.server.scene
         handle = scene.add_frame(name, show_axes=False, visible=visible)
         rod = mesh(Cylinder(0.03 * length, length, 0.01 * length))
         for axis, color, turn in AXES:
-            _, position, wxyz = _placed([""], (turn @ translate(z=length / 2))[None])[0]
+            _, position, wxyz = placed([""], (turn @ translate(z=length / 2))[None])[0]
             scene.add_mesh_simple(
                 f"{name}/{axis}",
                 rod.vertices,
@@ -162,30 +147,87 @@ class Scene:
             )
         return handle
 
-    def _add_floor(self, frames: np.ndarray, low: np.ndarray, size: float) -> None:
-        # The floor is what the base stands on; under a robot that hangs, some way below it.
-        base = self._corners[0] @ frames[0, :3, :3].T + frames[0, :3, 3]
-        foot = float(base[:, 2].min()) if len(base) else 0.0
-        hangs = low[2] <= foot - 0.05 * size
-        self.floor_height = float(low[2]) - 0.08 * size if hangs else foot
-        cell = grid_cell(size)
-        self._server.scene.add_grid(
+    def _add_body(self, i: int, kind: str, parts: Sequence[Part]) -> list[viser.MeshHandle]:
+        scene, name = self.server.scene, self.names[i]
+        scene.add_frame(name, show_axes=False)
+        solids = []
+        for j, part in enumerate(parts):
+            surface = mesh(part.shape)
+            _, position, wxyz = placed([""], part.pose[None])[0]
+            solid = scene.add_mesh_simple(
+                f"{name}/{j}-{node_name(part.name)}",
+                surface.vertices,
+                surface.faces,
+                color=part.color,
+                position=position,
+                wxyz=wxyz,
+            )
+            if kind == "robot":
+                solid.on_click(self._click_of(i))
+            solids.append(solid)
+        return solids
+
+    def _click_of(self, i: int) -> Callable[[Any], Any]:
+        async def click(_event: Any) -> None:  # on the network's thread: only posts
+            self._clicked(i)
+
+        return click
+
+    def _add_tools(self, sim: Simulation) -> None:
+        self.tools = {}
+        for name, robot in sim.robots.items():
+            tip = tip_of(sim, name)
+            node = f"{self.names[tip]}/tool"
+            _, position, wxyz = placed([""], np.asarray(robot.arm.model.tool)[None])[0]  # type: ignore[attr-defined]
+            handle = self.add_axes(node, 0.06 * self.size)
+            handle.position, handle.wxyz = position, wxyz
+            self.tools[name] = node
+
+    def _add_floor(self, sim: Simulation, points: np.ndarray) -> None:
+        floor = sim.cell.floor
+        low, high = points.min(axis=0), points.max(axis=0)
+        below = float(low[2]) - 0.08 * self.size
+        self.floor_height = below if floor is None else floor.height
+        cell = grid_cell(self.size)
+        middle = cell * np.round((low + high)[:2] / 2 / cell)
+        self._floor = self.server.scene.add_grid(
             f"{self.root}/floor",
-            position=(float(frames[0, 0, 3]), float(frames[0, 1, 3]), self.floor_height),
+            position=(float(middle[0]), float(middle[1]), self.floor_height),
             infinite_grid=True,
             cell_size=cell,
             section_size=5 * cell,
             cell_thickness=0.6,
             section_thickness=1.0,
-            fade_distance=3.2 * size,
+            fade_distance=3.2 * self.size,
             fade_strength=1.6,
             fade_from="origin",
             shadow_opacity=0.25,
         )
 
 
+def drawn_parts(sim: Simulation) -> list[tuple[Part, ...]]:
+    """What is drawn of each body of `world.drawn`; a stick figure where a file gives nothing."""
+    world = sim.world
+    found = [one.parts for one in world.drawn]
+    for name, robot in sim.robots.items():
+        if not any(robot.arm.parts):
+            for i, parts in zip(world.drawn_of(name), visible_parts(robot.arm), strict=True):
+                found[i] = parts
+        elif not all(robot.arm.parts):
+            for i, parts in zip(world.drawn_of(name), visible_parts(robot.arm), strict=True):
+                found[i] = found[i] or parts
+    return found
+
+
+def tip_of(sim: Simulation, robot: str) -> int:
+    """Which of `world.drawn` carries the robot's tool."""
+    tip = sim.world.robots[robot].tip_id
+    own = sim.world.drawn_of(robot)
+    return next((int(i) for i in own if int(sim.world.drawn[i].body.id) == tip), int(own[-1]))
+
+
 def grid_cell(size: float) -> float:
-    """The 1-2-5 length that puts some fifteen cells beside a robot of this size."""
+    """The 1-2-5 length that puts some fifteen cells beside something of this size."""
     exponent = math.floor(math.log10(size / 15))
     step = size / 15 / 10**exponent
     return (1 if step < 1.5 else 2 if step < 3.5 else 5 if step < 7.5 else 10) * 10.0**exponent
@@ -196,7 +238,31 @@ def node_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name)
 
 
-def _placed(names: Sequence[str], T: np.ndarray) -> list[hooks.Pose]:
+def placed(names: Sequence[str], T: np.ndarray) -> list[hooks.Pose]:
+    """Poses (k, 4, 4) as viser wants them."""
     positions = T[:, :3, 3].tolist()
     turns = wxyz_from_matrix(T[:, :3, :3]).tolist()
     return [(n, tuple(p), tuple(w)) for n, p, w in zip(names, positions, turns, strict=True)]
+
+
+def _box(parts: Sequence[Part]) -> np.ndarray:
+    """Corners (8 p, 3) of the parts' boxes in the body's frame."""
+    corners = [np.empty((0, 3))]
+    for part in parts:
+        vertices = mesh(part.shape).vertices
+        ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
+        box = np.stack(np.meshgrid(*ends.T, indexing="ij"), axis=-1).reshape(-1, 3)
+        corners.append(box @ part.pose[:3, :3].T + part.pose[:3, 3])
+    return np.concatenate(corners)
+
+
+def _ground(fixtures: Sequence[bool], boxes: Sequence[np.ndarray]) -> list[bool]:
+    """Which bodies are ground: fixtures about as wide as everything together."""
+    filled = [box for box in boxes if len(box)]
+    if not filled:
+        return [False] * len(boxes)
+    whole = np.ptp(np.concatenate(filled), axis=0)[:2].max()
+    return [
+        bool(fixed and len(box) and np.ptp(box, axis=0)[:2].max() > GROUND * whole)
+        for fixed, box in zip(fixtures, boxes, strict=True)
+    ]

@@ -16,7 +16,9 @@ from brazo.errors import BrazoError
 from brazo.lab import hooks
 from brazo.lab.access import Access
 from brazo.lab.channel import Channel
-from brazo.lab.shell import CHANNEL_PATH, Shell
+from brazo.lab.driving import Driving
+from brazo.lab.shell import CHANNEL_PATH, UPLOAD_PATH, Shell
+from brazo.lab.transfers import Downloads, Uploads
 
 PORTS_TO_TRY = 100
 
@@ -29,9 +31,13 @@ class LabServer:
         self.host = host
         self.note = f"port {port} is busy, using {self.port}" if 0 != port != self.port else ""
         self.access = Access.on(host, self.port)
-        self.channel = Channel(post)
-        shell = Shell(self.access)
-        self.viser = hooks.start(sock, shell.answer, CHANNEL_PATH, self.channel.serve)
+        driving = Driving()
+        self.channel = Channel(post, driving)
+        self.downloads = Downloads()
+        self.uploads = Uploads(post, driving)
+        shell = Shell(self.access, self.downloads)
+        own = {CHANNEL_PATH: self.channel.serve, UPLOAD_PATH: self.uploads.serve}
+        self.viser = hooks.start(sock, shell.answer, own, driving)
 
     @property
     def url(self) -> str:

@@ -19,23 +19,26 @@ from websockets.http11 import Request, Response
 
 from brazo.lab import hooks
 from brazo.lab.access import Access, Refusal
+from brazo.lab.transfers import Downloads, disposition
 
 ASSETS = Path(__file__).parent / "page"
 CHANNEL_PATH = "/channel"
+UPLOAD_PATH = "/upload"
 MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+STYLES = sorted(path.name for path in ASSETS.glob("*.css"))
 HEAD = """<title>brazo</title>
 <link rel="icon" type="image/svg+xml" href="/lab/arm.svg">
 <meta name="color-scheme" content="light dark">
 <meta name="description" content="brazo, a robotics lab">
-<link rel="stylesheet" href="/lab/lab.css">
+{styles}
 <script src="/lab/viewer.js"></script>
 <script type="module" src="/lab/shell.js"></script>
-"""
+""".replace("{styles}", "\n".join(f'<link rel="stylesheet" href="/lab/{name}">' for name in STYLES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,9 @@ class _File:
 class Shell:
     """Answers every request that reaches the lab's port."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, downloads: Downloads) -> None:
         self._access = access
+        self._downloads = downloads
         self._files = {"/": _pack(".html", dress(hooks.page()).encode())}
         for path in sorted(ASSETS.iterdir()):
             if path.suffix in MEDIA_TYPES:
@@ -66,9 +70,13 @@ class Shell:
             protocols = {
                 p.strip() for v in headers.get_all("Sec-WebSocket-Protocol") for p in v.split(",")
             }
-            if path == CHANNEL_PATH or (path == "/" and hooks.SUBPROTOCOL in protocols):
+            if path in (CHANNEL_PATH, UPLOAD_PATH) or (
+                path == "/" and hooks.SUBPROTOCOL in protocols
+            ):
                 return None
             return _refuse(Refusal(HTTPStatus.BAD_REQUEST, "reload the page: the lab was renewed"))
+        if path.startswith("/file/"):
+            return self._hand_out(path)
         if path not in self._files:
             return _refuse(Refusal(HTTPStatus.NOT_FOUND, "no such page"))
         file = self._files[path]
@@ -76,6 +84,13 @@ class Shell:
         body = file.packed if packed else gzip.decompress(file.packed)
         extra = {"Content-Encoding": "gzip"} if packed else {}
         return _respond(HTTPStatus.OK, file.media_type, body, headers["Host"], extra)
+
+    def _hand_out(self, path: str) -> Response:
+        offer = self._downloads.fetch(path)
+        if offer is None:
+            return _refuse(Refusal(HTTPStatus.NOT_FOUND, "this file is no longer here"))
+        extra = {"Content-Disposition": disposition(offer.name)}
+        return _respond(HTTPStatus.OK, "application/octet-stream", offer.content, "", extra)
 
 
 def dress(page: str) -> str:

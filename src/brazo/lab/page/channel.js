@@ -5,6 +5,7 @@ const values = {};
 let socket = null;
 let online = false;
 const onlineListeners = new Set();
+const SAME_PAGE_TWICE = 4001; // channel.py
 
 export function watch(name, callback) {
   if (!listeners.has(name)) listeners.set(name, new Set());
@@ -21,9 +22,24 @@ export function send(event, ...args) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify([event, ...args]));
 }
 
+export function isOnline() {
+  return online;
+}
+
 export function watchOnline(callback) {
   onlineListeners.add(callback);
   callback(online);
+}
+
+// Whether this page may act.
+export function drives() {
+  return values["me/number"] === values["control/driver"];
+}
+
+// A websocket of the lab's own, in the name of this page.
+export function line(path) {
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  return new WebSocket(`${scheme}://${location.host}${path}?page=${window.brazoViewer.page}`);
 }
 
 function setOnline(now) {
@@ -32,14 +48,27 @@ function setOnline(now) {
 }
 
 function connect() {
-  socket = new WebSocket(`ws${location.protocol === "https:" ? "s" : ""}://${location.host}/channel`);
+  socket = line("/channel");
   socket.onopen = () => setOnline(true);
   socket.onmessage = (message) => {
     const news = JSON.parse(message.data);
     Object.assign(values, news);
-    for (const name in news) listeners.get(name)?.forEach((callback) => callback(news[name]));
+    for (const name in news) {
+      listeners.get(name)?.forEach((callback) => {
+        try {
+          callback(news[name]);
+        } catch (error) {
+          console.error(name, error); // one element must not keep the news from the others
+        }
+      });
+    }
   };
-  socket.onclose = () => {
+  socket.onclose = (event) => {
+    if (event.code === SAME_PAGE_TWICE) {
+      window.brazoViewer.renewPage();
+      location.reload();
+      return;
+    }
     setOnline(false);
     setTimeout(connect, 1000);
   };

@@ -1,43 +1,108 @@
-// The elements panels are made of.  Each is tied to names on the channel, so that a panel's HTML
-// is written once and what it shows changes in place.
-import { send, watch } from "./channel.js";
+// The elements panels are made of, but for those one types into (fields.js).  Each is tied to names
+// on the channel, so that a panel's HTML is written once and what it shows changes in place.
+import { send, value, watch } from "./channel.js";
+import { element } from "./dom.js";
+import { icon } from "./icons.js";
+
+// A name as the channel knows it: a panel's own, unless it begins with a slash.
+export function full(node, name) {
+  if (name.startsWith("/")) return name.slice(1);
+  const panel = node.closest("[data-panel]")?.dataset.panel;
+  return panel ? `${panel}/${name}` : name;
+}
+
+export function args(node) {
+  return JSON.parse(node.getAttribute("args") ?? "[]");
+}
+
+// Something tied to the value `name` and sending the event `event`.
+export class Tied extends HTMLElement {
+  connectedCallback() {
+    if (!this.built) {
+      this.built = true;
+      this.build();
+    }
+    this.unwatch = [];
+    const name = this.getAttribute("name");
+    if (name) this.follow(name, (news) => this.told(news));
+  }
+  disconnectedCallback() {
+    this.unwatch.forEach((unwatch) => unwatch());
+  }
+  follow(name, callback) {
+    this.unwatch.push(watch(full(this, name), callback));
+  }
+  send(...more) {
+    send(full(this, this.getAttribute("event")), ...args(this), ...more);
+  }
+  build() {}
+  told() {}
+}
 
 // <brazo-text name="tool/x">: a value, as text.
-class Text extends HTMLElement {
-  connectedCallback() {
-    this.unwatch = watch(this.getAttribute("name"), (value) => {
-      this.textContent = value ?? "";
-    });
-  }
-  disconnectedCallback() {
-    this.unwatch();
+class Text extends Tied {
+  told(news) {
+    const text = String(news ?? "");
+    if (this.textContent !== text) this.textContent = text;
   }
 }
 
-// <brazo-button event="pose" argument="home">Home</brazo-button>
-class Button extends HTMLElement {
+// <brazo-button event="pose" args='["home"]' look="primary" icon="play" enabled="name">Home
+class Button extends Tied {
+  build() {
+    const look = this.getAttribute("look") ?? "plain";
+    this.button = element("button", look, { type: "button" });
+    const label = this.textContent;
+    this.button.title = this.getAttribute("title") ?? "";
+    const drawn = this.getAttribute("icon");
+    if (drawn) this.button.innerHTML = icon(drawn);
+    if (drawn && !label) this.button.setAttribute("aria-label", this.button.title);
+    this.button.append(label);
+    this.replaceChildren(this.button);
+    this.removeAttribute("title");
+    this.button.onclick = () => this.send();
+  }
   connectedCallback() {
-    if (this.button) return;
-    this.button = document.createElement("button");
-    this.button.type = "button";
-    this.button.disabled = this.hasAttribute("disabled");
-    this.button.append(...this.childNodes);
-    this.append(this.button);
-    this.button.onclick = () => send(this.getAttribute("event"), ...args(this));
+    super.connectedCallback();
+    const enabled = this.getAttribute("enabled");
+    if (enabled) {
+      this.button.disabled = true;
+      this.follow(enabled, (on) => {
+        this.button.disabled = !on;
+      });
+    }
   }
 }
 
-// <brazo-select event="pose" label="Pose" placeholder="Pose…"><option>…</brazo-select>
+// <brazo-toggle name="view/axes" event="…" label="Link frames">
+class Toggle extends Tied {
+  build() {
+    this.box = element("input", "", { type: "checkbox" });
+    const label = element("label", "brazo-toggle");
+    label.title = this.getAttribute("title") ?? "";
+    this.removeAttribute("title");
+    label.append(this.box, element("span", "switch"), this.getAttribute("label"));
+    this.append(label);
+    this.box.onchange = () => {
+      const wanted = this.box.checked;
+      this.box.checked = Boolean(this.shown); // the lab decides
+      this.send(wanted);
+    };
+  }
+  told(on) {
+    this.shown = on;
+    this.box.checked = Boolean(on);
+  }
+}
+
+// <brazo-select event="pose" label="Pose" placeholder="Pose…" options="names"><option>…
 // With a name it shows that value, or the placeholder when there is none; without one it is a menu
-// that forgets its choice.
-class Select extends HTMLElement {
+// that forgets its choice.  Options may come from the value that `options` names.
+class Select extends Tied {
   connectedCallback() {
-    if (!this.select) this.build();
-    const name = this.getAttribute("name");
-    if (name) this.unwatch = watch(name, (value) => this.show(value));
-  }
-  disconnectedCallback() {
-    this.unwatch?.();
+    super.connectedCallback();
+    const options = this.getAttribute("options");
+    if (options) this.follow(options, (names) => this.setOptions(names));
   }
   build() {
     this.select = document.createElement("select");
@@ -45,175 +110,128 @@ class Select extends HTMLElement {
     this.select.disabled = this.hasAttribute("disabled");
     const placeholder = this.getAttribute("placeholder");
     if (placeholder) {
-      const first = new Option(placeholder, "", true, true);
-      first.disabled = true;
-      first.hidden = true;
-      this.select.append(first);
+      this.first = new Option(placeholder, "", true, true);
+      this.first.disabled = true;
+      this.first.hidden = true;
+      this.select.append(this.first);
     }
-    this.select.append(...this.querySelectorAll("option"));
+    this.select.append(...this.querySelectorAll("option, optgroup"));
     this.replaceChildren(this.select);
     this.select.onchange = () => {
-      send(this.getAttribute("event"), this.select.value);
+      this.send(this.select.value);
       if (!this.hasAttribute("name")) this.select.selectedIndex = 0;
+      else this.told(this.shown); // until the lab says so
     };
   }
+  // Names, pairs of value and text, or { group: names } with the group's values as "group:name".
   setOptions(names) {
-    this.select.replaceChildren(...names.map((name) => new Option(name, name)));
-    this.show(this.shown);
+    const pair = (one) => (Array.isArray(one) ? one : [one, one]);
+    const make = (one) => new Option(pair(one)[1], pair(one)[0]);
+    const nodes = Array.isArray(names)
+      ? names.map(make)
+      : Object.entries(names).map(([label, group]) => {
+          const node = element("optgroup", "", { label });
+          node.append(...group.map(make));
+          return node;
+        });
+    this.select.replaceChildren(...(this.first ? [this.first] : []), ...nodes);
+    this.told(this.shown);
   }
-  show(value) {
-    this.shown = value;
-    this.select.value = value ?? "";
+  told(news) {
+    this.shown = news;
+    const known = [...this.select.options].some((option) => option.value === String(news ?? ""));
+    if (!known && news && !this.first) {
+      this.select.prepend(new Option(String(news).replace(/^\w+:/, ""), news));
+    }
+    this.select.value = news ?? "";
   }
 }
 
-// <brazo-slider name="joint/0" event="joint" argument="0" label="waist" min max unit limited>
-// A track to pull, and a field to type into, which acts on Enter or when left, never on a key.
-class Slider extends HTMLElement {
-  connectedCallback() {
-    if (!this.range) this.build();
-    this.unwatch = watch(this.getAttribute("name"), (value) => this.told(value));
+// <brazo-segments name="mode" options='[["joint", "Joint"], …]' label="Mode">
+class Segments extends Tied {
+  build() {
+    this.className = "brazo-segments";
+    this.setAttribute("role", "radiogroup");
+    this.setAttribute("aria-label", this.getAttribute("label"));
+    this.buttons = JSON.parse(this.getAttribute("options")).map(([choice, text]) => {
+      const button = element("button", "", { type: "button", textContent: text });
+      button.setAttribute("role", "radio");
+      button.dataset.value = choice;
+      button.onclick = () => this.send(choice);
+      return button;
+    });
+    this.append(...this.buttons);
+  }
+  told(news) {
+    for (const button of this.buttons) {
+      button.setAttribute("aria-checked", String(button.dataset.value === String(news)));
+    }
+  }
+}
+
+// <brazo-hold event="jog" args="[0, 1]" key="q">+: sends the event while it is held, every 50 ms,
+// then the event with "-end".  Letting go, leaving the window or losing it all end it; when the
+// page is lost altogether, the lab notices that nothing comes any more.
+const RENEW = 50; // ms
+const held = new Set();
+class Hold extends Tied {
+  build() {
+    this.button = element("button", "hold", { type: "button", textContent: this.textContent });
+    this.button.title = this.getAttribute("title") ?? "";
+    this.removeAttribute("title");
+    if (this.button.title) this.button.setAttribute("aria-label", this.button.title);
+    this.replaceChildren(this.button);
+    this.button.onpointerdown = (event) => {
+      if (event.button !== 0) return;
+      event.preventDefault();
+      this.button.focus();
+      this.button.setPointerCapture(event.pointerId);
+      this.press();
+    };
+    for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
+      this.button.addEventListener(end, () => this.release());
+    }
+    this.button.onkeydown = (event) => {
+      if (event.key === "Enter" && !event.repeat) this.press();
+    };
+    this.button.onkeyup = (event) => {
+      if (event.key === "Enter") this.release();
+    };
+    this.button.onblur = () => this.release();
+    this.button.oncontextmenu = (event) => event.preventDefault();
   }
   disconnectedCallback() {
-    this.unwatch();
-    cancelAnimationFrame(this.sending);
-    clearTimeout(this.later);
-    this.sending = this.later = this.busyUntil = 0;
+    super.disconnectedCallback();
+    this.release();
   }
-
-  build() {
-    const label = this.getAttribute("label");
-    this.min = Number(this.getAttribute("min"));
-    this.max = Number(this.getAttribute("max"));
-    this.digits = this.getAttribute("unit") === "mm" ? 1 : 2;
-    this.limited = (this.getAttribute("limited") ?? "").split(" ");
-    this.value = NaN;
-
-    this.field = element("input", "field", { type: "text", inputMode: "decimal", size: 7 });
-    this.field.setAttribute("aria-label", `${label} value`);
-    this.field.autocomplete = "off";
-    this.range = element("input", "range", { type: "range" });
-    Object.assign(this.range, { min: this.min, max: this.max, step: "any" });
-    this.range.setAttribute("aria-label", label);
-    const name = element("span", "name", { textContent: label, title: label });
-    const unit = element("span", "unit", { textContent: this.getAttribute("unit") });
-    const low = element("span", "end low", { textContent: this.end(this.min, "low") });
-    const high = element("span", "end high", { textContent: this.end(this.max, "high") });
-    const head = element("div", "head");
-    head.append(name, this.field, unit);
-    const body = element("div", "body");
-    body.append(low, this.range, high);
-    this.append(head, body);
-
-    this.range.oninput = () => this.want(Number(this.range.value));
-    this.range.onkeydown = (event) => this.step(event);
-    this.field.onfocus = () => this.field.select();
-    this.field.onblur = () => this.commit();
-    this.field.onkeydown = (event) => {
-      if (event.key === "Enter") {
-        this.commit();
-        this.field.select();
-      } else if (event.key === "Escape") {
-        this.typed = false;
-        this.field.blur();
-      }
-    };
-    this.field.oninput = () => {
-      this.typed = true;
-    };
+  press() {
+    if (this.renewing) return;
+    held.add(this);
+    this.button.classList.add("down");
+    this.send(true); // the first: a fresh press
+    this.renewing = setInterval(() => this.send(false), RENEW);
   }
-
-  end(value, which) {
-    const text = String(Number(value.toFixed(1))).replace("-", "−");
-    return this.limited.includes(which) ? text : `(${text})`;
-  }
-
-  // Arrows go by 1, with Shift by 0.1, the page keys by 10 (degrees or millimetres).
-  step(event) {
-    const sizes = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 };
-    const size = sizes[event.key];
-    if (size === undefined) return;
-    event.preventDefault();
-    const value = this.value + (event.shiftKey ? size / 10 : size);
-    this.want(Math.min(Math.max(value, this.min), this.max));
-  }
-
-  commit() {
-    if (this.typed) {
-      const text = this.field.value.trim().replace("−", "-").replace(",", ".");
-      const value = Number(text);
-      if (text !== "" && Number.isFinite(value)) {
-        this.want(Math.min(Math.max(value, this.min), this.max));
-      } else if (text !== "") {
-        // With a unit, or an expression: the lab reads it, or says what is wrong with it.
-        send(`${this.getAttribute("event")}-typed`, ...args(this), text);
-      }
-    }
-    this.typed = false;
-    this.field.value = this.format(this.value);
-  }
-
-  // Ask for a value: shown at once, sent once a frame.
-  want(value) {
-    this.wanted = value;
-    this.busyUntil = performance.now() + 250;
-    this.show(value);
-    this.sending ||= requestAnimationFrame(() => {
-      this.sending = 0;
-      send(this.getAttribute("event"), ...args(this), this.wanted);
-    });
-  }
-
-  // What the lab says is behind what the user is doing, so it waits until the user has stopped.
-  told(value) {
-    this.latest = value;
-    const wait = (this.busyUntil ?? 0) - performance.now();
-    if (wait <= 0) this.show(value);
-    else {
-      this.later ||= setTimeout(() => {
-        this.later = 0;
-        this.told(this.latest);
-      }, wait);
-    }
-  }
-
-  show(value) {
-    this.value = value;
-    if (Number(this.range.value) !== value) this.range.value = value;
-    if (!this.typed) this.field.value = this.format(value);
-    const [a, b] = [this.share(0), this.share(value)];
-    this.style.setProperty("--from", Math.min(a, b));
-    this.style.setProperty("--to", Math.max(a, b));
-    const slack = 1e-9 * (this.max - this.min);
-    this.toggleAttribute(
-      "at-limit",
-      (value <= this.min + slack && this.limited.includes("low")) ||
-        (value >= this.max - slack && this.limited.includes("high")),
-    );
-  }
-
-  // Where on the track a value is, 0 to 1.
-  share(value) {
-    return (Math.min(Math.max(value, this.min), this.max) - this.min) / (this.max - this.min);
-  }
-
-  format(value) {
-    const text = value.toFixed(this.digits).replace("-", "−");
-    return /[1-9]/.test(text) ? text : text.replace("−", "");
+  release() {
+    if (!this.renewing) return;
+    clearInterval(this.renewing);
+    this.renewing = 0;
+    held.delete(this);
+    this.button.classList.remove("down");
+    send(full(this, `${this.getAttribute("event")}-end`));
   }
 }
-
-function args(node) {
-  const argument = node.getAttribute("argument");
-  if (argument === null) return [];
-  return [/^\d+$/.test(argument) ? Number(argument) : argument];
+export function releaseAll() {
+  [...held].forEach((hold) => hold.release());
 }
-
-export function element(tag, className, properties = {}) {
-  return Object.assign(document.createElement(tag), { className, ...properties });
-}
+addEventListener("blur", releaseAll);
+addEventListener("pagehide", releaseAll);
+document.addEventListener("visibilitychange", () => document.hidden && releaseAll());
 
 customElements.define("brazo-text", Text);
 customElements.define("brazo-button", Button);
+customElements.define("brazo-toggle", Toggle);
 customElements.define("brazo-select", Select);
-customElements.define("brazo-slider", Slider);
+customElements.define("brazo-segments", Segments);
+customElements.define("brazo-hold", Hold);
+
+export { value };

@@ -1,19 +1,21 @@
-// The frame round viser's client: the bar above (robot, views, frames, light or dark) and the
-// status line below.
+// The frame round viser's client: the bar above (cell, play, STOP, views, control, light or dark),
+// the docks at its sides and the status line below.
 import { send, value, watch, watchOnline } from "./channel.js";
-import { element } from "./elements.js";
+import { buildDocks } from "./docks.js";
+import { element, iconButton } from "./dom.js";
+import "./elements.js";
+import "./fields.js";
+import { buildDownloads } from "./files.js";
+import { firstVisit, toggleHelp } from "./help.js";
+import { icon } from "./icons.js";
+import { onKey, playOrPause, stop } from "./keys.js";
+import { buildNotices } from "./notices.js";
 
 const VIEWS = {
   Iso: [1, -1, 0.62],
   Front: [1, 0, 0.04],
   Side: [0, -1, 0.04],
   Top: [0, -0.0005, 1],
-};
-const ICONS = {
-  frames: '<path d="M5 19V6M5 19h13M5 19l8-8M3 8l2-3 2 3M16 17l3 2-3 2M9.500 11.500l3.500-.5-.5 3.500"/>',
-  sun: '<circle cx="12" cy="12" r="4"/><path d="M12 3v1M12 20v1M3 12h1M20 12h1M5.600 5.600l.7.7M17.700 17.700l.7.7M5.600 18.400l.7-.7M17.700 6.300l.7-.7"/>',
-  moon: '<path d="M12 3a6 6 0 0 0 9 9 9 9 0 1 1-9-9z"/>',
-  reset: '<path d="M4 8V4h4M20 8V4h-4M4 16v4h4M20 16v4h-4"/><circle cx="12" cy="12" r="3"/>',
 };
 
 const viewer = window.brazoViewer;
@@ -23,58 +25,142 @@ function topBar() {
   const brand = element("div", "brand");
   brand.innerHTML = '<img src="/lab/arm.svg" alt=""><span>brazo</span>';
 
-  const robots = document.createElement("brazo-select");
-  robots.setAttribute("event", "robot");
-  robots.setAttribute("name", "robot");
-  robots.setAttribute("label", "Robot");
-  robots.addEventListener("change", () => setLoading(true));
-  watch("notice", (problem) => problem && setLoading(false));
+  const cells = document.createElement("brazo-select");
+  for (const [key, text] of [["name", "source"], ["event", "open"], ["label", "Cell"]]) {
+    cells.setAttribute(key, text);
+  }
   const about = element("span", "about");
   watch("about", (text) => {
-    about.textContent = text.split(/(?<=\.)\s/)[0]; // the first sentence
+    about.textContent = text.split(/(?<=[.:])\s/)[0]; // the first sentence
     about.title = text;
   });
-
-  const views = element("div", "group", { role: "group", ariaLabel: "View" });
-  for (const name of Object.keys(VIEWS)) {
-    const button = element("button", "", { type: "button", textContent: name });
-    button.title = `Look at the robot: ${name.toLowerCase()}`;
-    button.onclick = () => look(name, true);
-    views.append(button);
-  }
-  const reset = iconButton("reset", "Reset view", () => look("Iso", true));
-  const frames = iconButton("frames", "Link frames", () => send("axes", !value("view/axes")));
-  watch("view/axes", (on) => frames.setAttribute("aria-pressed", String(on)));
-  const theme = iconButton("moon", "Dark", () => {
-    viewer.setDark(!viewer.dark);
-    showTheme();
-  });
-  const showTheme = () => {
-    theme.innerHTML = icon(viewer.dark ? "sun" : "moon");
-    theme.title = viewer.dark ? "Light" : "Dark";
-    theme.setAttribute("aria-label", theme.title);
-  };
-  showTheme();
-  bar.append(brand, robots, about, element("div", "space"), views, reset, frames, theme);
+  bar.append(brand, cells, about, element("div", "space"), ...clockButtons(), control(), viewButtons(), help(), theme());
   document.body.prepend(bar);
-  watch("robots", (names) => robots.setOptions(names));
+  watch("choices", ({ cells: named, robots }) => {
+    const group = (kind, names) => names.map((name) => [`${kind}:${name}`, name]);
+    cells.setOptions({ Cells: group("cell", named), "Robots alone": group("robot", robots) });
+  });
+  cells.addEventListener("change", () => setLoading(true));
+  watch("notice", () => setLoading(false));
+}
+
+function clockButtons() {
+  const play = iconButton("pause", "Pause", playOrPause);
+  play.classList.add("play");
+  watch("clock/running", (running) => {
+    play.innerHTML = icon(running ? "pause" : "play");
+    play.title = running ? "Pause (P)" : "Play (P)";
+    play.setAttribute("aria-label", running ? "Pause" : "Play");
+  });
+  const halt = element("button", "stop", { type: "button", textContent: "STOP" });
+  halt.title = "All robots come to rest within their limits, programs pause (space bar)";
+  halt.onpointerdown = stop; // when it goes down, not when it comes up
+  halt.onclick = (event) => event.detail === 0 && stop(); // by keyboard
+  watch("stops", (n) => {
+    if (n && n !== halt.shown) {
+      halt.classList.remove("flash");
+      void halt.offsetWidth; // start the animation anew
+      halt.classList.add("flash");
+    }
+    halt.shown = n;
+  });
+  return [play, halt];
+}
+
+// Who drives, when there is more than one page.
+function control() {
+  const chip = element("div", "control");
+  const text = element("span");
+  const first = element("button", "", { type: "button" });
+  const second = element("button", "", { type: "button", textContent: "Keep" });
+  second.onclick = () => send("control/keep");
+  chip.append(text, first, second);
+  const show = () => {
+    const [me, driver, asking, pages] = ["me/number", "control/driver", "control/asking", "control/pages"].map(value);
+    const driving = me === driver;
+    document.documentElement.dataset.brazoDrives = driving ? "yes" : "no";
+    chip.hidden = pages <= 1 && driving;
+    chip.classList.toggle("asked", driving && asking > 0);
+    second.hidden = !(driving && asking > 0);
+    first.disabled = !driving && asking > 0;
+    if (driving) {
+      const others = pages - 1;
+      text.textContent = asking ? `Page ${asking} asks for control` : `You drive · ${others} watching`;
+      first.textContent = "Hand over";
+      first.onclick = () => send("control/hand-over");
+    } else {
+      text.textContent = driver ? `Watching · page ${driver} drives` : "Watching";
+      first.textContent = asking === me ? "Asked…" : "Take control";
+      first.onclick = () => send("control/ask");
+    }
+  };
+  for (const name of ["me/number", "control/driver", "control/asking", "control/pages"]) watch(name, show);
+  return chip;
+}
+
+function viewButtons() {
+  const views = element("div", "group views", { ariaLabel: "View" });
+  views.setAttribute("role", "group");
+  Object.keys(VIEWS).forEach((name, i) => {
+    const button = element("button", "", { type: "button", textContent: name });
+    button.title = `Look at the cell: ${name.toLowerCase()} (${i + 1})`;
+    button.onclick = () => look(name, true);
+    onKey(String(i + 1), button.onclick);
+    views.append(button);
+  });
+  const reset = iconButton("reset", "Reset view", () => look("Iso", true));
+  onKey("0", reset.onclick);
+  views.append(reset);
+  return views;
+}
+
+function help() {
+  return iconButton("help", "Help", toggleHelp);
+}
+
+function theme() {
+  const button = iconButton("moon", "Dark", () => {
+    viewer.setDark(!viewer.dark);
+    show();
+  });
+  const show = () => {
+    button.innerHTML = icon(viewer.dark ? "sun" : "moon");
+    button.title = viewer.dark ? "Light" : "Dark";
+    button.setAttribute("aria-label", button.title);
+  };
+  show();
+  onKey("d", button.onclick);
+  return button;
 }
 
 function statusLine() {
-  const line = element("footer", "brazo-status", { role: "status" });
+  const line = element("footer", "brazo-status");
   const state = element("span", "state");
+  state.setAttribute("role", "status");
   watchOnline((online) => {
     state.textContent = online ? "connected" : "offline, trying again…";
-    line.toggleAttribute("offline", !online);
+    document.documentElement.toggleAttribute("data-brazo-offline", !online);
   });
-  const robot = text("robot", "robot");
-  const tool = element("span", "tool");
-  tool.innerHTML =
-    'tool <b>x</b> <brazo-text name="tool/x"></brazo-text> <b>y</b> <brazo-text name="tool/y">' +
-    '</brazo-text> <b>z</b> <brazo-text name="tool/z"></brazo-text> mm';
-  const loading = element("span", "loading", { textContent: "drawing the robot…" });
-  const notice = text("notice", "notice");
-  line.append(state, robot, loading, tool, element("span", "space"), notice);
+  const offline = element("div", "brazo-offline", {
+    textContent: "The lab does not answer. What you see is the last it said; trying again…",
+  });
+  offline.setAttribute("role", "alert");
+  document.body.append(offline);
+  const frames = element("b", "", { textContent: "–" });
+  setInterval(() => {
+    frames.textContent = String(viewer.frames());
+  }, 1000);
+  line.append(
+    state,
+    figure("time", text("clock/time"), "s", "Simulation time"),
+    figure("×", text("clock/factor"), "", "How fast simulation time passes, over the wall's"),
+    figure("step", text("clock/step"), "ms", "Step of the simulation"),
+    figure("frames", frames, "/s", "Pictures drawn per second; none when nothing moves"),
+    collisions(),
+    element("span", "loading", { textContent: "drawing the cell…" }),
+    element("span", "space"),
+    selected(),
+  );
   if (viewer.software) {
     const hint = element("span", "hint", { textContent: "drawn without a graphics card" });
     hint.title = "WebGL runs on the processor here, so shadows are off. Turn on hardware acceleration in the browser's settings to have them.";
@@ -83,56 +169,84 @@ function statusLine() {
   document.body.append(line);
 }
 
-function look(name, animate) {
-  const [root, parts, fov] = ["view/robot", "view/parts", "view/fov"].map(value);
+function collisions() {
+  const node = figure("collisions", text("clock/collisions"), "", "Pairs of parts that touch and should not");
+  node.classList.add("collisions");
+  watch("clock/collisions", (n) => node.classList.toggle("some", n > 0));
+  return node;
+}
+
+function selected() {
+  const node = element("span", "selected");
+  const show = () => {
+    const [robot, joint] = [value("selection/robot"), value("selection/joint")];
+    node.textContent = joint >= 0 ? `${robot}, joint ${joint + 1}` : (robot ?? "");
+  };
+  watch("selection/robot", show);
+  watch("selection/joint", show);
+  return node;
+}
+
+function figure(label, shown, unit, title) {
+  const node = element("span", `figure ${label === "×" ? "factor" : label}`, { title });
+  if (label !== "×") node.append(element("i", "", { textContent: label }));
+  node.append(shown, label === "×" ? "×" : unit);
+  return node;
+}
+
+function text(name) {
+  const node = document.createElement("brazo-text");
+  node.setAttribute("name", `/${name}`);
+  return node;
+}
+
+// ---- the view -------------------------------------------------------------------------------
+
+export function look(name, animate) {
+  const [root, parts, fov] = ["view/root", "view/parts", "view/fov"].map(value);
+  viewer.follow(null);
   return viewer.frame(root, parts, VIEWS[name], fov, animate);
 }
 
-// A robot that comes into view is framed, once its parts are all there and have come to rest.
-function frameNewRobots() {
+// A cell that comes into view is framed, once its parts are all there and have come to rest.
+function frameNewCells() {
   let framed = null;
   let last = "";
   const tryToFrame = () => {
-    const shown = value("view/robot");
+    const shown = value("view/root");
     if (shown === framed) return;
-    const eye = String(look("Iso", false)?.map((v) => v.toFixed(6)));
+    const eye = String(look("Iso", false)?.map((v) => v.toFixed(3)));
     if (eye !== last || eye === "undefined") {
       last = eye;
       requestAnimationFrame(tryToFrame);
     } else {
       framed = shown;
       setLoading(false);
-      document.documentElement.dataset.brazoReady = value("robot");
+      document.documentElement.dataset.brazoReady = value("cell");
     }
   };
-  watch("view/robot", () => {
+  watch("view/root", () => {
     setLoading(true);
     requestAnimationFrame(tryToFrame);
   });
+}
+
+function followTool() {
+  const robot = value("selection/robot");
+  const node = value("view/tools")?.[robot];
+  viewer.follow(viewer.following ? null : node);
 }
 
 function setLoading(on) {
   document.documentElement.toggleAttribute("data-brazo-loading", on);
 }
 
-function iconButton(name, label, onclick) {
-  const button = element("button", "icon", { type: "button", title: label, onclick });
-  button.setAttribute("aria-label", label);
-  button.innerHTML = icon(name);
-  return button;
-}
-
-function icon(name) {
-  return `<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.700" stroke-linecap="round" stroke-linejoin="round">${ICONS[name]}</svg>`;
-}
-
-function text(name, className) {
-  const node = document.createElement("brazo-text");
-  node.setAttribute("name", name);
-  node.className = className;
-  return node;
-}
-
 topBar();
+buildDocks();
 statusLine();
-frameNewRobots();
+buildNotices();
+buildDownloads();
+frameNewCells();
+firstVisit();
+onKey("f", followTool);
+window.brazoShell = { look, followTool };

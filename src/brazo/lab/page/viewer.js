@@ -7,10 +7,11 @@
 "use strict";
 
 (() => {
-  // As scene.py names them, below a root of the robot's own.
-  const FLOOR = /^\/robot-[^/]+\/floor$/;
-  const PART = /^\/robot-[^/]+\/\d+-[^/]*\/\d+-[^/]*$/;
-  const MARGIN = 0.84; // how much of the view a framed robot fills
+  // As scene.py names them, below a root of the cell's own.
+  const FLOOR = /^\/cell-[^/]+\/floor$/;
+  const PART = /^\/cell-[^/]+\/s?\d+-[^/]*\/\d+-[^/]*$/;
+  const FRAMED = /^\/cell-[^/]+\/\d+-[^/]*\/\d+-[^/]*$/; // not the ground
+  const MARGIN = 0.86; // how much of the view a framed cell fills
   const FLOOR_COLORS = {
     light: { cell_color: [196, 202, 211], section_color: [160, 168, 180], shadow_opacity: 0.28 },
     dark: { cell_color: [52, 58, 68], section_color: [84, 92, 105], shadow_opacity: 0.5 },
@@ -28,6 +29,26 @@
   const viewer = {
     software: drawsInSoftware(),
     dark: prefersDark(),
+    page: pageKey(),
+    following: null, // the node the camera goes along with
+
+    // Another key: this page is a copy of one that is open.
+    renewPage() {
+      sessionStorage.removeItem("brazo-page");
+    },
+
+    // Pictures drawn since the last call.
+    frames() {
+      const counted = drawn;
+      drawn = 0;
+      return counted;
+    },
+
+    // Let the camera go along with a node; null lets it stay.
+    follow(name) {
+      viewer.following = name;
+      if (name) requestAnimationFrame(() => goAlong(null));
+    },
 
     setDark(dark) {
       viewer.dark = dark;
@@ -43,7 +64,7 @@
       }
     },
 
-    // Look at the robot (of so many parts below its root) from a direction, filling the view with
+    // Look at the cell (of so many parts below its root) from a direction, filling the view with
     // it.  Returns where the eye went, or null while the parts or the camera are not there yet.
     // `fov` is the one the server asked for: viser resets the camera when it learns of it.
     frame(root, parts, direction, fov, animate) {
@@ -85,6 +106,17 @@
   window.brazoViewer = viewer;
   markTheme();
 
+  // viser's worker connects in the name of this page, so that the lab knows whose clicks come there.
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message, ...rest) {
+    if (message?.type === "set_server") {
+      const server = new URL(message.server);
+      server.searchParams.set("page", viewer.page);
+      message = { ...message, server: server.href };
+    }
+    return post.call(this, message, ...rest);
+  };
+
   Object.defineProperty(window, "__viserMutable", {
     configurable: true,
     get: () => mutable,
@@ -94,8 +126,47 @@
       queue.forEach(adapt);
       queue.push = (...messages) => Array.prototype.push.apply(queue, messages.map(adapt));
       whenReady.splice(0).forEach((callback) => callback());
+      countFrames();
     },
   });
+
+  let drawn = 0;
+  function countFrames() {
+    const { scene } = mutable;
+    if (!scene) return void setTimeout(countFrames, 100);
+    const before = scene.onAfterRender;
+    scene.onAfterRender = (...all) => {
+      drawn++;
+      before?.apply(scene, all);
+    };
+  }
+
+  function goAlong(last) {
+    const node = mutable?.nodeRefFromName[viewer.following];
+    if (!viewer.following || !node || !mutable.cameraControl) return;
+    node.updateWorldMatrix(true, false);
+    const at = node.matrixWorld.elements.slice(12, 15);
+    const by = last ? at.map((v, i) => v - last[i]) : null;
+    const control = mutable.cameraControl;
+    const target = control.getTarget(mutable.camera.position.clone());
+    if (!last) {
+      control.moveTo(...at, true);
+    } else if (Math.hypot(...by) > 1e-6) {
+      control.moveTo(target.x + by[0], target.y + by[1], target.z + by[2], false);
+      mutable.requestRender?.();
+    }
+    requestAnimationFrame(() => goAlong(at));
+  }
+
+  // What this page is known by on both its connections; a reload keeps it.
+  function pageKey() {
+    const kept = sessionStorage.getItem("brazo-page");
+    if (kept) return kept;
+    const bytes = crypto.getRandomValues(new Uint8Array(18));
+    const key = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+    sessionStorage.setItem("brazo-page", key);
+    return key;
+  }
 
   // Change a message on its way in to what this browser wants.
   function adapt(message) {
@@ -167,7 +238,7 @@
     return /swiftshader|llvmpipe|softpipe|software/i.test(renderer);
   }
 
-  // From the robot's base frame (z up) to three.js's world (y up), as viser turns it.
+  // From the cell's frame (z up) to three.js's world (y up), as viser turns it.
   function worldRotation() {
     const wxyz = window.__viserSceneTree?.getState()[""]?.wxyz;
     if (!wxyz) return null;
@@ -182,7 +253,7 @@
   // The corners of every part's box, in three.js's world; null until that many parts are drawn.
   function robotPoints(root, parts) {
     const drawn = Object.entries(mutable.nodeRefFromName)
-      .filter(([name, node]) => node && name.startsWith(`${root}/`) && PART.test(name))
+      .filter(([name, node]) => node && name.startsWith(`${root}/`) && FRAMED.test(name))
       .map(([, node]) => node);
     if (drawn.length !== parts) return null;
     const points = [];

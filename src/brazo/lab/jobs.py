@@ -1,0 +1,225 @@
+"""Long work beside the lab: with progress, and a way to cancel it.
+
+    lab.jobs.start("Derive equations", work, done)      work(job) -> result, in a thread of its own
+    lab.jobs.start_process("Derive", derive, ("puma560",), done)   a module's function elsewhere
+
+`work` calls `job.tell(0.3, "mass matrix")` now and then, which also raises `Cancelled` when the
+user no longer wants it.  Work that cannot look up from what it does belongs in a process, which
+can be ended at any time.  `done(result)` is called on the lab's thread; an error is shown.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+import multiprocessing
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from brazo.errors import BrazoError
+
+log = logging.getLogger(__name__)
+KEPT = 4  # finished jobs that stay in the list
+LOOK_EVERY = 0.1  # s
+
+
+class Cancelled(Exception):
+    """The user does not want the work any more."""
+
+
+class Job:
+    """One piece of work under way; `tell` is for the work, `cancel` for the user."""
+
+    def __init__(self, number: int, title: str, changed: Callable[[], None]) -> None:
+        self.number = number
+        self.title = title
+        self.fraction: float | None = None  # None: nobody knows
+        self.text = ""
+        self.state = "running"  # then done, failed or cancelled
+        self._changed = changed
+        self._cancelled = threading.Event()
+
+    def tell(self, fraction: float | None = None, text: str = "") -> None:
+        """Say how far the work is (0..1, None when unknown); raises `Cancelled` when it is to end.
+
+        May be given to whatever takes `progress(fraction, text)`.
+        """
+        self.check()
+        known = fraction is not None and math.isfinite(fraction)
+        self.fraction = min(max(float(fraction), 0.0), 1.0) if known else None  # type: ignore[arg-type]
+        self.text = text
+        self._changed()
+
+    def check(self) -> None:
+        """Raise `Cancelled` when the work is to end."""
+        if self._cancelled.is_set():
+            raise Cancelled
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the work is to end."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Let it end as soon as it looks up."""
+        self._cancelled.set()
+        self.text = "cancelling…"
+        self._changed()
+
+    def end(self, state: str, text: str = "") -> None:
+        self.state, self.text = state, text
+        self._changed()
+
+    def shown(self) -> dict[str, Any]:
+        """What the pages show of it."""
+        return {
+            "number": self.number,
+            "title": self.title,
+            "fraction": None if self.fraction is None else round(self.fraction, 3),
+            "text": self.text,
+            "state": self.state,
+        }
+
+
+class Jobs:
+    """The work under way; `changed(jobs)` is called from any thread when there is news."""
+
+    def __init__(
+        self,
+        post: Callable[[Callable[[], None]], None],
+        changed: Callable[[list[dict[str, Any]]], None],
+    ) -> None:
+        self._post = post
+        self._tell = changed
+        self._numbers = itertools.count(1)
+        self._jobs: dict[int, Job] = {}
+        self._lock = threading.Lock()
+
+    def start(
+        self,
+        title: str,
+        work: Callable[[Job], Any],
+        done: Callable[[Any], Any] | None = None,
+    ) -> Job:
+        """Begin work in a thread."""
+        job = self._new(title)
+        threading.Thread(
+            target=self._run, args=(job, work, done), name=f"brazo job {title}", daemon=True
+        ).start()
+        return job
+
+    def start_process(
+        self,
+        title: str,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...] = (),
+        done: Callable[[Any], Any] | None = None,
+    ) -> Job:
+        """Begin `function(progress, *arguments)` in a process of its own.
+
+        The function is one of a module's, arguments and result are plain data.
+        """
+
+        def work(job: Job) -> Any:
+            return _in_process(job, function, arguments)
+
+        return self.start(title, work, done)
+
+    def cancel(self, number: int) -> None:
+        """End a job, or take a finished one off the list."""
+        with self._lock:
+            job = self._jobs.get(number)
+            if job is not None and job.state != "running":
+                del self._jobs[number]
+        if job is not None and job.state == "running":
+            job.cancel()
+        self._news()
+
+    def close(self) -> None:
+        """Ask everything under way to end."""
+        for job in tuple(self._jobs.values()):
+            job.cancel()
+
+    def _new(self, title: str) -> Job:
+        job = Job(next(self._numbers), title, self._news)
+        with self._lock:
+            ended = [n for n, one in self._jobs.items() if one.state != "running"]
+            for number in ended[: max(0, len(ended) - KEPT + 1)]:
+                del self._jobs[number]
+            self._jobs[job.number] = job
+        self._news()
+        return job
+
+    def _run(self, job: Job, work: Callable[[Job], Any], done: Callable[[Any], Any] | None) -> None:
+        try:
+            result = work(job)
+            job.check()
+        except Cancelled:
+            return job.end("cancelled")
+        except BrazoError as error:
+            return job.end("failed", str(error))
+        except Exception as error:
+            log.exception("%s failed", job.title)
+            return job.end("failed", f"{type(error).__name__}: {error}")
+        if done is not None:
+            self._post(lambda: self._hand_over(job, done, result))
+        else:
+            job.end("done")
+
+    def _hand_over(self, job: Job, done: Callable[[Any], Any], result: Any) -> None:
+        try:
+            done(result)
+        except BrazoError as error:
+            job.end("failed", str(error))
+        except Exception as error:
+            job.end("failed", f"{type(error).__name__}: {error}")
+            raise
+        else:
+            job.end("done")
+
+    def _news(self) -> None:
+        with self._lock:
+            jobs = [job.shown() for job in self._jobs.values()]
+        self._tell(jobs)
+
+
+def _in_process(job: Job, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    context = multiprocessing.get_context("spawn")  # threads and forks do not go together
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs, function, arguments), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        while True:
+            job.check()
+            if not ours.poll(LOOK_EVERY):
+                continue
+            try:
+                kind, *rest = ours.recv()
+            except EOFError:
+                raise BrazoError(f"{job.title}: the process ended without a result") from None
+            if kind == "told":
+                job.tell(*rest)
+            elif kind == "done":
+                return rest[0]
+            else:
+                raise BrazoError(rest[0])
+    finally:
+        process.terminate()
+        process.join()
+        ours.close()
+
+
+def _work(line: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def progress(fraction: float | None = None, text: str = "") -> None:
+        line.send(("told", fraction, text))
+
+    try:
+        line.send(("done", function(progress, *arguments)))
+    except BrazoError as error:
+        line.send(("failed", str(error)))
+    except Exception as error:
+        line.send(("failed", f"{type(error).__name__}: {error}"))

@@ -1,0 +1,44 @@
+"""What the lab shows of a moment, read from the simulation between two steps in one go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.world.contacts import CLASSES
+
+if TYPE_CHECKING:
+    from brazo.simulation import Simulation
+    from brazo.world import Contacts
+
+COLLISIONS = ("robot-robot", "self", "robot-fixture")
+_BAD = [CLASSES.index(name) for name in COLLISIONS]  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moment:
+    """One moment of a simulation."""
+
+    time: float
+    poses: np.ndarray  # (k, 4, 4) of everything drawn
+    references: dict[str, np.ndarray]  # where each robot is asked to be
+    contacts: Contacts
+
+    @classmethod
+    def of(cls, sim: Simulation) -> Moment:
+        """The present one."""
+        with sim.lock:
+            references = {name: robot.motion.q.copy() for name, robot in sim.robots.items()}
+            return cls(sim.time, sim.world.poses(), references, sim.world.contacts())
+
+    def collisions(self) -> int:
+        """How many pairs of parts touch that should not: robots, themselves, what stands still."""
+        contacts = self.contacts
+        if not len(contacts):
+            return 0
+        bad = (contacts.depth >= 0.0) & np.isin(contacts.kind, _BAD)
+        return len(
+            set(zip(contacts.first[bad].tolist(), contacts.second[bad].tolist(), strict=True))
+        )

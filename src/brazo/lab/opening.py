@@ -1,0 +1,110 @@
+"""What the lab can be opened on: a cell, a robot, a file of either, or a simulation.
+
+A robot alone becomes a cell of its own, with a floor under what it stands on; under a robot that
+hangs, some way below it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import brazo
+from brazo.errors import BrazoError
+from brazo.lab.figure import visible_parts
+from brazo.model.document import read_document
+from brazo.model.library import robot_names
+from brazo.model.solids import mesh
+from brazo.robot import Robot
+from brazo.simulation import Simulation
+from brazo.world import Cell, World, cell_names, load_cell
+from brazo.world.cell import CellRobot, Floor, default_start
+from brazo.world.robot_source import Edits, RobotSource, limits_of
+
+CELL_FIELDS = ("robots", "bodies", "fixtures", "chute")
+CELL, ROBOT = "cell:", "robot:"
+
+
+def choices() -> dict[str, list[str]]:
+    """The shipped cells and robots, by name."""
+    return {"cells": cell_names(), "robots": robot_names()}
+
+
+def as_simulation(source: Any) -> Simulation:
+    """A simulation of whatever was given."""
+    if isinstance(source, Simulation):
+        return source
+    if isinstance(source, World):
+        return Simulation(source)
+    return Simulation(as_cell(source))
+
+
+def as_cell(source: Any) -> Cell:
+    """The cell itself, or the one a robot, a name or a path stands for.
+
+    A name is a cell's before it is a robot's; `robot:delta` and `cell:delta` say which.
+    """
+    if isinstance(source, Cell):
+        return source
+    if isinstance(source, Robot):
+        # Its own way of being built again: parameters stay live.
+        return alone(RobotSource(source.model, Edits(), _source=source._source), source)
+    if not isinstance(source, str | Path):
+        raise BrazoError(
+            f"the lab cannot show a {type(source).__name__}: give a cell ({', '.join(cell_names())}"
+            f"), a robot (of brazo.load, or a name: {', '.join(robot_names())}), or the path of a "
+            "cell or robot file"
+        )
+    name = str(source)
+    if name.startswith(CELL):
+        return load_cell(name.removeprefix(CELL))
+    if name.startswith(ROBOT) or not (name in cell_names() or is_cell_file(Path(name))):
+        return lone_robot(name.removeprefix(ROBOT))
+    return load_cell(source)
+
+
+def is_cell_file(path: Path) -> bool:
+    """Whether a path leads to a cell file rather than to a robot file."""
+    path = path.expanduser()
+    if path.suffix.lower() not in (".yaml", ".yml") or not path.is_file():
+        return False
+    root = read_document(path)
+    return root.is_mapping and any(key in CELL_FIELDS for key in root.mapping())
+
+
+def lone_robot(name_or_path: str | Path) -> Cell:
+    """A cell with one robot, by name or file."""
+    return alone(RobotSource.load(name_or_path), brazo.load(name_or_path))
+
+
+def alone(source: RobotSource, robot: Robot) -> Cell:
+    """A cell with one robot on a floor."""
+    start = default_start(source.model, limits_of(source.model))
+    given = CellRobot(robot.name, source, start=start)
+    return Cell(
+        name=robot.name,
+        about=robot.about,
+        robots=(given,),
+        floor=Floor(floor_under(robot, start)),
+        path=source.model.path,
+    )
+
+
+def floor_under(robot: Robot, q: np.ndarray) -> float:
+    """Height (m) of a floor that carries the robot's base, or lies clear below one that hangs."""
+    frames = robot.frames(q)
+    clouds = []
+    for T, parts in zip(frames, visible_parts(robot), strict=True):
+        points = [mesh(p.shape).vertices @ p.pose[:3, :3].T + p.pose[:3, 3] for p in parts]
+        clouds.append(
+            np.concatenate(points) @ T[:3, :3].T + T[:3, 3] if points else np.empty((0, 3))
+        )
+    every = np.concatenate(clouds)
+    if not len(every):
+        return float(frames[:, 2, 3].min())
+    size = float(np.linalg.norm(np.ptp(every, axis=0))) or 1.0
+    foot = float(clouds[0][:, 2].min()) if len(clouds[0]) else float(frames[0, 2, 3])
+    lowest = float(every[:, 2].min())
+    return lowest - 0.08 * size if lowest <= foot - 0.05 * size else foot

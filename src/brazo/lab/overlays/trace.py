@@ -1,0 +1,75 @@
+"""The way each tool has come: a line behind it, of limited length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.lab.overlays.base import Overlay
+
+if TYPE_CHECKING:
+    from brazo.lab.moment import Moment
+    from brazo.simulation import Simulation
+
+COLORS = ((255, 193, 7), (32, 201, 151), (151, 117, 250), (255, 107, 107))
+STEP = 0.002  # distance of the points, over the size of the cell
+MOST = 1200  # points
+
+
+class ToolTrace(Overlay):
+    """A line behind every tool."""
+
+    id, title = "trace", "Tool trace"
+    hint = "The way the tools have come."
+    rate = 15.0
+
+    def build(self, sim: Simulation) -> None:
+        from brazo.lab.scene import tip_of
+
+        scene = self.scene.server.scene
+        self._traces: list[_Trace] = []
+        self._time = -1.0
+        for k, (name, robot) in enumerate(sim.robots.items()):
+            lines = scene.add_line_segments(
+                f"{self.scene.root}/trace-{k}",
+                np.zeros((1, 2, 3)),
+                COLORS[k % len(COLORS)],
+                thickness=2.5,
+                thickness_units="screen",
+                visible=False,
+            )
+            self.handles.append(lines)
+            tool = np.asarray(robot.arm.model.tool)  # type: ignore[attr-defined]
+            self._traces.append(
+                _Trace(lines, tip_of(sim, name), tool[:, 3], STEP * self.scene.size)
+            )
+
+    def update(self, moment: Moment) -> None:
+        if moment.time < self._time:  # back to the start
+            for trace in self._traces:
+                trace.clear()
+        self._time = moment.time
+        for trace in self._traces:
+            trace.follow(moment.poses)
+
+
+class _Trace:
+    def __init__(self, lines: Any, tip: int, tool: np.ndarray, step: float) -> None:
+        self._lines, self._tip, self._tool, self._step = lines, tip, tool, step
+        self._points: list[np.ndarray] = []
+
+    def follow(self, poses: np.ndarray) -> None:
+        point = (poses[self._tip] @ self._tool)[:3]
+        if self._points and np.linalg.norm(point - self._points[-1]) < self._step:
+            return
+        self._points.append(point)
+        del self._points[:-MOST]
+        if len(self._points) > 1:
+            way = np.array(self._points, np.float32)
+            self._lines.points = np.stack([way[:-1], way[1:]], axis=1)
+            self._lines.visible = True
+
+    def clear(self) -> None:
+        self._points.clear()
+        self._lines.visible = False

@@ -1,0 +1,271 @@
+// Where panels live: a dock with tabs on either side, or windows of their own that float over the
+// scene.  On a narrow screen all of them are tabs of one sheet below it.  Each browser remembers
+// where its user put them.
+import { send, watch, watchOnline } from "./channel.js";
+import { element, iconButton, remember, remembered } from "./dom.js";
+import { icon } from "./icons.js";
+
+const NARROW = matchMedia("(max-width: 760px)");
+const WIDTH = { least: 240, most: 560, first: { left: 326, right: 300 } };
+
+const layout = remembered("layout", {});
+layout.place ??= {}; // panel -> "left", "right" or { x, y, w, h } of a window
+layout.active ??= {};
+layout.width ??= {};
+layout.folded ??= {};
+const panels = new Map(); // id -> { id, title, icon, side, body, tab }
+const docks = {};
+let front = 10;
+
+export function buildDocks() {
+  const main = element("main", "brazo-main");
+  const root = document.getElementById("root");
+  docks.left = makeDock("left");
+  docks.right = makeDock("right");
+  root.before(main);
+  main.append(docks.left.node, root, docks.right.node);
+  watch("panels", (list) => {
+    const names = list.map((panel) => panel.id).join();
+    if (names === [...panels.keys()].join()) return;
+    panels.forEach((panel) => panel.body.remove());
+    panels.clear();
+    list.forEach(addPanel);
+    arrange();
+  });
+  watchOnline((online) => online && tellShown(true));
+  NARROW.addEventListener("change", arrange);
+  addEventListener("resize", keepInside);
+}
+
+// Bring a panel into view.
+export function showPanel(id) {
+  const panel = panels.get(id);
+  if (!panel) return;
+  const side = sideOf(panel);
+  if (side === "float") panel.window.style.zIndex = ++front;
+  else {
+    layout.active[side] = id;
+    layout.folded[side] = false;
+  }
+  arrange();
+}
+
+export function panelNames() {
+  return [...panels.values()].map(({ id, title }) => ({ id, title }));
+}
+
+function makeDock(side) {
+  const node = element("aside", `brazo-dock ${side}`, { ariaLabel: `Panels, ${side}` });
+  const tabs = element("div", "tabs");
+  tabs.setAttribute("role", "tablist");
+  const content = element("div", "content");
+  const edge = element("div", "edge", { title: "Drag to resize" });
+  const fold = iconButton(side === "left" ? "dock" : "dock", "Fold this side away", () => {
+    layout.folded[sheetSide(side)] = !layout.folded[sheetSide(side)];
+    arrange();
+  });
+  fold.classList.add("fold");
+  const strip = element("div", "strip");
+  strip.append(tabs, fold);
+  node.append(strip, content, edge);
+  node.style.setProperty("--width", `${layout.width[side] ?? WIDTH.first[side]}px`);
+  edge.onpointerdown = (down) => {
+    edge.setPointerCapture(down.pointerId);
+    const start = node.offsetWidth;
+    edge.onpointermove = (move) => {
+      const by = (move.clientX - down.clientX) * (side === "left" ? 1 : -1);
+      const width = Math.min(Math.max(start + by, WIDTH.least), WIDTH.most);
+      node.style.setProperty("--width", `${width}px`);
+      layout.width[side] = width;
+    };
+    edge.onpointerup = () => {
+      edge.onpointermove = null;
+      save();
+    };
+  };
+  return { node, tabs, content, fold, side };
+}
+
+function sheetSide(side) {
+  return NARROW.matches ? "left" : side;
+}
+
+function addPanel(told) {
+  const body = element("section", "brazo-panel", { id: `panel-${told.id}` });
+  body.dataset.panel = told.id;
+  body.setAttribute("role", "tabpanel");
+  const tab = element("button", "tab", { type: "button", title: told.title });
+  tab.setAttribute("role", "tab");
+  tab.setAttribute("aria-controls", body.id);
+  tab.innerHTML = icon(told.icon);
+  tab.append(element("span", "", { textContent: told.title }));
+  const panel = { ...told, body, tab, window: null };
+  tab.onclick = () => {
+    const side = sideOf(panel);
+    const open = layout.active[side] === panel.id && !layout.folded[side];
+    layout.active[side] = panel.id;
+    layout.folded[side] = open && NARROW.matches; // on a phone a second tap folds the sheet
+    arrange();
+  };
+  tab.onkeydown = (event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    const tabs = [...tab.parentNode.children];
+    const next = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length];
+    next.focus();
+    next.click();
+  };
+  panels.set(panel.id, panel);
+  let shown;
+  watch(`panel/${panel.id}`, async (html) => {
+    shown = html;
+    // Its own elements first, or they would stand there unmade.
+    await Promise.all((told.scripts ?? []).map((script) => import(`/lab/${script}`)));
+    if (shown === html) fill(body, html);
+  });
+}
+
+function fill(body, html) {
+  const holder = body.closest(".content") ?? body;
+  const scrolled = holder.scrollTop;
+  body.innerHTML = html;
+  const folds = remembered("folds", {});
+  for (const part of body.querySelectorAll("details[data-fold]")) {
+    const key = `${body.dataset.panel}/${part.dataset.fold}`;
+    if (key in folds) part.open = folds[key];
+    part.ontoggle = () => remember("folds", { ...remembered("folds", {}), [key]: part.open });
+  }
+  holder.scrollTop = scrolled;
+}
+
+function sideOf(panel) {
+  if (NARROW.matches) return "left";
+  const place = layout.place[panel.id] ?? panel.side;
+  return typeof place === "object" || place === "float" ? "float" : place;
+}
+
+// Put every panel where it belongs.
+function arrange() {
+  document.documentElement.toggleAttribute("data-brazo-narrow", NARROW.matches);
+  for (const dock of Object.values(docks)) {
+    const mine = [...panels.values()].filter((panel) => sideOf(panel) === dock.side);
+    if (!mine.some((panel) => panel.id === layout.active[dock.side])) {
+      layout.active[dock.side] = mine[0]?.id;
+    }
+    dock.node.hidden = mine.length === 0;
+    dock.tabs.replaceChildren(...mine.map((panel) => panel.tab));
+    const folded = Boolean(layout.folded[dock.side]);
+    dock.node.toggleAttribute("folded", folded);
+    dock.fold.title = folded ? "Unfold" : "Fold this side away";
+    dock.fold.setAttribute("aria-label", dock.fold.title);
+    for (const panel of mine) {
+      closeWindow(panel);
+      const active = panel.id === layout.active[dock.side];
+      panel.tab.setAttribute("aria-selected", String(active && !folded));
+      panel.tab.tabIndex = active ? 0 : -1;
+      if (panel.body.parentNode !== dock.content) dock.content.append(panel.body);
+      panel.body.hidden = !active;
+      if (active) dock.content.prepend(popOut(dock, panel));
+    }
+  }
+  for (const panel of panels.values()) if (sideOf(panel) === "float") openWindow(panel);
+  save();
+  tellShown();
+}
+
+// The line over a docked panel: its name, and the way to a window of its own.
+function popOut(dock, panel) {
+  dock.title ??= element("div", "title");
+  const button = iconButton("popout", "Float as a window", () => {
+    const box = dock.node.getBoundingClientRect();
+    const x = dock.side === "left" ? box.right + 12 : box.left - 12 - box.width;
+    layout.place[panel.id] = { x, y: box.top + 12, w: box.width, h: Math.min(560, box.height - 24) };
+    arrange();
+  });
+  dock.title.replaceChildren(element("h2", "", { textContent: panel.title }), button);
+  return dock.title;
+}
+
+function openWindow(panel) {
+  if (!panel.window) {
+    const frame = element("div", "brazo-window", { ariaLabel: panel.title });
+    const bar = element("div", "title");
+    bar.innerHTML = icon(panel.icon);
+    const back = iconButton("dock", "Back into the dock", () => {
+      layout.place[panel.id] = panel.side === "float" ? "right" : panel.side;
+      layout.active[layout.place[panel.id]] = panel.id;
+      arrange();
+    });
+    bar.append(element("h2", "", { textContent: panel.title }), back);
+    const content = element("div", "content");
+    frame.append(bar, content);
+    document.body.append(frame);
+    panel.window = frame;
+    frame.addEventListener("pointerdown", () => {
+      frame.style.zIndex = ++front;
+    });
+    bar.onpointerdown = (down) => drag(panel, bar, down);
+    new ResizeObserver(() => {
+      const place = layout.place[panel.id];
+      if (typeof place !== "object" || !frame.offsetWidth) return;
+      [place.w, place.h] = [frame.offsetWidth, frame.offsetHeight];
+      save();
+    }).observe(frame);
+    content.append(panel.body);
+    panel.body.hidden = false;
+  }
+  const place = layout.place[panel.id];
+  if (typeof place !== "object") {
+    layout.place[panel.id] = { x: innerWidth - 700, y: innerHeight - 430, w: 620, h: 380 };
+  }
+  const { w, h } = layout.place[panel.id];
+  Object.assign(panel.window.style, { width: `${w}px`, height: `${h}px` });
+  keepInside();
+}
+
+function closeWindow(panel) {
+  panel.window?.remove();
+  panel.window = null;
+}
+
+function drag(panel, bar, down) {
+  if (down.target.closest("button")) return;
+  bar.setPointerCapture(down.pointerId);
+  const place = layout.place[panel.id];
+  const [x, y] = [place.x - down.clientX, place.y - down.clientY];
+  bar.onpointermove = (move) => {
+    [place.x, place.y] = [x + move.clientX, y + move.clientY];
+    keepInside();
+  };
+  bar.onpointerup = () => {
+    bar.onpointermove = null;
+    save();
+  };
+}
+
+// A window never leaves the page altogether.
+function keepInside() {
+  for (const panel of panels.values()) {
+    const place = layout.place[panel.id];
+    if (!panel.window || typeof place !== "object") continue;
+    const x = Math.min(Math.max(place.x, 8), innerWidth - Math.min(place.w, innerWidth) - 8);
+    const y = Math.min(Math.max(place.y, 52), Math.max(52, innerHeight - 80));
+    Object.assign(panel.window.style, { left: `${Math.max(x, 8)}px`, top: `${y}px` });
+  }
+}
+
+// The lab computes only what some page has in view.
+let told = "";
+function tellShown(again = false) {
+  const shown = [...panels.values()].filter((panel) => {
+    const side = sideOf(panel);
+    return side === "float" || (layout.active[side] === panel.id && !layout.folded[side]);
+  });
+  const names = shown.map((panel) => panel.id);
+  if (again || names.join() !== told) send("panels-shown", names);
+  told = names.join();
+}
+
+function save() {
+  remember("layout", layout);
+}

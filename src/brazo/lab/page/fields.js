@@ -1,0 +1,281 @@
+// The elements one types into.  A field acts on Enter or when it is left, never on a key; what the
+// lab says never overwrites what is being typed; Escape takes it back.
+import { element, fixed } from "./dom.js";
+import { Tied, args, full } from "./elements.js";
+import { send } from "./channel.js";
+
+// An input that knows whether something is being typed into it.
+export class Field {
+  // `commit(text)` is called with what was typed; `shown()` gives what stands there otherwise.
+  constructor(label, shown, commit) {
+    this.input = element("input", "field", { type: "text", inputMode: "decimal", size: 7 });
+    this.input.autocomplete = "off";
+    this.input.spellcheck = false;
+    this.input.setAttribute("aria-label", label);
+    this.typed = false;
+    this.shown = shown;
+    this.commit = commit;
+    this.input.onfocus = () => this.input.select();
+    this.input.oninput = () => {
+      this.typed = true;
+    };
+    this.input.onblur = () => this.end(true);
+    this.input.onkeydown = (event) => {
+      if (event.key === "Enter") {
+        this.end(true);
+        this.input.select();
+      } else if (event.key === "Escape") {
+        event.stopPropagation();
+        this.end(false);
+        this.input.blur();
+      }
+    };
+  }
+  end(commit) {
+    const text = this.input.value.trim();
+    const typed = this.typed;
+    this.typed = false;
+    if (typed && commit && text !== "") this.commit(text);
+    this.show();
+  }
+  show() {
+    if (this.typed) return;
+    const text = this.shown();
+    if (this.input.value !== text) this.input.value = text;
+  }
+}
+
+// What was typed: a number where it is one, else the text for the lab to read or to refuse.
+export function typed(text) {
+  const plain = text.replace("−", "-").replace(",", ".");
+  const number = Number(plain);
+  return plain !== "" && Number.isFinite(number) ? number : text;
+}
+
+// <brazo-number name="speed" label="Speed" digits="2" min max>
+class NumberField extends Tied {
+  build() {
+    this.digits = Number(this.getAttribute("digits") ?? 2);
+    this.field = new Field(
+      this.getAttribute("label"),
+      () => (typeof this.value === "number" ? fixed(this.value, this.digits) : (this.value ?? "")),
+      (text) => this.send(this.within(typed(text))),
+    );
+    this.append(this.field.input);
+  }
+  within(value) {
+    if (typeof value !== "number") return value;
+    const limit = (name, otherwise) =>
+      this.hasAttribute(name) ? Number(this.getAttribute(name)) : otherwise;
+    return Math.min(Math.max(value, limit("min", -Infinity)), limit("max", Infinity));
+  }
+  told(news) {
+    this.value = news;
+    this.field.show();
+  }
+}
+
+// <brazo-slider name="joint/0" event="joint" args="[0]" label="waist" min max unit limited>
+// A track to pull, and a field to type into.
+class Slider extends Tied {
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    cancelAnimationFrame(this.sending);
+    clearTimeout(this.later);
+    this.sending = this.later = this.busyUntil = 0;
+  }
+
+  build() {
+    const label = this.getAttribute("label");
+    this.min = Number(this.getAttribute("min"));
+    this.max = Number(this.getAttribute("max"));
+    this.digits = Number(this.getAttribute("digits") ?? 2);
+    this.limited = (this.getAttribute("limited") ?? "").split(" ");
+    this.value = NaN;
+    this.field = new Field(
+      `${label} value`,
+      () => (Number.isNaN(this.value) ? "" : fixed(this.value, this.digits)),
+      (text) => {
+        const value = typed(text);
+        if (typeof value === "number") this.want(this.within(value));
+        else send(full(this, this.getAttribute("event")), ...args(this), value);
+      },
+    );
+    this.range = element("input", "range", { type: "range" });
+    Object.assign(this.range, { min: this.min, max: this.max, step: "any" });
+    this.range.setAttribute("aria-label", label);
+    const name = element("span", "name", { textContent: label, title: label });
+    const unit = element("span", "unit", { textContent: this.getAttribute("unit") ?? "" });
+    const low = element("span", "end low", { textContent: this.end(this.min, "low") });
+    const high = element("span", "end high", { textContent: this.end(this.max, "high") });
+    const head = element("div", "head");
+    head.append(name, this.field.input, unit);
+    const body = element("div", "body");
+    body.append(low, this.range, high);
+    this.append(head, body);
+    const marks = JSON.parse(this.getAttribute("marks") ?? "[]");
+    if (marks.length) this.append(this.marks(marks));
+    this.range.oninput = () => this.want(Number(this.range.value));
+    this.range.onkeydown = (event) => this.step(event);
+  }
+
+  marks(marks) {
+    const line = element("div", "marks");
+    for (const mark of marks) {
+      const button = element("button", "mark", { type: "button", textContent: String(mark) });
+      button.style.setProperty("--at", this.share(mark));
+      button.onclick = () => this.want(mark);
+      line.append(button);
+    }
+    return line;
+  }
+
+  end(value, which) {
+    const text = String(Number(value.toFixed(1))).replace("-", "−");
+    return this.limited.includes(which) ? text : `(${text})`;
+  }
+
+  within(value) {
+    return Math.min(Math.max(value, this.min), this.max);
+  }
+
+  // Arrows go by 1, with Shift by 0.1, the page keys by 10.
+  step(event) {
+    const sizes = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 };
+    const size = sizes[event.key];
+    if (size === undefined) return;
+    event.preventDefault();
+    this.want(this.within(this.value + (event.shiftKey ? size / 10 : size)));
+  }
+
+  // Ask for a value: shown at once, sent once a frame.
+  want(value) {
+    this.wanted = value;
+    this.busyUntil = performance.now() + 250;
+    this.show(value);
+    this.sending ||= requestAnimationFrame(() => {
+      this.sending = 0;
+      this.send(this.wanted);
+    });
+  }
+
+  // What the lab says is behind what the user is doing, so it waits until the user has stopped.
+  told(value) {
+    this.latest = value;
+    const wait = (this.busyUntil ?? 0) - performance.now();
+    if (wait <= 0) this.show(value);
+    else {
+      this.later ||= setTimeout(() => {
+        this.later = 0;
+        this.told(this.latest);
+      }, wait);
+    }
+  }
+
+  show(value) {
+    this.value = value;
+    if (Number(this.range.value) !== value) this.range.value = value;
+    this.field.show();
+    const [a, b] = [this.share(0), this.share(value)];
+    this.style.setProperty("--from", Math.min(a, b));
+    this.style.setProperty("--to", Math.max(a, b));
+    const slack = 1e-9 * (this.max - this.min);
+    this.toggleAttribute(
+      "at-limit",
+      (value <= this.min + slack && this.limited.includes("low")) ||
+        (value >= this.max - slack && this.limited.includes("high")),
+    );
+  }
+
+  // Where on the track a value is, 0 to 1.
+  share(value) {
+    return (this.within(value) - this.min) / (this.max - this.min);
+  }
+}
+
+// <brazo-table name="rows" columns='[{key, title, unit, digits, event, kind}]' label empty>
+// Rows are objects with an `id`; cells change in place, so that scrolling and typing survive.
+class Table extends Tied {
+  build() {
+    this.columns = JSON.parse(this.getAttribute("columns"));
+    this.table = element("table", "brazo-table");
+    this.table.setAttribute("aria-label", this.getAttribute("label"));
+    const head = this.table.createTHead().insertRow();
+    for (const column of this.columns) {
+      const cell = element("th", this.kind(column), { scope: "col" });
+      cell.textContent = column.kind === "button" ? "" : column.title;
+      if (column.unit) cell.append(element("span", "unit", { textContent: column.unit }));
+      head.append(cell);
+    }
+    this.body = this.table.createTBody();
+    this.empty = element("p", "brazo-note", { textContent: this.getAttribute("empty") ?? "" });
+    this.append(this.table, this.empty);
+    this.rows = new Map(); // id -> { node, cells }
+  }
+  kind(column) {
+    if (column.kind === "button") return "act";
+    return column.digits === null ? "words" : "figure";
+  }
+  told(rows) {
+    rows ??= [];
+    this.table.hidden = rows.length === 0;
+    this.empty.hidden = rows.length !== 0;
+    const seen = new Set(rows.map((row) => row.id));
+    for (const [id, { node }] of this.rows) {
+      if (!seen.has(id)) {
+        node.remove();
+        this.rows.delete(id);
+      }
+    }
+    rows.forEach((row, i) => {
+      if (!this.rows.has(row.id)) this.rows.set(row.id, this.newRow(row.id));
+      const { node, cells } = this.rows.get(row.id);
+      if (this.body.rows[i] !== node) this.body.insertBefore(node, this.body.rows[i] ?? null);
+      node.classList.toggle("marked", Boolean(row.mark));
+      this.columns.forEach((column, c) => cells[c](row[column.key], row));
+    });
+  }
+  newRow(id) {
+    const node = element("tr");
+    const cells = this.columns.map((column) => {
+      const cell = element("td", this.kind(column));
+      node.append(cell);
+      if (column.kind === "button") return this.buttonCell(cell, column, id);
+      if (column.event) return this.fieldCell(cell, column, id);
+      return (shown) => {
+        const text = this.format(shown, column);
+        if (cell.textContent !== text) cell.textContent = text;
+      };
+    });
+    return { node, cells };
+  }
+  format(shown, column) {
+    return typeof shown === "number" && column.digits !== null
+      ? fixed(shown, column.digits)
+      : String(shown ?? "");
+  }
+  buttonCell(cell, column, id) {
+    const button = element("button", "quiet", { type: "button", textContent: column.title });
+    button.onclick = () => send(full(this, column.event), id);
+    cell.append(button);
+    return () => {};
+  }
+  fieldCell(cell, column, id) {
+    let latest;
+    const field = new Field(
+      `${column.title} ${id}`,
+      () => this.format(latest, column),
+      (text) => send(full(this, column.event), id, column.digits === null ? text : typed(text)),
+    );
+    if (column.digits === null) field.input.inputMode = "text";
+    cell.append(field.input);
+    return (shown) => {
+      latest = shown;
+      field.show();
+    };
+  }
+}
+
+customElements.define("brazo-number", NumberField);
+customElements.define("brazo-slider", Slider);
+customElements.define("brazo-table", Table);

@@ -1,0 +1,77 @@
+// The keys, in an overlay, and a word to those who are here for the first time.
+import { element, iconButton, remember, remembered } from "./dom.js";
+
+const keys = [
+  ["Space", "STOP: all robots come to rest"],
+  ["P", "Play or pause"],
+  [".", "One step"],
+  ["1 2 3 4", "View: iso, front, side, top"],
+  ["0", "Reset the view"],
+  ["F", "Follow the tool"],
+  ["D", "Light or dark"],
+  ["?", "This help"],
+  ["Esc", "Close; take back what is being typed"],
+];
+const mouse = [
+  ["Drag", "Turn the view"],
+  ["Right drag, Shift drag", "Move the view"],
+  ["Wheel", "Nearer, farther"],
+  ["Click a link", "Select its joint"],
+];
+let dialog;
+
+// Panels may add keys of their own to the list.
+export function addKeys(rows) {
+  keys.splice(-2, 0, ...rows.filter(([key]) => !keys.some(([known]) => known === key)));
+}
+
+export function toggleHelp() {
+  if (dialog?.open) return dialog.close();
+  dialog ??= document.body.appendChild(element("dialog", "brazo-help", { ariaLabel: "Help" }));
+  const close = iconButton("close", "Close help", () => dialog.close());
+  const head = element("header");
+  head.append(element("h2", "", { textContent: "Keys and mouse" }), close);
+  const lists = element("div", "lists");
+  for (const [title, rows] of [["Keys", keys], ["In the scene", mouse]]) {
+    const list = element("dl");
+    for (const [key, what] of rows) {
+      const names = element("dt");
+      for (const one of key.split(key.includes(", ") ? ", " : " ")) {
+        names.append(element("kbd", "", { textContent: one }));
+      }
+      list.append(names, element("dd", "", { textContent: what }));
+    }
+    const part = element("section");
+    part.append(element("h3", "", { textContent: title }), list);
+    lists.append(part);
+  }
+  const fields = element("p", "", {
+    textContent:
+      "Fields act on Enter or when you leave them, never while you type. They take units and expressions: 5cm, 30deg, pi/4.",
+  });
+  dialog.replaceChildren(head, lists, fields);
+  dialog.onclick = (event) => event.target === dialog && dialog.close();
+  dialog.showModal();
+}
+
+export function firstVisit() {
+  if (remembered("welcomed", false)) return;
+  const card = element("div", "brazo-welcome", { ariaLabel: "Welcome" });
+  card.setAttribute("role", "note");
+  const text = element("div");
+  text.append(
+    element("b", "", { textContent: "Welcome to the lab." }),
+    " Drag to turn the view, click a link to select its joint, hold − or + in the pendant to jog. ",
+    element("kbd", "", { textContent: "Space" }),
+    " stops everything, ",
+    element("kbd", "", { textContent: "?" }),
+    " shows all keys.",
+  );
+  const done = element("button", "primary", { type: "button", textContent: "Got it" });
+  done.onclick = () => {
+    remember("welcomed", true);
+    card.remove();
+  };
+  card.append(text, done);
+  document.body.append(card);
+}

@@ -1,0 +1,55 @@
+// What the lab has to say: sentences that come and go, and long work with its progress.
+import { send, watch } from "./channel.js";
+import { element, iconButton } from "./dom.js";
+
+const STAYS = { info: 5000, warn: 9000, error: 14000 }; // ms
+let tray;
+
+export function buildNotices() {
+  tray = element("div", "brazo-notices", { ariaLabel: "Messages" });
+  tray.setAttribute("role", "log");
+  tray.setAttribute("aria-live", "polite");
+  const jobs = element("div", "brazo-jobs", { ariaLabel: "Work under way" });
+  document.body.append(tray, jobs);
+  let last = 0;
+  watch("notice", (notice) => {
+    if (notice.number > last) say(notice.text, notice.kind);
+    last = notice.number;
+  });
+  watch("me/refused", () => say("You are watching. Ask for control to act.", "warn", "watching"));
+  watch("jobs", (list) => showJobs(jobs, list));
+}
+
+// One sentence; of the same `topic` only the last stays.
+export function say(text, kind = "info", topic = text) {
+  for (const old of [...tray.children]) if (old.dataset.topic === topic) old.remove();
+  const note = element("div", `notice ${kind}`);
+  note.dataset.topic = topic;
+  const close = iconButton("close", "Dismiss", () => note.remove());
+  note.append(element("span", "", { textContent: text }), close);
+  tray.append(note);
+  while (tray.children.length > 4) tray.firstChild.remove();
+  setTimeout(() => note.remove(), STAYS[kind] ?? STAYS.info);
+}
+
+function showJobs(tray, jobs) {
+  tray.replaceChildren(
+    ...jobs.map((job) => {
+      const node = element("div", `job ${job.state}`);
+      const bar = element("progress", "", { max: 1 });
+      if (job.state !== "running") bar.value = job.state === "done" ? 1 : 0;
+      else if (job.fraction !== null) bar.value = job.fraction;
+      bar.setAttribute("aria-label", job.title);
+      const running = job.state === "running";
+      const end = iconButton("close", running ? `Cancel ${job.title}` : "Dismiss", () =>
+        send("cancel-job", job.number),
+      );
+      const percent = running && job.fraction !== null ? `${Math.round(100 * job.fraction)} %` : "";
+      const words = running ? job.text : [job.state, job.text].filter(Boolean).join(": ");
+      const head = element("div", "head");
+      head.append(element("b", "", { textContent: job.title }), element("span", "percent", { textContent: percent }), end);
+      node.append(head, bar, element("div", "text", { textContent: words }));
+      return node;
+    }),
+  );
+}

@@ -1,0 +1,23 @@
+"""What is drawn: overlays to switch on and off, and where the camera stands."""
+
+from __future__ import annotations
+
+from brazo.lab.overlays import OVERLAYS
+from brazo.lab.panels.base import Panel
+from brazo.lab.panels.html import section, toggle
+
+
+class ViewPanel(Panel):
+    """Switches for the overlays."""
+
+    id, title, icon, side, order = "view", "View", "eye", "right", 20
+
+    def html(self) -> str:
+        switches = [
+            toggle(f"/view/{one.id}", one.title, event="/view/show", args=[one.id], title=one.hint)
+            for one in OVERLAYS
+        ]
+        floor = toggle("/view/floor", "Floor grid", event="/view/show", args=["floor"])
+        return section("Show", *switches, floor) + section(
+            "Camera", "<brazo-camera></brazo-camera>"
+        )
