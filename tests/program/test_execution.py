@@ -343,6 +343,29 @@ def test_a_pause_stops_and_resuming_ends_where_it_would_have():
     assert sim.robots["arm"].tool()[:3, 3] == pytest.approx(start + [-0.1, -0.1, 0.02], abs=1e-3)
 
 
+def test_a_robot_stopped_from_outside_fails_its_step():
+    sim = sim_of(ARM)
+    execution = program_of("arm: [{move_joints: home}, {note: never}]").start(sim)
+    sim.step(300)
+    sim.robots["arm"].stop()
+    while not execution.done:
+        sim.step()
+    assert "the motion was broken off" in execution.failure.why
+    assert texts(sim, "note") == []
+
+
+def test_a_robot_does_one_program_at_a_time_and_a_reset_ends_it():
+    sim = sim_of(ARM + PILLAR)
+    program = program_of("arm: [{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: unchecked}}]")
+    program.start(sim)
+    sim.step(10)
+    with pytest.raises(BrazoError, match="'arm' is at work in program 'test'; stop that first"):
+        program.start(sim)
+    sim.reset()
+    assert run(sim, program).failed
+    assert len(texts(sim, "collision")) == 1  # the first execution says nothing any more
+
+
 # ---- a cell that does not fit --------------------------------------------------------------
 
 

@@ -38,6 +38,7 @@ CHECK_DT = 0.002  # s, between the poses a motion is checked at, at most
 POLL = 0.01  # s, between two looks at a condition
 OVERLAPS = (1.0, 0.5, 0.25, 0.0)
 _THERE, _TURNED = 1e-6, 1e-6  # m, rad: the tool is where it should be
+_ELSEWHERE = 1e-6  # rad, m: the reference is not where the motion ends
 _OPEN = 0.001  # m short of the wanted opening
 
 
@@ -222,6 +223,9 @@ class Actions:
         self.execution.motions[self.robot.name] = motion, self.sim.time
         while self.robot.moving:
             yield self.sim.time + max(self.robot.remaining - 1.5 * self.sim.dt, 0.0)
+        away = np.abs(self.robot.reference.q - motion.sample(motion.end).q)
+        if away.max() > _ELSEWHERE:
+            raise BrazoError("the motion was broken off: something else stopped or moved the robot")
 
     def _target(self, target: s.Target) -> Array:
         held = self.execution.watch.held.get(self.robot.name)

@@ -86,6 +86,7 @@ class Execution:
         self.grip_force = grip_force
         self.load = dict(load or {})
         flat = validate(program, sim)
+        _check_idle(sim, flat)
         if grip_force is not None:
             _check_force(grip_force, sim, flat)
         through = [
@@ -94,7 +95,8 @@ class Execution:
             for step in steps
             if isinstance(step, s.WaitUntil) and isinstance(step.condition, s.Through)
         ]
-        self.watch = Watch(sim, dict.fromkeys([*program.goals, *through]))
+        goals = dict.fromkeys([*program.goals, *through])
+        self.watch = Watch(sim, goals, lambda: self in sim.tasks)
         self.planner = Planner(program.planner, sim.seed)
         self.signals: set[str] = set()
         self.meetings = _Meetings(flat)
@@ -280,6 +282,16 @@ class Execution:
         told = self.load.get(body, true)
         for name in holders:
             self.sim.robots[name].carry(body, told / true / len(holders))
+
+
+def _check_idle(sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:
+    for task in sim.tasks:
+        if isinstance(task, Execution) and not task.done:
+            both = [name for name in flat if name in task.states]
+            if both:
+                raise BrazoError(
+                    f"'{both[0]}' is at work in program '{task.program.name}'; stop that first"
+                )
 
 
 def _check_force(force: float, sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:

@@ -11,12 +11,11 @@ every other touch of a robot is reported with both parts, point, force and time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from brazo.kinematics.orientation import angle_between
 from brazo.program.frames import position_text
 from brazo.program.passage import Passage
 from brazo.program.program import Goal
@@ -70,8 +69,11 @@ class Drop:
 class Watch:
     """Eyes of one execution; `look` is called in every step, the world's events in between."""
 
-    def __init__(self, sim: Simulation, passages: Iterable[Goal]) -> None:
+    def __init__(
+        self, sim: Simulation, passages: Iterable[Goal], alive: Callable[[], bool]
+    ) -> None:
         self._sim = sim
+        self._alive = alive
         world = sim.world
         self.held: dict[str, str | None] = {
             name: world.grasp(name).held
@@ -81,10 +83,11 @@ class Watch:
         self.wanted: dict[str, str | None] = dict.fromkeys(sim.robots)  # what fingers may touch
         self.collisions: list[Collision] = []
         self.drops: list[Drop] = []
-        self._meant: dict[str, tuple[str, Array]] = {}  # robot: body, T_tool_body when gripped
+        self._meant: dict[str, tuple[str, Array]] = {}  # robot: body, T_hand_body when gripped
         self._lost: dict[str, float] = {}
         self._next = sim.time
         bodies = {body.name: body for body in sim.cell.bodies}
+        self._ids = {name: int(world.mj_model.body(name).id) for name in bodies}
         chutes = {chute.name: chute for chute in sim.cell.chutes}
         self.passages = {
             goal: Passage(world, bodies[goal.body], chutes[goal.chute]) for goal in passages
@@ -148,8 +151,9 @@ class Watch:
         if since is not None and now - since >= LOST:
             return "the clamp holds it no more"
         here = self._in_hand(robot, body)
-        shift = float(np.linalg.norm(here[:3, 3] - T[:3, 3]))
-        turn = float(angle_between(here[:3, :3], T[:3, :3]))
+        shift = math.sqrt(float(((here[:, 3] - T[:, 3]) ** 2).sum()))
+        # The trace of a turn by φ is 1 + 2 cos φ.
+        turn = math.acos(min(max((float((here[:, :3] * T[:, :3]).sum()) - 1.0) / 2.0, -1.0), 1.0))
         if shift <= SLIP and turn <= SLIP_TURN:
             return None
         return f"it slipped {1e3 * shift:.0f} mm and {math.degrees(turn):.0f}° in the clamp"
@@ -167,12 +171,27 @@ class Watch:
         sim.log("dropped", str(drop), robot=robot, body=body, position=drop.position.tolist())
 
     def _in_hand(self, robot: str, body: str) -> Array:
-        world = self._sim.world
-        return np.linalg.inv(world.robots[robot].tool()) @ world.pose(body)
+        """Turn and place (3, 4) of a body in the hand, at the moment of the last step."""
+        data = self._sim.world.mj_data
+        hand, thing = self._sim.world.robots[robot].tip_id, self._ids[body]
+        R = data.xmat[hand].reshape(3, 3).T
+        found = np.empty((3, 4))
+        found[:, :3] = R @ data.xmat[thing].reshape(3, 3)
+        found[:, 3] = R @ (data.xpos[thing] - data.xpos[hand])
+        return found
 
     # ---- events ----------------------------------------------------------------------------
 
+    def _listens(self) -> bool:
+        """Whether the execution still is at work; a reset of the simulation ends it silently."""
+        if self._alive():
+            return True
+        self.close()
+        return False
+
     def _on_grasp(self, event: GraspEvent) -> None:
+        if not self._listens():
+            return
         self.held[event.robot] = event.body if event.phase == "grasped" else None
         meant = self.carried(event.robot)
         if meant == event.body:
@@ -183,7 +202,7 @@ class Watch:
 
     def _on_contact(self, event: ContactEvent) -> None:
         contact = event.contact
-        if event.phase != "begin":
+        if event.phase != "begin" or not self._listens():
             return
         robots = [n.partition("/")[0] for n in (contact.first, contact.second) if "/" in n]
         robots = [name for name in robots if name in self._sim.robots]
