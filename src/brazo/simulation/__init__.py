@@ -1,6 +1,7 @@
 """The clock and the loop: laws, references and a physical world in steps that repeat to the bit."""
 
 from brazo.simulation.costs import Costs
+from brazo.simulation.dump import Replay
 from brazo.simulation.events import Event
 from brazo.simulation.faults import (
     CommandDelay,
@@ -28,6 +29,7 @@ __all__ = [
     "JointFree",
     "JointLocked",
     "Player",
+    "Replay",
     "SimRobot",
     "SimState",
     "Simulation",

@@ -8,6 +8,7 @@ steps while they hold `lock`.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
@@ -19,6 +20,7 @@ from brazo.control import Controller
 from brazo.errors import BrazoError
 from brazo.recording.recording import Recording
 from brazo.simulation.costs import EVERY, Costs, Meter
+from brazo.simulation.dump import Replay, free_name, replay_dump, write_dump
 from brazo.simulation.events import Event, EventLog, Listening
 from brazo.simulation.faults import Fault
 from brazo.simulation.lock import StepLock
@@ -27,7 +29,7 @@ from brazo.simulation.recorder import RunRecorder
 from brazo.simulation.robot import SimRobot, default_law
 from brazo.simulation.signals import Signals
 from brazo.simulation.state import SimState, restore_robot, save_robot
-from brazo.world import Cell, ContactEvent, GraspEvent, World
+from brazo.world import Cell, ContactEvent, Diverged, GraspEvent, World
 from brazo.world.build import Mode
 
 Progress = Callable[[float, str], object]
@@ -78,6 +80,9 @@ class Simulation:
             robot.use(given[name] if name in given else default_law(robot))
         self._actors = list(self.robots.values())
         self.player = Player(self)
+        #: Where the last steps of a run that breaks down are kept; None keeps none.
+        self.dump_folder: Path | None = Path(tempfile.gettempdir()) / "brazo-dumps"
+        self.world.remember()
         self.world.on_contact(self._on_contact, WATCHED)
         self.world.on_grasp(self._on_grasp)
 
@@ -159,7 +164,10 @@ class Simulation:
         if recorder is not None:
             recorder.before()
         kept = perf_counter() if timed else 0.0
-        world.advance()
+        try:
+            world.advance()
+        except Diverged as error:
+            raise self._broken_down(error) from None
         moved = perf_counter() if timed else 0.0
         if recorder is not None:
             recorder.after()
@@ -266,16 +274,8 @@ class Simulation:
             if self._recorder is not None:
                 raise BrazoError("a recording is already under way; stop it first")
             signals = Signals(self.world, self.robots)
-            about = {
-                "cell": self.cell.name,
-                "mode": self.world.mode,
-                "dt": repr(self.dt),
-                "seed": str(self.seed),
-                "robots": ", ".join(f"{r.name} ({r.law})" for r in self._actors),
-                "bodies": ", ".join(body.name for body in self.cell.bodies),
-            }
             file = None if path is None else Path(path)
-            self._recorder = RunRecorder(signals, file, about, self._meter)
+            self._recorder = RunRecorder(signals, file, self._about(), self._meter)
 
     def stop_recording(self) -> Recording:
         """End the recording; what it holds."""
@@ -404,6 +404,41 @@ class Simulation:
         self.log("fault", fault.text, robot=fault.robot, fault=type(fault).__name__)
 
     # ---- inside ----------------------------------------------------------------------------
+
+    def _broken_down(self, error: Diverged) -> Diverged:
+        """The same error, with a file to run the last steps again from."""
+        box, folder = self.world.black_box, self.dump_folder
+        if box is None or folder is None:
+            return error
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path = free_name(folder, f"{self.cell.name}-{error.time:.4f}s", ".npz")
+            write_dump(path, self.world.mj_model, box.states(), error, self._about())
+        except (OSError, BrazoError) as problem:
+            note = f"its last steps could not be kept: {problem}"
+        else:
+            note = f"its last steps are in {path}: Simulation.replay_dump runs them again"
+            error.dump = path
+        found = Diverged(f"{error}. {note[0].upper()}{note[1:]}", error.time, error.where)
+        found.dump = error.dump
+        dump = None if found.dump is None else str(found.dump)
+        self.log("diverged", str(found), where=error.where, dump=dump)
+        return found
+
+    @staticmethod
+    def replay_dump(path: str | Path) -> Replay:
+        """Run the last steps of a run that broke down again; see `brazo.simulation.dump`."""
+        return replay_dump(path)
+
+    def _about(self) -> dict[str, str]:
+        return {
+            "cell": self.cell.name,
+            "mode": self.world.mode,
+            "dt": repr(self.dt),
+            "seed": str(self.seed),
+            "robots": ", ".join(f"{r.name} ({r.law})" for r in self._actors),
+            "bodies": ", ".join(body.name for body in self.cell.bodies),
+        }
 
     def _on_contact(self, event: ContactEvent) -> None:
         contact = event.contact

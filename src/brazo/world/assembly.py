@@ -9,7 +9,7 @@ inequality): its engine can compute with them, only the shortcuts for nice bodie
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +26,9 @@ from brazo.world.collision import Primitive, primitives
 Kind = Literal["robot", "object", "fixture"]
 LIMIT = 1e9  # MuJoCo wants finite ranges
 MAX_HULL = 64  # corners of a hull
+# The compiler lays the mass matrix out by what it sees, and keeps no room for the couplings of a
+# body whose centre lies in its frame's origin.
+_OFF_CENTRE = replace(PLACEHOLDER, com=np.full(3, 0.1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class Assembly:
 
     def inertia(self, body: Any, inertia: Inertia) -> None:
         """Give a body its mass; what the compiler would refuse gets a placeholder until later."""
-        shown = inertia if mujoco_accepts(inertia) else PLACEHOLDER
+        shown = inertia if mujoco_accepts(inertia) else _OFF_CENTRE
         moments, axes = principal(shown.tensor)
         # A flat plate has A + B = C; rounding must not make C the larger.
         moments[2] = min(moments[2], moments[0] + moments[1])
@@ -153,9 +156,8 @@ class Assembly:
             model.body_ipos[b] = inertia.com
             model.body_inertia[b] = moments
             model.body_iquat[b] = quat_of(axes)
-            model.body_sameframe[b] = 0
-            model.body_simple[b] = 0
-        model.dof_simplenum[:] = 0
+            if not mujoco_accepts(inertia):
+                model.body_sameframe[b] = 0
         with caught_warnings():  # a singular mass matrix at q = 0 is no news here
             mujoco.mj_setConst(model, mujoco.MjData(model))
         return model

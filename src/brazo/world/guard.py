@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ class Diverged(BrazoError):
         super().__init__(message)
         self.time = time
         self.where = where
+        self.dump: Path | None = None  # a file to run the last steps again from, where there is one
 
 
 class Guard:

@@ -22,6 +22,7 @@ from brazo.model.description import EARTH_GRAVITY, Array, DeltaModel, Finding, T
 from brazo.model.mjcf.engine import engine
 from brazo.world import state as states
 from brazo.world.assembly import Drawn, Label
+from brazo.world.black_box import BlackBox
 from brazo.world.build import Built, Mode, build, build_alone, start_pose
 from brazo.world.cell import Cell, CellRobot
 from brazo.world.cell_file import load_cell
@@ -59,6 +60,7 @@ class World:
         self.mode: Mode = mode
         self._excluded: dict[str, tuple[CellRobot, tuple[Pair, ...], list[Finding]]] = {}
         self._observer = Observer()
+        self.black_box: BlackBox | None = None  # the last steps, once `remember` was called
         self.robots: Mapping[str, WorldRobot] = {}
         self._install(self._build())
         self.reset()
@@ -86,12 +88,18 @@ class World:
         """One step."""
         data = self.mj_data
         self._drive(data)
+        if self.black_box is not None:
+            self.black_box.note(data)
         self._moment = time = data.time
         self._mj_step(self.mj_model, data)
         self._contacts = None
         self._guard.check()
         if self._observer.watches:
             self._observer.observe(self.contacts, time, self.mj_model, data)
+
+    def remember(self) -> None:
+        """Keep the last steps from now on, for the case that one breaks down."""
+        self.black_box = BlackBox(self.mj_model)
 
     def _drive(self, data: Any) -> None:
         """Forces of this moment that the engine does not compute itself."""
@@ -123,6 +131,8 @@ class World:
     def reset(self) -> None:
         """Back to the start at time 0; robots stay as they were edited."""
         data = self.mj_data
+        if self.black_box is not None:
+            self.black_box.clear()
         self._mujoco.mj_resetData(self.mj_model, data)
         self._friction.start(data)
         for body in self.cell.bodies:
@@ -147,6 +157,8 @@ class World:
     def restore(self, state: State) -> None:
         """Back to a saved state; the run from there repeats bit for bit."""
         states.check(self.mj_model, state, self._layout)
+        if self.black_box is not None:
+            self.black_box.clear()
         self._set_switches(state.switches)
         states.restore(self.mj_model, self.mj_data, state)
         self._moment, self._contacts = float(self.mj_data.time), None
@@ -358,6 +370,8 @@ class World:
         mujoco = self._mujoco
         self.mj_model: Any = built.model
         self.mj_data: Any = mujoco.MjData(built.model)
+        if self.black_box is not None:
+            self.remember()
         self.labels: tuple[Label, ...] = built.labels
         self._layout = states.layout_of(built.model)
         self._contacts: Contacts | None = None

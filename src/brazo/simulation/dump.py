@@ -1,0 +1,141 @@
+"""A run that broke down, in one file: its last steps, to be run again to the same end.
+
+The file (.npz, plain arrays) holds the compiled model, the states its last steps started from with
+the commands given in them, and a description in JSON.  Replaying needs neither the cell nor the
+laws: the engine repeats the steps bit for bit.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.files import replacing
+from brazo.model.mjcf.engine import engine
+from brazo.world.black_box import model_bytes, model_of
+from brazo.world.guard import Diverged, Guard
+
+Array = np.ndarray
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """What came of running the last steps of a dump again."""
+
+    time: float  # s, of the step that broke down
+    where: str  # joint or drive
+    message: str
+    reproduced: bool  # it broke down again, in the same step and at the same place
+    exact: bool  # all steps before were those of the run, to the bit
+    t: Array  # (steps,) s
+    qpos: Array  # (steps, nq) the engine's positions
+    qvel: Array
+    ctrl: Array  # (steps, nu) what the drives were told
+    about: Mapping[str, Any]  # the run: cell, robots, laws
+
+
+def write_dump(
+    path: Path, model: Any, states: Array, error: Diverged, about: Mapping[str, Any]
+) -> None:
+    """Write the last steps of a run that broke down, whole or not at all."""
+    mujoco = engine()
+    told = {
+        "format": FORMAT,
+        "mujoco": mujoco.__version__,
+        "time": error.time,
+        "where": error.where,
+        "message": str(error),
+        **about,
+    }
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(
+            file,
+            model=model_bytes(model),
+            states=states,
+            about=np.frombuffer(json.dumps(told).encode(), dtype=np.uint8),
+        )
+
+
+def replay_dump(path: str | Path) -> Replay:
+    """Run the last steps of a dump again."""
+    model_data, states, about = _read(Path(path))
+    mujoco = engine()
+    if about["mujoco"] != mujoco.__version__:
+        raise BrazoError(
+            f"{path}: written with MuJoCo {about['mujoco']}, here is {mujoco.__version__}; "
+            "only the same version repeats a run"
+        )
+    model = model_of(model_data)
+    data = mujoco.MjData(model)
+    kind = mujoco.mjtState.mjSTATE_INTEGRATION
+    if states.ndim != 2 or states.shape[1] != mujoco.mj_stateSize(model, kind):
+        raise BrazoError(f"{path}: its states do not belong to its model")
+    guard = Guard(model, data)
+    rows: list[tuple[float, Array, Array, Array]] = []
+    exact, broke = True, None
+    for state in states:
+        if rows:
+            here = np.zeros(len(state))
+            mujoco.mj_getState(model, data, here, kind)
+            exact = exact and _same_motion(mujoco, model, here, state)
+        mujoco.mj_setState(model, data, state, kind)
+        rows.append((data.time, data.qpos.copy(), data.qvel.copy(), data.ctrl.copy()))
+        mujoco.mj_step(model, data)
+        try:
+            guard.check()
+        except Diverged as error:
+            broke = error
+            break
+    same = broke is not None and (broke.time, broke.where) == (about["time"], about["where"])
+    return Replay(
+        time=about["time"],
+        where=about["where"],
+        message=about["message"],
+        reproduced=same,
+        exact=exact,
+        t=np.array([row[0] for row in rows]),
+        qpos=np.array([row[1] for row in rows]),
+        qvel=np.array([row[2] for row in rows]),
+        ctrl=np.array([row[3] for row in rows]),
+        about=about,
+    )
+
+
+def free_name(folder: Path, name: str, suffix: str) -> Path:
+    """A file name in a folder that is not taken yet."""
+    path, k = folder / f"{name}{suffix}", 1
+    while path.exists():
+        k += 1
+        path = folder / f"{name}-{k}{suffix}"
+    return path
+
+
+def _same_motion(mujoco: Any, model: Any, here: Array, there: Array) -> bool:
+    """Whether a step led to the time, positions and speeds the next one started from."""
+    kind = mujoco.mjtState
+    size = mujoco.mj_stateSize(
+        model, kind.mjSTATE_TIME | kind.mjSTATE_QPOS | kind.mjSTATE_QVEL
+    )  # the first three
+    return bool((here[:size] == there[:size]).all())
+
+
+def _read(path: Path) -> tuple[Array, Array, dict[str, Any]]:
+    try:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            about = json.loads(file["about"].tobytes())
+            model, states = file["model"], file["states"]
+    except FileNotFoundError:
+        raise BrazoError(f"{path}: no such file") from None
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise BrazoError(f"{path}: not a dump of a run that broke down ({error})") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise BrazoError(f"{path}: a dump of another version of brazo")
+    return model, states, about

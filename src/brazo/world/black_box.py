@@ -1,0 +1,60 @@
+"""The last steps of a world, kept for the case that one of them breaks down.
+
+Before every step all that the engine integrates from is copied into a ring (positions, speeds,
+commands, applied forces, active equalities, the solver's warm start).  Together with the model they
+repeat the steps to the bit, whoever gave the commands.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brazo.model.description import Array
+from brazo.model.mjcf.engine import engine
+
+STEPS = 64
+
+
+class BlackBox:
+    """The states the last steps of one compiled model started from."""
+
+    def __init__(self, model: Any, steps: int = STEPS) -> None:
+        mujoco = engine()
+        self._model = model
+        self._kind = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        self._get = mujoco.mj_getState
+        self._ring = np.zeros((steps, mujoco.mj_stateSize(model, self._kind)))
+        self._rows = list(self._ring)
+        self._next = 0
+
+    def note(self, data: Any) -> None:
+        """Keep the state a step is about to start from."""
+        i = self._next
+        self._get(self._model, data, self._rows[i % len(self._rows)], self._kind)
+        self._next = i + 1
+
+    def clear(self) -> None:
+        """Forget everything: the steps to come do not follow from it."""
+        self._next = 0
+
+    def states(self) -> Array:
+        """Oldest first (steps, size)."""
+        n, end = len(self._rows), self._next
+        order = [i % n for i in range(max(0, end - n), end)]
+        return self._ring[order]
+
+
+def model_bytes(model: Any) -> Array:
+    """A compiled model to the last bit, as bytes in the engine's own format."""
+    mujoco = engine()
+    buffer = np.zeros(mujoco.mj_sizeModel(model), dtype=np.uint8)
+    mujoco.mj_saveModel(model, None, buffer)
+    return buffer
+
+
+def model_of(data: Array) -> Any:
+    """The model of such bytes."""
+    mujoco = engine()
+    return mujoco.MjModel.from_binary_path("dump.mjb", {"dump.mjb": data.tobytes()})
