@@ -9,7 +9,18 @@ import sys
 
 import typer
 
-from brazo.cli import bench, derive, doctor, dynamics, kinematics, lab, recordings, robots, run
+from brazo.cli import (
+    bench,
+    derive,
+    doctor,
+    dynamics,
+    kinematics,
+    lab,
+    recordings,
+    robots,
+    run,
+    teleop,
+)
 from brazo.errors import BrazoError
 
 app = typer.Typer(
@@ -29,6 +40,7 @@ doctor.register(app)
 bench.register(app)
 run.register(app)
 recordings.register(app)
+teleop.register(app)
 lab.register(app)
 
 
