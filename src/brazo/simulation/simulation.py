@@ -274,6 +274,8 @@ class Simulation:
             if self._recorder is not None:
                 raise BrazoError("a recording is already under way; stop it first")
             signals = Signals(self.world, self.robots)
+            if self.cell.path is not None:
+                about["cell_file"] = str(self.cell.path.absolute())  # what a replay draws
             file = None if path is None else Path(path)
             self._recorder = RunRecorder(signals, file, self._about(), self._meter)
 
