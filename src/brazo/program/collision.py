@@ -165,21 +165,28 @@ class Checker:
             run += free
 
     def motion(self, t: Array, q: Array, others: Mapping[str, Array] | None = None) -> Hit | None:
-        """The first thing touched on a motion, q (m, n) at times t (m,), close to each other.
+        """What stands in the way of a motion, q (m, n) at times t (m,), close to each other.
 
+        The first touch; where nothing touches but something comes too close, the closest moment.
         `others` are the joint values (m, n') of other robots at the same times.
         """
         steps = np.abs(np.diff(q, axis=0)) @ self._weights
         for name, values in (others or {}).items():
             steps = steps + np.abs(np.diff(values, axis=0)) @ self._placers[name].weights
         run = np.concatenate([[0.0], np.cumsum(steps)])
-        k, last = 0, len(t) - 1
+        k, last, closest = 0, len(t) - 1, None
         while True:
             for name, values in (others or {}).items():
                 self._placers[name].place(self._data.qpos, values[k])
             found, free = self._look(q[k], float(t[k]))
-            if found is not None or k == last:
-                return found
+            if found is not None:
+                if found.distance <= 0.0:
+                    return found
+                if closest is None or found.distance < closest.distance:
+                    closest = found
+                free = max(found.distance, FINE)
+            if k == last:
+                return closest
             # The last moment within reach; at least one on.
             k = min(max(int(np.searchsorted(run, run[k] + free, side="right")) - 1, k + 1), last)
 

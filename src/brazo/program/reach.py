@@ -73,12 +73,18 @@ def displacement_weights(
                     way + (0.0 if joint is None else _stroke(model, joint)) + farthest[child]
                 )
         farthest[body] = max(reach)
+    # How every joint of the engine moves with each of the robot's own: by putting it there.
+    rest = np.zeros(model.nq)
+    robot.put(rest, np.zeros(robot.n))
     w = np.zeros(robot.n)
-    for coordinate, dof, _, multiplier in robot.shares():
-        joint = int(model.dof_jntid[dof])
-        body = int(model.dof_bodyid[dof])
-        turns = int(model.jnt_type[joint]) == _HINGE
-        w[coordinate] += abs(multiplier) * (farthest[body] if turns else 1.0)
+    for i, one in enumerate(np.eye(robot.n)):
+        moved = rest.copy()
+        robot.put(moved, one)
+        for place in np.flatnonzero(moved - rest):
+            joint = int(np.flatnonzero(model.jnt_qposadr == place)[0])
+            turns = int(model.jnt_type[joint]) == _HINGE
+            share = abs(float(moved[place] - rest[place]))
+            w[i] += share * (farthest[int(model.jnt_bodyid[joint])] if turns else 1.0)
     return w
 
 
