@@ -38,7 +38,11 @@ REPORT_EVERY = 0.1  # s by the wall clock
 
 
 class Task(Protocol):
-    """Something that acts in every step, before the laws do."""
+    """Something that acts in every step, before the laws do.
+
+    One with a true attribute `background` only looks on: no run waits for it, and it outlives a
+    reset.
+    """
 
     def tick(self, sim: Simulation) -> object:
         """Act; return False when there is nothing left to do."""
@@ -258,7 +262,7 @@ class Simulation:
     def _over(self, execution: Any, until: float | None) -> bool:
         if execution is not None:
             return execution not in self._tasks or bool(getattr(execution, "done", False))
-        return until is None and not self._tasks and not self.moving
+        return until is None and not self.moving and all(map(_looks_on, self._tasks))
 
     def _progress(self, execution: Any, begin: float, until: float | None) -> tuple[float, str]:
         fraction = getattr(execution, "progress", None)
@@ -274,8 +278,6 @@ class Simulation:
             if self._recorder is not None:
                 raise BrazoError("a recording is already under way; stop it first")
             signals = Signals(self.world, self.robots)
-            if self.cell.path is not None:
-                about["cell_file"] = str(self.cell.path.absolute())  # what a replay draws
             file = None if path is None else Path(path)
             self._recorder = RunRecorder(signals, file, self._about(), self._meter)
 
@@ -308,7 +310,7 @@ class Simulation:
         """
         with self.lock:
             self.abandon_recording()
-            self._tasks.clear()
+            self._tasks = [task for task in self._tasks if _looks_on(task)]
             self._scheduled.clear()
             self._injected = 0
             self._log.events.clear()
@@ -356,11 +358,15 @@ class Simulation:
                 one.rebind()
             if self._recorder is not None:
                 self._recorder.rebind(Signals(self.world, self.robots))
+            fields = edits.pop("fields", None) or {}
+            restored = edits.pop("source", None) is not None
             changes = {
                 **(parameters or {}),
-                **{k: np.asarray(v).tolist() for k, v in edits.items()},
+                **{k: np.asarray(v).tolist() for k, v in {**edits, **fields}.items()},
             }
             text = ", ".join(f"{name} = {value}" for name, value in changes.items())
+            if restored:
+                text = ", ".join(filter(None, ["earlier edits taken back", text]))
             self.log("edit", f"{robot}: {text}", robot=robot, changes=changes)
 
     # ---- faults ----------------------------------------------------------------------------
@@ -440,6 +446,8 @@ class Simulation:
             "seed": str(self.seed),
             "robots": ", ".join(f"{r.name} ({r.law})" for r in self._actors),
             "bodies": ", ".join(body.name for body in self.cell.bodies),
+            # What a replay draws; empty for a cell made in Python.
+            "cell_file": "" if self.cell.path is None else str(self.cell.path.absolute()),
         }
 
     def _on_contact(self, event: ContactEvent) -> None:
@@ -457,3 +465,7 @@ class Simulation:
         verb = "holds" if event.phase == "grasped" else "lets go of"
         text = f"{event.robot} {verb} {event.body}"
         self.log(event.phase, text, robot=event.robot, body=event.body)
+
+
+def _looks_on(task: Task) -> bool:
+    return bool(getattr(task, "background", False))
