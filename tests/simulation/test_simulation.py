@@ -105,6 +105,23 @@ def test_tasks_act_before_the_laws_and_leave_when_done(sim):
     assert task.ticks == 5 and sim.tasks == () and len(rec) == 5
 
 
+def test_a_task_in_the_background_holds_no_run_up_and_outlives_a_reset(sim):
+    class Looks:
+        background = True
+        ticks = 0
+
+        def tick(self, sim):
+            self.ticks += 1
+
+    looks = Looks()
+    sim.add_task(looks)
+    assert len(sim.run()) == 0
+    sim.step(3)
+    sim.reset()
+    sim.step(2)
+    assert looks.ticks == 5 and sim.tasks == (looks,)
+
+
 def test_a_streamed_recording_equals_the_one_in_memory(tmp_path):
     rows = []
     for record in (None, tmp_path / "run.parquet"):
