@@ -73,6 +73,21 @@ arm:
     assert turned[-1] - turned[0] == pytest.approx(2 * np.pi, abs=0.1)
 
 
+@pytest.mark.parametrize("robot", ["delta", "puma560", "panda", "pegasus"])
+def test_other_robots_follow_lines_and_curves(robot):
+    hung = "base: {xyz: [0, 0, 1]}, " if robot == "delta" else ""
+    sim = sim_of(f"robots: [{{name: arm, {hung}robot: {robot}}}]\n")
+    start = sim.robots["arm"].tool()[:3, 3]
+    program = Program("t")
+    arm = program.robot("arm")
+    arm.line(by=(0, 0, -0.04), orientation="nearest")
+    end = start + [0, 0, -0.04] + [0.03, 0, 0]
+    arm.path("polyline", points=[start - [0, 0, 0.04], end], orientation="nearest")
+    done = run(sim, program)
+    assert done.succeeded, done.failure
+    assert sim.robots["arm"].tool()[:3, 3] == pytest.approx(end, abs=1e-3)
+
+
 def test_unreachable_targets_say_why_with_file_and_line():
     sim = sim_of(ARM)
     done = run(sim, program_of("arm:\n  - wait: 0.1s\n  - move_to: {xyz: [2, 0, 0.2]}"))
