@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from brazo.cli.output import print_json, say
+from brazo.cli.output import number, print_json, say, table
 
 
 def register(app: typer.Typer) -> None:
@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
     )
     group.command("proxy")(proxy)
+    group.command("measure")(measure)
     app.add_typer(group, name="teleop")
 
 
@@ -58,3 +59,38 @@ def proxy(
         else:
             for way, count in counts.items():
                 say(f"{way}: " + (", ".join(f"{n} {why}" for why, n in count.items()) or "nothing"))
+
+
+def measure(
+    seconds: float = typer.Option(10.0, help="How long."),
+    rate: float = typer.Option(500.0, help="Commands a second."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+) -> None:
+    """Measure the link on this machine: two processes, loss, order, latency, age of commands."""
+    from dataclasses import asdict
+
+    from rich.progress import Progress
+
+    from brazo.teleop import measure as module
+
+    with Progress(transient=True, disable=as_json) as bar:
+        task = bar.add_task("commands", total=1.0)
+        found = module.measure(seconds, rate, lambda part: bar.update(task, completed=part))
+    if as_json:
+        print_json(asdict(found))
+        return
+    say(f"{found.sent} commands in {found.seconds:.1f} s, {found.rate:.1f} a second")
+    say(
+        f"received {found.received}, lost {found.lost}, out of order {found.disordered}, "
+        f"too old {found.late}, replaced before leaving {found.replaced}"
+    )
+    rows = [
+        (name, *(number(getattr(spread, part), 3) for part in ("p50", "p99", "p999", "most")))
+        for name, spread in (
+            ("one-way latency, ms", found.latency),
+            ("jitter, ms", found.jitter),
+            ("age when looked at, ms", found.age),
+        )
+    ]
+    table("", ("", "median", "99 %", "99.9 %", "most"), rows)
+    say(f"least round trip {found.round_trip:.3f} ms, clock off by {found.offset:.3f} ms")

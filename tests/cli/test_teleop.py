@@ -1,0 +1,72 @@
+"""`brazo teleop` from the shell."""
+
+import json
+import subprocess
+import sys
+
+from brazo.teleop import FollowerLink, MasterLink
+from tests.teleop.rig import until
+
+
+def brazo(*arguments, **options):
+    command = [sys.executable, "-m", "brazo.cli.main", "teleop", *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+def test_a_proxy_runs_its_script(tmp_path):
+    script = tmp_path / "bad.yaml"
+    script.write_text("steps: [{at: 200ms, for: 200ms, half_open: true}]", encoding="utf-8")
+    with FollowerLink() as follower:
+        process = brazo(
+            *("proxy", "--to", f"127.0.0.1:{follower.port}", "--listen", "127.0.0.1:0"),
+            *("--script", script, "--seed", 3),
+        )
+        with process:
+            try:
+                assert process.stdout is not None
+                first = process.stdout.readline()
+                assert f"to 127.0.0.1:{follower.port}, 1 steps, seed 3" in first
+                port = first.split(":")[2].split()[0]
+                with MasterLink(f"127.0.0.1:{port}") as master:
+                    master.wait()
+                    until(lambda: master.round_trip, "pings through the proxy")
+                    assert process.stdout.readline().endswith("connection 1\n")
+                    assert "half_open 1 for 0.2 s" in process.stdout.readline()
+            finally:
+                process.kill()
+
+
+def test_counts_as_json():
+    process = brazo(
+        "proxy", "--to", "127.0.0.1:9", "--listen", "127.0.0.1:0", "--seconds", 0.1, "--json"
+    )
+    out, error = process.communicate(timeout=60)
+    assert process.returncode == 0, error
+    assert json.loads(out) == {"counts": {"up": {}, "down": {}}, "events": []}
+
+
+def test_bad_input_is_one_line(tmp_path):
+    script = tmp_path / "bad.yaml"
+    script.write_text("steps: [{at: 0s, loss: 7}]", encoding="utf-8")
+    for arguments, said in (
+        (("proxy", "--to", "nowhere"), "address 'nowhere'"),
+        (("proxy", "--to", "a:1", "--script", script), "bad.yaml:1: steps[0].loss: loss is 7.0"),
+        (("measure", "--rate", "0"), "wanted up to a day"),
+    ):
+        process = brazo(*arguments)
+        _, error = process.communicate(timeout=60)
+        assert process.returncode == 2
+        assert error.startswith("error: ") and said in error and error.count("\n") == 1
+
+
+def test_the_link_is_measured():
+    process = brazo("measure", "--seconds", "1.5", "--json")
+    out, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    found = json.loads(out)
+    assert found["lost"] == found["disordered"] == 0
+    assert found["received"] + found["replaced"] + found["late"] == found["sent"] > 100
+    assert 0.0 < found["latency"]["p50"] <= found["latency"]["p99"] <= found["latency"]["most"]
+    assert found["round_trip"] > 0.0
