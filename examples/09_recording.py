@@ -24,11 +24,11 @@ print("shoulder:", np.degrees(q[[0, -1]]).round(1), "deg, recorded in", run.unit
 print("greatest errors:", np.abs(run.matrix("scara1.error")).max(axis=0).round(6))
 print("the second half:", run[0.75:])
 print("at 50 Hz, joints only:", run.select("scara1.q").resample(0.02))
-print("events:", [event["text"] for event in run.events_of("contact begin")][:2])
 
-# A figure to print, a page to mail, tables for others.
+# A figure to print, a page to mail, the run in 3D to turn and scrub, tables for others.
 run.plot("scara1.q", "joints.pdf", title="Joint motion of scara1")
 run.report("report.html", "A short move", verdict="the joints arrived", success=True)
+run.to_html("replay.html")
 convert("run.parquet", "joints.xlsx", signals="scara1.q", start=0.5, stop=1.0)
 export = run.export("run.mcap")  # in a process of its own; this one goes on
 convert("run.parquet", "run.csv", signals=["scara1.tool.*", "*.torque.*"])

@@ -213,7 +213,7 @@ def _about(recording: Recording) -> str:
     rows = "".join(
         f"<tr><th>{escape(key)}</th><td>{escape(value[:2000])}</td></tr>"
         for key, value in recording.about.items()
-        if key not in _HIDDEN
+        if value and key not in _HIDDEN
     )
     names = escape(", ".join(recording.names))
     table = f'<table class="about">{rows}<tr><th>signals</th><td>{names}</td></tr></table>'
