@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from brazo.world import Cell
 
 RECORDING, REPORT = "run.parquet", "report.html"
+ON_THE_PAGE = ("simulated", "greatest internal force", "cost")  # a report tells these itself
 
 
 def register(app: typer.Typer) -> None:
@@ -129,10 +130,10 @@ class _Work:
         return write_report(
             recording,
             folder / REPORT,
-            f"{self.cell.name}: {self.program.name}",
+            self._title,
             verdict=summary.verdict,
             success=summary.succeeded,
-            numbers={"Task": summary.rows()},
+            numbers={"Task": {k: v for k, v in summary.rows().items() if k not in ON_THE_PAGE}},
             costs={
                 "engine": costs.engine,
                 "control": costs.control,
@@ -140,6 +141,11 @@ class _Work:
                 "other": costs.other,
             },
         )
+
+    @property
+    def _title(self) -> str:
+        names = dict.fromkeys((self.cell.name, self.program.name))
+        return ": ".join(names)
 
 
 def _program(cell: str, program: str | None) -> Program:
