@@ -14,10 +14,11 @@ from brazo.model.robot_file import RobotFile
 
 @dataclass(frozen=True)
 class Source:
-    """A model and the way to build it again with other parameter values."""
+    """A model, the way to build it again with other parameter values, and its robot file."""
 
     model: Model
     rebuild: Callable[[Mapping[str, float]], Model]
+    file: RobotFile | None = None  # None for other formats, and where more was changed
 
 
 def load_source(name_or_path: str | Path, tip: str | None = None) -> Source:
@@ -31,7 +32,7 @@ def load_source(name_or_path: str | Path, tip: str | None = None) -> Source:
         if tip is not None:
             raise BrazoError(f"{path}: 'tip' applies to URDF and MJCF; a robot file has one end")
         file = RobotFile.read(path)
-        return Source(file.build(), file.build)
+        return Source(file.build(), file.build, file)
     if suffix == ".xml":
         from brazo.model.mjcf.reader import read_mjcf
 

@@ -90,6 +90,10 @@ class RobotFile:
             return reader.delta(self._own_size if overrides else None)
         return reader.serial(self._own_sizes if overrides else None)
 
+    def names(self, overrides: Mapping[str, float] | None = None) -> Names:
+        """The parameters, evaluated, with `overrides` in place of the file's own."""
+        return _Reader(self.root, self.root.mapping(), overrides or {}).names
+
     @cached_property
     def _own_sizes(self) -> Sizes:
         """Flange sizes of the arm as the file has it: they stay when lengths are edited."""

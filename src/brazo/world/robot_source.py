@@ -1,16 +1,18 @@
 """A robot's file, and the edits made to it while it stands in a cell.
 
-Segment lengths and heights are parameters of the file.  The robot's width and its clamp's sizes
-are fields of it: an edit writes the new value into the parsed file, as a person would, and reads
-the whole anew, so that nothing derived can be left behind.
+Segment lengths and heights are parameters of the file.  The robot's width, its clamp's sizes and
+its masses are fields of it: an edit writes the new value into the parsed file, as a person would,
+and reads the whole anew, so that nothing derived can be left behind.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -18,20 +20,27 @@ from brazo.errors import BrazoError
 from brazo.model.description import Array, DeltaModel, JointKind, Model, TreeModel, frozen
 from brazo.model.document import Field, Node
 from brazo.model.library import find_robot
+from brazo.model.link_table import LinkRow, link_table
 from brazo.model.load import Source, load_source
 from brazo.model.robot_file import RobotFile
+from brazo.model.robot_writer import robot_yaml
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
+_FIELD = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What differs from the file: parameters, width (a factor), the clamp's finger and opening."""
+    """What differs from the file: parameters, width (a factor), the clamp's finger and opening.
+
+    `fields` are numbers, or lists of them, by their place in the file: `joints[1].mass`.
+    """
 
     parameters: Mapping[str, float] = field(default_factory=dict)
     width: float | None = None
     finger: tuple[float, ...] | None = None  # m, three sizes
     opening: tuple[float, ...] | None = None  # m, closed and open
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
     def over(self, earlier: Edits) -> Edits:
         """These edits on top of earlier ones."""
@@ -40,6 +49,7 @@ class Edits:
             earlier.width if self.width is None else self.width,
             earlier.finger if self.finger is None else self.finger,
             earlier.opening if self.opening is None else self.opening,
+            {**earlier.fields, **self.fields},
         )
 
 
@@ -51,6 +61,15 @@ class RobotSource:
     edits: Edits
     _file: RobotFile | None = None  # with edited fields; None for formats without parameters
     _source: Source | None = None
+
+    def __post_init__(self) -> None:
+        if self._file is None and self._source is not None:
+            object.__setattr__(self, "_file", self._source.file)
+
+    @property
+    def file(self) -> RobotFile | None:
+        """The robot file with its edited fields, but the file's own parameters; None for others."""
+        return self._file
 
     @classmethod
     def load(
@@ -73,10 +92,10 @@ class RobotSource:
             return self
         merged = edits.over(self.edits)
         if self._file is None:
-            if edits.width is not None or edits.finger is not None or edits.opening is not None:
+            if replace(edits, parameters={}) != Edits():
                 raise BrazoError(
                     f"robot '{self.model.name}' was read from {self.model.path}: only robot files "
-                    "(.yaml) have a width and a clamp to edit"
+                    "(.yaml) have a width, a clamp and masses to edit"
                 )
             assert self._source is not None
             return replace(self, model=self._source.rebuild(merged.parameters), edits=merged)
@@ -88,6 +107,19 @@ class RobotSource:
     def rebuild(self, parameters: Mapping[str, float]) -> Model:
         """The model with some parameters changed, every other edit kept."""
         return self.edited(Edits(dict(parameters))).model
+
+    def links(self) -> tuple[LinkRow, ...]:
+        """Masses, centres and friction as the file has them now; empty for other formats."""
+        return () if self._file is None else link_table(self._file, self.edits.parameters)
+
+    def text(self) -> str:
+        """A robot file of the robot as it is now."""
+        if self._file is None:
+            raise BrazoError(
+                f"robot '{self.model.name}' was read from {self.model.path}, not from a robot "
+                "file (.yaml): it cannot be written as one; `brazo export` writes URDF and MJCF"
+            )
+        return robot_yaml(self._file.root, self.edits.parameters)
 
 
 def limits_of(model: Model) -> Array:
@@ -124,25 +156,47 @@ def _edited_root(root: Field, edits: Edits) -> Field:
         held = node.value.get("gripper") if isinstance(node.value, dict) else None
         if held is None or held[1].value is None:
             raise BrazoError(f"{root.path}: the robot has no gripper, so no {key} to edit")
-        node = _written(node, ("gripper", key), _list(sizes))
+        node = _written(node, ("gripper", key), _value(sizes))
+    for name, value in edits.fields.items():
+        node = _written(node, _place(name), _value(value), name)
     return Field(node, root.name, root.path)
 
 
-def _written(node: Node, keys: Sequence[str], value: Node) -> Node:
-    """A copy of a mapping with one field, however deep, given another value."""
+def _place(name: str) -> list[str | int]:
+    """`joints[1].friction.coulomb` as the keys that lead there."""
+    keys: list[str | int] = []
+    for part in name.split("."):
+        match = _FIELD.fullmatch(part)
+        if match is None:
+            raise BrazoError(f"'{name[:80]}' is no field of a robot file; write joints[1].mass")
+        keys += [match[1], *(int(i) for i in re.findall(r"\d+", match[2]))]
+    return keys
+
+
+def _written(node: Node, keys: Sequence[str | int], value: Node, name: str = "") -> Node:
+    """A copy of a tree with one field, however deep, given another value."""
     if not keys:
         return value
+    key, deeper = keys[0], keys[1:]
+    if isinstance(key, int):
+        items = list(node.value) if isinstance(node.value, list) else []
+        if key >= len(items):
+            raise BrazoError(f"{name}: there is no entry {key}; the list has {len(items)}")
+        items[key] = _written(items[key], deeper, value, name)
+        return Node(node.line, items)
     fields = dict(node.value) if isinstance(node.value, dict) else {}
-    line, child = fields.get(keys[0], (node.line, Node(node.line, None)))
-    fields[keys[0]] = (line, _written(child, keys[1:], value))
+    line, child = fields.get(key, (node.line, Node(node.line, None)))
+    fields[key] = (line, _written(child, deeper, value, name))
     return Node(node.line, fields)
 
 
-def _number(value: float) -> Node:
-    if not np.isfinite(value):
-        raise BrazoError(f"an edit must be a finite number, got {value}")
+def _value(value: Any) -> Node:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return Node(1, [_value(item) for item in value])
+    return _number(value)
+
+
+def _number(value: Any) -> Node:
+    if not isinstance(value, (int, float)) or not np.isfinite(value):
+        raise BrazoError(f"an edit must be a finite number, got {value!r}")
     return Node(1, repr(float(value)))
-
-
-def _list(values: Sequence[float]) -> Node:
-    return Node(1, [_number(value) for value in values])

@@ -36,7 +36,7 @@ from brazo.world.friction import JointFriction
 from brazo.world.grasps import Grasp, GraspReader
 from brazo.world.guard import Guard
 from brazo.world.observer import Observer
-from brazo.world.robot_source import Edits
+from brazo.world.robot_source import Edits, RobotSource, joint_names_of
 from brazo.world.robots import WorldRobot
 from brazo.world.sensors import HandSensors
 from brazo.world.snapshot import Snapshot
@@ -173,21 +173,25 @@ class World:
         finger: tuple[float, float, float] | None = None,
         opening: tuple[float, float] | None = None,
         base: Array | None = None,
+        fields: Mapping[str, Any] | None = None,
+        source: RobotSource | None = None,
     ) -> None:
         """Change a robot while the world runs, keeping the state of everything by name.
 
         `parameters` are the robot file's own (segment lengths, heights), `width` scales its radii,
         `finger` (three sizes, m) and `opening` (closed and open, m) are its clamp's, `base` (4, 4)
-        is where it stands.
+        is where it stands, `fields` are other numbers of its file (`{"joints[1].mass": 3.2}`).
+        `source` takes earlier edits back: the same robot as it was before them.
         """
         place = self._place_of(robot)
         old = self.cell.robots[place]
-        source = old.source.edited(
+        source = (old.source if source is None else _same(source, old)).edited(
             Edits(
                 dict(parameters or {}),
                 width,
                 None if finger is None else tuple(map(float, finger)),
                 None if opening is None else tuple(map(float, opening)),
+                dict(fields or {}),
             )
         )
         given = replace(old, source=source, base=old.base if base is None else _pose(base))
@@ -440,6 +444,17 @@ class World:
             owners = ", ".join(dict.fromkeys(label.owner for label in self.labels))
             raise BrazoError(f"nothing named '{name}' here; there are: {owners}")
         return found
+
+
+def _same(source: RobotSource, robot: CellRobot) -> RobotSource:
+    """Another state of a robot's description, checked to have the same joints."""
+    names, known = joint_names_of(source.model), joint_names_of(robot.model)
+    if names != known:
+        raise BrazoError(
+            f"robot '{robot.name}' has the joints {', '.join(known)}; the other description has "
+            f"{', '.join(names)}"
+        )
+    return source
 
 
 def _pose(T: Any) -> Array:
