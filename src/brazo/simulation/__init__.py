@@ -13,7 +13,9 @@ from brazo.simulation.faults import (
     JointLocked,
     TorqueLoss,
 )
+from brazo.simulation.monitor import LockMonitor, LockRule
 from brazo.simulation.player import Player
+from brazo.simulation.recovery import FaultTolerance, Recovery, plan_recovery
 from brazo.simulation.robot import SimRobot
 from brazo.simulation.simulation import Simulation, Task
 from brazo.simulation.state import SimState
@@ -26,13 +28,18 @@ __all__ = [
     "EncoderNoise",
     "Event",
     "Fault",
+    "FaultTolerance",
     "JointFree",
     "JointLocked",
+    "LockMonitor",
+    "LockRule",
     "Player",
+    "Recovery",
     "Replay",
     "SimRobot",
     "SimState",
     "Simulation",
     "Task",
     "TorqueLoss",
+    "plan_recovery",
 ]

@@ -47,6 +47,19 @@ class Block:
         self.energy = np.zeros((rows, 2))
         self.grips = np.zeros((rows, *world.grips.shape))
         self.distance = np.zeros((rows, pairs))
+        # The engine's arrays stay where they are as long as the model does.
+        data = world.mj_data
+        self._data = data
+        self._sources = (
+            (self.qacc, data.qacc),
+            (self.force, data.actuator_force),
+            (self.contact, data.cfrc_ext),
+            (self.axes, data.cdof),
+            (self.sensors, data.sensordata),
+            (self.energy, data.energy),
+            (self.grips, world.grips),
+        )
+        self._qpos, self._qvel = data.qpos, data.qvel
 
     @property
     def full(self) -> bool:
@@ -54,10 +67,10 @@ class Block:
 
     def before(self) -> None:
         """The state a step starts from."""
-        k, data = self.filled, self.world.mj_data
-        self.t[k] = data.time
-        self.qpos[k] = data.qpos
-        self.qvel[k] = data.qvel
+        k = self.filled
+        self.t[k] = self._data.time
+        self.qpos[k] = self._qpos
+        self.qvel[k] = self._qvel
         row = self.reference[k]
         for robot, place, joints in self._robots:
             row[place] = robot.motion.row
@@ -66,19 +79,13 @@ class Block:
 
     def after(self) -> None:
         """What the step computed from it; completes the row."""
-        world, k = self.world, self.filled
-        world.sum_contacts()
-        data = world.mj_data
-        self.qacc[k] = data.qacc
-        self.force[k] = data.actuator_force
-        self.contact[k] = data.cfrc_ext
-        self.axes[k] = data.cdof
-        self.sensors[k] = data.sensordata
-        self.energy[k] = data.energy
-        self.grips[k] = world.grips
+        k = self.filled
+        self.world.sum_contacts()
+        for kept, source in self._sources:
+            kept[k] = source
         for robot, joints in self._looped:
             # What its joints carry depends on its pose, so this cannot be left for later.
-            touched = data.cfrc_ext[robot.world.all_body_ids].any()
+            touched = self._data.cfrc_ext[robot.world.all_body_ids].any()
             self.external[k, joints] = robot.world.external_torque() if touched else 0.0
         self.filled = k + 1
 

@@ -78,6 +78,10 @@ class Sampled:
         """Seconds until the last row."""
         return (len(self.table) - self._next) * self.dt
 
+    def rest_of_table(self) -> Array:
+        """The present row and those to come (rows, 3n)."""
+        return self.table[max(self._next - 1, 0) :]
+
     def advance(self) -> None:
         i = self._next
         if i < len(self.table):

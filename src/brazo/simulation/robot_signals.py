@@ -27,7 +27,8 @@ class RobotSignals:
         self._iq, self._iv, self._drives = world.joint_q, world.joint_v, world.drives
         self._members, self._armature = world.members()
         self._bodies = world.all_body_ids
-        self._shares, self._loops = world.shares(), world.loops
+        self._loops = world.loops
+        self._carried, self._to_joints = world.shares()
         self.clamp = world.clamp
         self._clamp_row = world.clamp_row
         self._hand = np.array([world.tip_id, *(world.clamp.finger_ids if world.clamp else ())], int)
@@ -101,8 +102,10 @@ class RobotSignals:
         body = block.grips[rows, self._clamp_row, 0].astype(int)
         force = self.clamp.sensors.forces(block.sensors[rows], body)
         welded = block.grips[rows, self._clamp_row, 2] > 0.0
-        felt = -block.contact[rows][:, self._hand, 3:].sum(axis=1)
-        return np.where(welded[:, None], felt, force)
+        if welded.any():
+            felt = -block.contact[rows][:, self._hand, 3:].sum(axis=1)
+            force = np.where(welded[:, None], felt, force)
+        return force
 
     def limits(self) -> dict[str, tuple[float | None, float | None]]:
         """Limits of the recorded signals, None where there is none."""
@@ -125,11 +128,8 @@ class RobotSignals:
         """J^T F: what contacts put on the bodies a joint carries, along that joint's axis."""
         if self._loops:
             return block.external[:m, self._joints]
-        found = np.zeros((m, self.n))
-        for joint, dof, carried, share in self._shares:
-            wrench = block.contact[:m, carried].sum(axis=1)
-            found[:, joint] += share * (block.axes[:m, dof] * wrench).sum(axis=1)
-        return found
+        wrench = self._carried @ block.contact[:m, self._bodies]  # (m, members, 6)
+        return (block.axes[:m, self._members] * wrench).sum(axis=2) @ self._to_joints
 
     def _continuous(self, wxyz: Array) -> Array:
         """Of the two quaternions of each row the one nearer to the row before."""

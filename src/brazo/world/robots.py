@@ -140,23 +140,22 @@ class WorldRobot:
         """The engine's degrees of freedom of all its joints, and their armatures."""
         return self._member_v, np.array(self._world.mj_model.dof_armature[self._member_v])
 
-    def shares(self) -> list[tuple[int, int, Array, float]]:
-        """Joint, engine's degree of freedom, bodies it carries, and its share in the joint's rate.
+    def shares(self) -> tuple[Array, Array]:
+        """Which bodies each joint of the engine carries, and its part in each joint's rate.
 
-        With these a wrench on every body becomes a torque of every joint.  A robot with loops has
-        none: what its joints carry depends on its pose.
+        (members, bodies of `all_body_ids`) and (members, n): with these a wrench on every body
+        becomes a torque of every joint.  For a robot with loops the second is all zero: what its
+        joints carry depends on its pose.
         """
-        if self._loops:
-            return []
         model, own = self._world.mj_model, self.all_body_ids
-        found = []
+        carried = np.zeros((len(self._plan.members), len(own)))
+        part = np.zeros((len(self._plan.members), self.n))
         for row, member in enumerate(self._plan.members):
-            assert member.coordinate is not None
-            dof = int(self._member_v[row])
-            carrier = int(model.dof_bodyid[dof])
-            carried = np.array([b for b in own.tolist() if _carries(model, carrier, b)], int)
-            found.append((member.coordinate, dof, carried, member.multiplier))
-        return found
+            carrier = int(model.dof_bodyid[self._member_v[row]])
+            carried[row] = [_carries(model, carrier, b) for b in own.tolist()]
+            if member.coordinate is not None and not self._loops:
+                part[row, member.coordinate] = member.multiplier
+        return carried, part
 
     def set_state(self, q: Any, qd: Any = None) -> None:
         """Put the robot somewhere: joints that follow others and loops are placed, too."""

@@ -1,0 +1,55 @@
+"""Finding a locked joint from the signals alone: it is asked to move, falls behind, and stands.
+
+A joint counts as locked when for `patience` seconds
+
+    |q_ref − q| > error    and    |q̇| < still    and    |q̇_ref| > moving
+
+with q and q̇ as its encoder gives them.  A joint that only droops or lags is not asked to move or
+does move; one that turns round stands for a moment, but not behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from brazo.simulation.robot import SimRobot
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class LockRule:
+    """When a joint counts as locked; revolute (rad) and prismatic (m)."""
+
+    error: tuple[float, float] = (0.01, 0.003)
+    still: tuple[float, float] = (0.005, 0.001)  # per s
+    moving: tuple[float, float] = (0.03, 0.006)  # per s
+    patience: float = 0.03  # s
+
+
+class LockMonitor:
+    """Watches one robot; `look` is called once a step."""
+
+    def __init__(self, robot: SimRobot, dt: float, rule: LockRule | None = None) -> None:
+        rule = rule or LockRule()
+        self._robot = robot
+        kinds = np.array([kind == "prismatic" for kind in robot.arm.joint_kinds], int)
+        self._error, self._still, self._moving = (
+            np.array(pair)[kinds] for pair in (rule.error, rule.still, rule.moving)
+        )
+        self._patience = max(1, round(rule.patience / dt))
+        self._count = np.zeros(robot.n, int)
+
+    def look(self) -> list[int]:
+        """Joints that are found locked just now."""
+        robot, motion = self._robot, self._robot.motion
+        q, qd = robot.world.q, robot.world.qd
+        if robot.measured is not None:
+            q = robot.measured
+        behind = np.abs(motion.q - q) > self._error
+        stands = np.abs(qd) < self._still
+        asked = np.abs(motion.qd) > self._moving
+        self._count = np.where(behind & stands & asked, self._count + 1, 0)
+        return np.flatnonzero(self._count == self._patience).tolist()

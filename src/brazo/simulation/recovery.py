@@ -1,0 +1,181 @@
+"""Going on with a locked joint: the others take over its part of the tool's way.
+
+The tool's poses to come are those of the reference.  With the locked joints where they are, the
+others are solved for anew along them, position first, orientation as far as it is left free:
+
+    Δq = J_p⁺ e_p + (J_o N)⁺ (e_o − J_o J_p⁺ e_p)        N = 1 − J_p⁺ J_p
+
+over the joints that still move.  A redundant arm has enough of them; one that is not gets as near
+as it can, and `Recovery` says how near.  From where the robot is now a quintic leads back to the
+tool's way, which goes on at its own pace meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import rotvec_from_matrix
+from brazo.robot import Robot
+from brazo.simulation.monitor import LockMonitor, LockRule
+from brazo.simulation.motion import Sampled
+from brazo.simulation.robot import SimRobot
+from brazo.simulation.simulation import Simulation
+from brazo.trajectory import Trajectory, quintic_via_points
+from brazo.trajectory.check import check
+
+Array = np.ndarray
+GRID = 0.02  # s between two poses that are solved for
+BRIDGES = (0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.5, 4.0)  # s, the first that keeps the limits is taken
+ITERATIONS = 60
+PATIENCE = 3  # iterations that do not get nearer
+ENOUGH = 1e-9  # m, rad
+DAMPING = 1e-8
+LONGEST_STEP = 0.2  # rad or m, in one iteration
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recovery:
+    """A way on with some joints locked."""
+
+    trajectory: Trajectory
+    bridge: float  # s until the tool is back on its way
+    position_error: float  # m, the greatest distance from the way after that
+    angle_error: float  # rad
+    planning: float  # s it took to find
+
+
+class FaultTolerance:
+    """A task that finds locked joints of a robot and lets the others take over.
+
+    `sim.add_task(FaultTolerance(sim.robots["scara2"]))`; what it finds and does is logged.
+    """
+
+    def __init__(self, robot: SimRobot, rule: LockRule | None = None) -> None:
+        self._robot = robot
+        self._rule = rule
+        self._monitor: LockMonitor | None = None
+        self.locked: dict[int, float] = {}  # joint: where
+        self.recoveries: list[Recovery] = []
+
+    def tick(self, sim: Simulation) -> bool:
+        """Look, and act when there is something new."""
+        if self._monitor is None:
+            self._monitor = LockMonitor(self._robot, sim.dt, self._rule)
+        found = [joint for joint in self._monitor.look() if joint not in self.locked]
+        if found:
+            self._recover(sim, found)
+        return True
+
+    def _recover(self, sim: Simulation, found: list[int]) -> None:
+        robot = self._robot
+        q = robot.world.q if robot.measured is None else robot.measured
+        for joint in found:
+            name = robot.arm.joint_names[joint]
+            self.locked[joint] = float(q[joint])
+            text = f"{robot.name}: '{name}' does not move: locked at {q[joint]:.4f}"
+            sim.log("fault detected", text, robot=robot.name, joint=name)
+        try:
+            recovery = plan_recovery(robot, self.locked, sim.dt)
+        except BrazoError as error:
+            robot.stop()
+            sim.log("recovery failed", f"{robot.name}: {error}", robot=robot.name)
+            return
+        self.recoveries.append(recovery)
+        robot.move(recovery.trajectory, jump=True)
+        sim.log(
+            "recovery",
+            f"{robot.name}: the other joints take over in {recovery.bridge:g} s, the tool then "
+            f"within {1e3 * recovery.position_error:.2f} mm of its way",
+            robot=robot.name,
+            bridge=recovery.bridge,
+            position_error=recovery.position_error,
+            angle_error=recovery.angle_error,
+        )
+
+
+def plan_recovery(robot: SimRobot, locked: Mapping[int, float], dt: float) -> Recovery:
+    """The rest of a robot's motion, solved anew with some joints where they are."""
+    begin = perf_counter()
+    arm, motion = robot.arm, robot.motion
+    rows = motion.rest_of_table() if isinstance(motion, Sampled) else motion.row[None]
+    n = robot.n
+    if not set(locked) < set(range(n)):
+        raise BrazoError(f"locked joints {sorted(locked)}; at least one of {n} must be left")
+    free = [i for i in range(n) if i not in locked]
+    q, qd = robot.q, robot.qd
+    q[list(locked)], qd[list(locked)] = list(locked.values()), 0.0
+    every, last = max(1, round(GRID / dt)), len(rows) - 1
+    first = min(round(BRIDGES[0] / dt), last)
+    picked = np.unique([*range(first, last, every), last])
+    solved, errors = _along(arm, arm.fk(rows[picked, :n].copy()), rows[first, :n], locked, free)
+    speeds = np.gradient(solved, picked * dt, axis=0) if len(picked) > 1 else 0.0 * solved
+    speeds[-1] = 0.0
+    reason = ""
+    for bridge in BRIDGES:
+        k = min(int(np.searchsorted(picked, round(bridge / dt))), len(picked) - 1)
+        t = max(bridge, picked[k] * dt) + (picked[k:] - picked[k]) * dt
+        trajectory = quintic_via_points(
+            np.append(0.0, t),
+            np.vstack([q, solved[k:]]),
+            np.vstack([qd, speeds[k:]]),
+            [np.zeros(n), *[None] * len(t)],
+        )
+        wrong = [v for v in check(trajectory, arm) if v.joint not in locked]
+        if not wrong:
+            position, angle = errors[k:].max(axis=0).tolist()
+            return Recovery(trajectory, float(t[0]), position, angle, perf_counter() - begin)
+        reason = str(wrong[0])
+    raise BrazoError(f"no way on with the locked joints keeps the limits: {reason}")
+
+
+def _along(
+    arm: Robot, poses: Array, q0: Array, locked: Mapping[int, float], free: list[int]
+) -> tuple[Array, Array]:
+    """Joint values at every pose, each from the one before; errors of position and angle."""
+    q = np.array(q0)
+    q[list(locked)] = list(locked.values())
+    found, errors = [], []
+    for T in poses:
+        q, error = solve_with(arm, T, q, free)
+        found.append(q)
+        errors.append(error)
+    return np.array(found), np.array(errors)
+
+
+def solve_with(arm: Robot, T: Array, q0: Array, free: list[int]) -> tuple[Array, Array]:
+    """Bring the tool to T, or as near as it gets, with some joints only; position first.
+
+    Joint values, and what is left of position (m) and angle (rad).
+    """
+    q = np.array(q0)
+    best, error, stuck = q.copy(), np.full(2, np.inf), 0
+    for _ in range(ITERATIONS):
+        here = arm.fk(q)
+        p = T[:3, 3] - here[:3, 3]
+        o = rotvec_from_matrix(T[:3, :3] @ here[:3, :3].T)
+        now = np.array([np.linalg.norm(p), np.linalg.norm(o)])
+        stuck = 0 if now.sum() < 0.999 * error.sum() else stuck + 1
+        if now.sum() < error.sum():
+            best, error = q.copy(), now
+        J = arm.jacobian(q)[:, free]
+        J_p, J_o = J[:3], J[3:]
+        inverse = _pinv(J_p)
+        step = inverse @ p
+        N = np.eye(len(free)) - inverse @ J_p
+        step = step + N @ (_pinv(J_o @ N) @ (o - J_o @ step))
+        size = np.abs(step).max()
+        if size < ENOUGH or stuck > PATIENCE:
+            break
+        q[free] += step * min(1.0, LONGEST_STEP / size)
+    return best, error
+
+
+def _pinv(A: Array) -> Array:
+    """Pseudoinverse, damped where A is nearly singular."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    return Vt.T @ ((s / (s * s + DAMPING))[:, None] * U.T)

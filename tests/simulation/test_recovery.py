@@ -1,0 +1,92 @@
+"""A joint locks, is found, and the others bring the tool back to its way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.control import PDGravity
+from brazo.simulation import FaultTolerance, JointLocked, LockRule, Simulation
+from brazo.simulation.recovery import plan_recovery, solve_with
+from brazo.trajectory import Timing, circle, follow_path, quintic
+from tests.world.scenes import cell
+
+
+def on_a_circle(sim: Simulation, name: str, duration: float = 3.0):
+    """The robot's tool on its way round; the way in the world as a function of time."""
+    robot = sim.robots[name]
+    start = robot.arm.fk(robot.reference.q)
+    way = circle(start[:3, 3] - [0.08, 0, 0], 0.08, start[:3, :3], Timing("quintic", duration))
+    robot.move(follow_path(robot.arm, way, q0=robot.reference.q))
+    return lambda t: (robot.base @ way.sample(t).T)[:, :3, 3]
+
+
+def tool_error(rec, name: str, way) -> np.ndarray:
+    tool = rec.matrix([f"{name}.tool.{axis}" for axis in "xyz"])
+    return np.linalg.norm(tool - way(rec["t"]), axis=1)
+
+
+@pytest.mark.parametrize("joint", ["shoulder", "elbow", "forearm"])
+@pytest.mark.parametrize("patience", [0.03, 0.25])
+def test_the_tool_returns_to_its_way_whichever_joint_locks(joint, patience):
+    sim = Simulation("cooperative")
+    way = on_a_circle(sim, "scara2")
+    guard = FaultTolerance(sim.robots["scara2"], LockRule(patience=patience))
+    sim.add_task(guard)
+    sim.inject(JointLocked("scara2", joint), at=1.2)
+    rec = sim.run(until=3.0)
+    kinds = [event.kind for event in sim.events if not event.kind.startswith("contact")]
+    assert kinds == ["fault", "fault detected", "recovery"]
+    found = next(event for event in sim.events if event.kind == "fault detected")
+    assert found.data["joint"] == joint and found.t - 1.2 < patience + 0.2
+    error = tool_error(rec, "scara2", way)
+    if patience > 0.1:
+        assert error.max() > 2e-3  # there was something to mend
+    back = rec["t"] > found.t + guard.recoveries[0].bridge + 0.15
+    assert back.sum() > 500 and error[back].max() < 2e-4
+    # The orientation was kept as well: four joints are enough for it.
+    wxyz = rec.matrix([f"scara2.tool.q{axis}" for axis in "wxyz"])
+    assert np.abs(np.abs((wxyz * wxyz[0]).sum(axis=1))[back] - 1.0).max() < 1e-6
+
+
+def test_nothing_is_found_where_nothing_is_wrong():
+    """Droop, lag and turning points are no faults."""
+    sim = Simulation(
+        cell("floor: none\nrobots: [{name: arm, robot: scara2, start: [0, 0.6, 0.4, 0.1, 0]}]"),
+        {"arm": PDGravity()},
+    )
+    robot = sim.robots["arm"]
+    guard = FaultTolerance(robot)
+    sim.add_task(guard)
+    rng = np.random.default_rng(0)
+    q = robot.reference.q
+    for _ in range(12):
+        goal = np.array([0, 0.6, 0.4, 0.1, 0]) + rng.uniform(-1, 1, 5) * [0.8, 0.5, 0.5, 0.08, 1]
+        robot.move(quintic(robot.reference.q, goal, 0.7))
+        sim.step(800)
+    assert guard.locked == {} and sim.events == [] and (robot.reference.q != q).any()
+
+
+def test_a_robot_without_joints_to_spare_says_how_near_it_gets():
+    sim = Simulation("cooperative")
+    on_a_circle(sim, "scara1")
+    sim.step(1000)
+    robot = sim.robots["scara1"]
+    recovery = plan_recovery(robot, {1: robot.q[1]}, sim.dt)
+    assert recovery.position_error > 1e-3
+    with pytest.raises(brazo.BrazoError, match="at least one of 5 must be left"):
+        plan_recovery(robot, dict.fromkeys(range(5), 0.0), sim.dt)
+
+
+@pytest.mark.parametrize("locked", [0, 1, 2])
+def test_solving_with_a_locked_joint_is_exact_where_the_others_suffice(locked):
+    arm = brazo.load("scara2")
+    rng = np.random.default_rng(locked)
+    free = [i for i in range(5) if i != locked]
+    for q in arm.random_q(50, seed=locked):
+        q[:3] = np.clip(q[:3], 0.3, 1.2)  # away from the stretched arm
+        start = q + np.where(np.arange(5) == locked, 0.0, rng.uniform(-0.1, 0.1, 5))
+        found, error = solve_with(arm, arm.fk(q), start, free)
+        assert found[locked] == q[locked] and error.max() < 1e-7
+        assert arm.fk(found) == pytest.approx(arm.fk(q), abs=1e-7)
