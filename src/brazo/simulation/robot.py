@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,8 @@ class SimRobot:
         self._sim = sim
         self.name = name
         self._attach()
-        self.arm: Robot = arm_of(self._given, sim.cell.gravity)
+        self._stands_as = self._given
+        self.arm: Robot = arm_of(self._stands_as, sim.cell.gravity)
         self._controller: Controller | None = None
         self._positioned = False
         self._load: tuple[str, float] | None = None
@@ -345,9 +347,9 @@ class SimRobot:
         """Take over the world's robot after an edit; law, load, motion and faults are kept."""
         self._attach()
         self._ailments.renew(self.world)
-        changed = self._given.model is not self._model_used
-        if changed:
-            self.arm = arm_of(self._given, self._sim.cell.gravity)
+        given = self._given
+        if given is not self._stands_as:
+            self._stands_as, self.arm = given, arm_of(given, self._sim.cell.gravity)
             law = self._controller
             if law is not None:
                 rebound(law, self.arm, self._sim.dt, self.world.q, self.world.qd)
@@ -360,9 +362,7 @@ class SimRobot:
 
     @property
     def _given(self) -> CellRobot:
-        given = next(one for one in self._sim.cell.robots if one.name == self.name)
-        self._model_used = given.model
-        return given
+        return next(one for one in self._sim.cell.robots if one.name == self.name)
 
     def _clamp(self) -> Any:
         if self.world.clamp is None:
@@ -396,10 +396,22 @@ def arm_of(given: CellRobot, gravity: Array) -> Robot:
 
 
 def rebound(law: Controller, arm: Robot, dt: float, q: Array, qd: Array) -> None:
-    """Bind a law to a changed robot; the state of a compiled law goes on."""
+    """Bind a law to a changed robot: gains that were set stay, the others fit the new one.
+
+    The state of a compiled law goes on; one in plain Python begins anew.
+    """
     state = law.state if isinstance(law, CompiledController) else None
+    fresh = copy.deepcopy(law)
+    fresh.bind(law.robot, dt)
+    changed = {
+        name: law.gains[name]
+        for name in law.gains
+        if not np.array_equal(law.gains[name], fresh.gains[name])
+    }
     law.bind(arm, dt)
     law.reset(q, qd)
+    for name, values in changed.items():
+        law.gains[name] = values
     if state:
         assert isinstance(law, CompiledController)
         law.state = state
