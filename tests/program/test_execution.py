@@ -117,8 +117,9 @@ def test_the_choice_of_branch_is_explained():
 # ---- what is in the way --------------------------------------------------------------------
 
 
-def test_a_direct_motion_into_something_is_refused():
-    sim = sim_of(ARM + PILLAR)
+@pytest.mark.parametrize("mode", ["contact", "exact"])
+def test_a_direct_motion_into_something_is_refused(mode):
+    sim = sim_of(ARM + PILLAR, mode=mode)
     done = run(sim, program_of("arm: [{move_joints: [-60deg, 0, 0, 5cm, 0]}]"))
     why = done.failure.why
     assert "would" in why and " pillar at t = " in why and why.startswith("arm/")

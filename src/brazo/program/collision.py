@@ -93,6 +93,7 @@ class Checker:
         self.clearance = clearance
         self._names = [label.name for label in world.labels]
         self._model = model = copy.deepcopy(world.mj_model)
+        model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_CONTACT)  # off in exact worlds
         self._data = mujoco.MjData(model)
         self._data.qpos[:] = world.mj_data.qpos
         self._collision, self._kinematics = mujoco.mj_collision, mujoco.mj_kinematics
