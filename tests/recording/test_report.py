@@ -71,7 +71,7 @@ def test_numbers_are_those_of_the_signals(recording):
     assert left["greatest contact force"] == "5.00 N"
     assert run["simulated time"] == "10 s" and run["sampling"] == "every 1 ms (1000 Hz)"
     assert run["least distance left-right"] == "100 mm (at 9.425 s)"
-    assert run["greatest internal force"] == "7.00 N (mean 6.99 N)"  # later ones were of no pair
+    assert run["greatest internal force while both hold"] == "7.00 N (mean 6.99 N)"
     assert run["held by two at once"] == "1.00 s in 1 spans"
     assert [(s.start, s.stop) for s in both_hold(recording)] == [(3.0, 4.0)]
 

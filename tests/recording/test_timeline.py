@@ -24,6 +24,20 @@ def test_what_begins_and_ends_is_a_span():
     assert [lane.count for lane in (marks, holds, contacts)] == [1, 1, 2]
 
 
+def test_steps_last_until_the_next_of_the_same_robot():
+    events = [
+        {"t": 1.0, "kind": "step", "text": "a: move", "robot": "a"},
+        {"t": 1.5, "kind": "step", "text": "b: move", "robot": "b"},
+        {"t": 2.0, "kind": "step", "text": "a: grip", "robot": "a"},
+        {"t": 2.5, "kind": "step", "text": "by nobody"},
+    ]
+    first, second, rest = lanes(events, end=4.0)
+    assert first.name == "a, steps"
+    assert first.spans == [Span(1.0, 2.0, "move"), Span(2.0, 4.0, "grip")]
+    assert second.spans == [Span(1.5, 4.0, "move")]
+    assert rest.marks == [(2.5, "by nobody")]
+
+
 def test_ends_without_beginnings_are_nothing():
     assert lanes([contact(1.0, "end"), {"t": 1, "kind": "released", "robot": "a"}], 2.0) == []
 

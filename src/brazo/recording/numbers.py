@@ -69,6 +69,7 @@ def _internal(recording: Recording) -> Table:
         for what, values in signals.items():
             chosen = values[inside] if inside.any() else values
             label = "internal force" + ("" if what == "force" else f" {what}")
+            label += " while both hold" if inside.any() else ""
             label += f", {pair}" if len(forces) > 1 else ""
             mean = measure(float(np.nanmean(np.abs(chosen))), "N")
             found[f"greatest {label}"] = f"{measure(_peak(chosen), 'N')} (mean {mean})"
