@@ -1,0 +1,276 @@
+"""Steps that move the tool or the joints: planned, checked, and done.
+
+A motion is planned when its step starts, from where the robot is asked to be then, with everything
+else where it is: other robots along the motions they are making, bodies in clamps as part of the
+arms that hold them.  It is checked along its whole way before it begins; one that would touch
+something is refused, with both parts, place and time.  Where that something is another robot under
+way, the robot waits until that one has come to rest, and looks again.  A robot without force
+feedback would ride through, so for it the check only warns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import angle_between, matrix_from_rpy
+from brazo.program import steps as s
+from brazo.program.choice import Candidate, choose
+from brazo.program.collision import Checker, Hit, Mover
+from brazo.program.curve_fields import laid_out
+from brazo.program.frames import asked_tool, frame_pose, in_hand, target_pose, to_base
+from brazo.program.motions import MakePath, along, pace_limits, straight, through
+from brazo.program.planner import NoWay
+from brazo.simulation import SimRobot
+from brazo.trajectory import CartesianPath, Timing, Trajectory, line
+
+if TYPE_CHECKING:
+    from brazo.program.execution import Execution
+
+Array = np.ndarray
+Motion = s.MoveJoints | s.MoveTo | s.Line | s.FollowPath
+CHECK_DT = 0.002  # s, between the poses a motion is checked at, at most
+OVERLAPS = (1.0, 0.5, 0.25, 0.0)
+_THERE, _TURNED = 1e-6, 1e-6  # m, rad: the tool is where it should be
+_ELSEWHERE = 1e-6  # rad, m: the reference is not where the motion ends
+
+
+class Moves:
+    """What one robot can do with its joints."""
+
+    def __init__(self, execution: Execution, robot: SimRobot) -> None:
+        self.execution = execution
+        self.sim = execution.sim
+        self.robot = robot
+        self.limits = pace_limits(robot.arm)
+        self._planned = 0
+
+    def of(self, step: Motion) -> Iterator[float]:
+        """The generator that does a step."""
+        match step:
+            case s.MoveJoints():
+                return self._move_joints(step)
+            case s.MoveTo():
+                return self._move_to(step)
+            case s.Line():
+                return self._line(step)
+            case s.FollowPath():
+                return self._path(step)
+
+    def _move_joints(self, step: s.MoveJoints) -> Iterator[float]:
+        there = [Candidate(self._joint_values(step), "", 0.0)]
+        yield from self._go(lambda: self._to(there, step.pace, step.plan))
+
+    def _joint_values(self, step: s.MoveJoints) -> Array:
+        if not isinstance(step.to, str):
+            return np.array(step.to)
+        if step.to == "start":
+            return np.array(self.robot.world.start)
+        return np.array(self.robot.arm.poses[step.to])
+
+    def _move_to(self, step: s.MoveTo) -> Iterator[float]:
+        T = to_base(self.robot, self._target(step.target))
+        choice = choose(
+            self.robot.arm,
+            T,
+            self.robot.reference.q,
+            self.limits.speed,
+            branch=step.branch,
+            orientation=step.orientation,
+            either_way=step.either_way,
+        )
+        if not choice.candidates:
+            raise BrazoError(choice.reason)
+        ways = choice.candidates
+        yield from self._go(lambda: self._to(ways, step.pace, step.plan, choice.refused))
+
+    def _line(self, step: s.Line) -> Iterator[float]:
+        T0, T1 = asked_tool(self.robot), self._target(step.target)
+        if _same(T0, T1):
+            return
+        T0, T1 = to_base(self.robot, T0), to_base(self.robot, T1)
+        yield from self._along(lambda timing: line(T0, T1, timing), step)
+
+    def _path(self, step: s.FollowPath) -> Iterator[float]:
+        T = to_base(self.robot, frame_pose(self.sim, self.robot, step.frame))
+        R = to_base(self.robot, asked_tool(self.robot))[:3, :3]
+        if step.rpy is not None:
+            R = T[:3, :3] @ matrix_from_rpy(step.rpy)
+
+        def make(timing: Timing) -> CartesianPath:
+            return laid_out(step.curve, step.values, T, R, timing)
+
+        begin = make(Timing(duration=1.0)).pose(0.0)
+        if not _same(to_base(self.robot, asked_tool(self.robot)), begin):
+            q0 = self.robot.reference.q
+            choice = choose(
+                self.robot.arm, begin, q0, self.limits.speed, orientation=step.orientation
+            )
+            if not choice.candidates:
+                raise BrazoError(f"the beginning of the path: {choice.reason}")
+            pace, ways = s.Pace(speed=step.pace.speed), choice.candidates
+            yield from self._go(lambda: self._to(ways, pace, step.plan))
+        yield from self._along(make, step)
+
+    def _along(self, make: MakePath, step: s.Line | s.FollowPath) -> Iterator[float]:
+        q0, speed = self.robot.reference.q, self.execution.program.speed
+        motion = along(self.robot.arm, make, q0, self.limits, step.pace, speed, step.orientation)
+
+        def checked() -> Trajectory:
+            if step.plan != "unchecked":
+                checker = self._checker(q0, motion.sample(motion.end).q)
+                self._refuse(self._hit(checker, motion))
+            return motion
+
+        yield from self._go(checked)
+
+    def _go(self, plan: Callable[[], Trajectory]) -> Iterator[float]:
+        """Plan a motion, giving way to robots that are under way, and do it."""
+        while True:
+            try:
+                motion = plan()
+                break
+            except _GiveWay as wait:
+                other = self.sim.robots[wait.robot]
+                text = f"{self.robot.name} waits for {wait.robot}: {wait}"
+                self.sim.log("waits", text, robot=self.robot.name, for_=wait.robot)
+                while other.moving:
+                    yield self.sim.time + max(other.remaining - 1.5 * self.sim.dt, 0.0)
+        yield from self._follow(motion)
+
+    def _to(
+        self,
+        candidates: list[Candidate] | tuple[Candidate, ...],
+        pace: s.Pace,
+        plan: s.Plan,
+        refused: tuple[str, ...] = (),
+    ) -> Trajectory:
+        """A motion to the first candidate there is a way to."""
+        q0, speed = self.robot.reference.q, self.execution.program.speed
+        complaints: list[str] = []
+        first: BrazoError | None = None
+        for candidate in candidates:
+            try:
+                motion = self._way(q0, candidate.q, pace, speed, plan)
+            except _GiveWay:
+                raise
+            except BrazoError as error:
+                first = first or error
+                complaints.append(f"{candidate.name or 'this way'}: {error}")
+                continue
+            if len(candidates) + len(refused) > 1:
+                others = [*complaints, *refused]
+                why = f" ({'; '.join(others)})" if others else ""
+                text = f"{self.robot.name}: branch {candidate.name or 'nearest'}{why}"
+                self.sim.log("choice", text, robot=self.robot.name, branch=candidate.name)
+            return motion
+        assert first is not None
+        raise first if len(complaints) == 1 else BrazoError("; ".join(complaints))
+
+    def _way(self, q0: Array, q1: Array, pace: s.Pace, speed: float, plan: s.Plan) -> Trajectory:
+        motion = straight(q0, q1, self.limits, pace, speed)
+        if plan == "unchecked":
+            return motion
+        checker = self._checker(q0, q1)
+        hit = self._hit(checker, motion)
+        if hit is None:
+            return motion
+        if plan == "direct" or self._mover_of(hit) is not None:
+            self._refuse(hit)
+            return motion
+        self._planned += 1
+        way = self.execution.planner.plan(
+            checker, self.robot.arm, q0, q1, salt=_salt(self.robot.name, self._planned)
+        )
+        motions = [through(way, self.limits, pace, speed, overlap) for overlap in OVERLAPS]
+        for motion in sorted(motions, key=lambda one: one.duration):
+            hit = self._hit(checker, motion)
+            if hit is None:
+                text = f"{self.robot.name}: a way round, {len(way) - 2} poses in between"
+                self.sim.log("plan", text, robot=self.robot.name, poses=len(way))
+                return motion
+        raise NoWay(f"a way was found, but the motion along it is not free: {hit}")
+
+    def _follow(self, motion: Trajectory) -> Iterator[float]:
+        self.robot.move(motion)
+        self.execution.motions[self.robot.name] = motion, self.sim.time
+        while self.robot.moving:
+            yield self.sim.time + max(self.robot.remaining - 1.5 * self.sim.dt, 0.0)
+        away = np.abs(self.robot.reference.q - motion.sample(motion.end).q)
+        if away.max() > _ELSEWHERE:
+            raise BrazoError("the motion was broken off: something else stopped or moved the robot")
+
+    def _target(self, target: s.Target) -> Array:
+        held = self.execution.watch.held.get(self.robot.name)
+        return target_pose(self.sim, self.robot, target, held)
+
+    # ---- looking ahead ---------------------------------------------------------------------
+
+    def _checker(self, q0: Array, q1: Array) -> Checker:
+        """For a motion from q0 to q1, with everything where it is now."""
+        movers = {name: self._mover(robot) for name, robot in self.sim.robots.items()}
+        mine = movers.pop(self.robot.name)
+        clearance = self.execution.program.clearance
+        checker = Checker(self.sim.world, mine, list(movers.values()), clearance)
+        checker.allow_start(q0)
+        checker.allow_end(q1)
+        return checker
+
+    def _mover(self, robot: SimRobot) -> Mover:
+        body = self.execution.watch.held.get(robot.name)
+        held = {} if body is None else {body: in_hand(self.sim, robot, body)}
+        return Mover(robot.world, robot.arm, held)
+
+    def _hit(self, checker: Checker, motion: Trajectory) -> Hit | None:
+        table = motion.table(min(CHECK_DT, max(motion.duration / 50, 1e-6)))
+        others = {}
+        now = self.sim.time
+        for name, (other, began) in self.execution.motions.items():
+            if name in self._moving():
+                others[name] = other.sample(other.start + now - began + table.t - motion.start).q
+        return checker.motion(table.t - motion.start, table.q, others)
+
+    def _moving(self) -> list[str]:
+        """Other robots that are under way."""
+        motions = self.execution.motions
+        return [n for n in motions if n != self.robot.name and self.sim.robots[n].moving]
+
+    def _mover_of(self, hit: Hit) -> str | None:
+        """The robot under way that is hit, or that holds what is."""
+        parts = (hit.first, hit.second)
+        for name in self._moving():
+            held = self.execution.watch.held.get(name)
+            if any(part.startswith(f"{name}/") or part == held for part in parts):
+                return name
+        return None
+
+    def _refuse(self, hit: Hit | None) -> None:
+        if hit is None:
+            return
+        other = self._mover_of(hit)
+        if other is not None:
+            raise _GiveWay(str(hit), other)
+        if self.robot.world.force_feedback:
+            raise BrazoError(str(hit))
+        self.sim.log("warning", f"{hit}; force feedback is off: {self.robot.name} rides through")
+
+
+class _GiveWay(BrazoError):
+    """Another robot is in the way, and moving."""
+
+    def __init__(self, message: str, robot: str) -> None:
+        super().__init__(message)
+        self.robot = robot
+
+
+def _same(T0: Array, T1: Array) -> bool:
+    near = float(np.linalg.norm(T0[:3, 3] - T1[:3, 3])) < _THERE
+    return near and float(angle_between(T0[:3, :3], T1[:3, :3])) < _TURNED
+
+
+def _salt(name: str, count: int) -> int:
+    """A number for a question of a robot, the same in every run."""
+    return sum(ord(letter) * 31**i for i, letter in enumerate(name)) % 2**31 + count
