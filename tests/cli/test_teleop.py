@@ -4,6 +4,9 @@ import json
 import subprocess
 import sys
 
+import pytest
+
+from brazo.cli.main import main
 from brazo.teleop import FollowerLink, MasterLink
 from tests.teleop.rig import until
 
@@ -47,7 +50,7 @@ def test_counts_as_json():
     assert json.loads(out) == {"counts": {"up": {}, "down": {}}, "events": []}
 
 
-def test_bad_input_is_one_line(tmp_path):
+def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys):
     script = tmp_path / "bad.yaml"
     script.write_text("steps: [{at: 0s, loss: 7}]", encoding="utf-8")
     for arguments, said in (
@@ -55,9 +58,11 @@ def test_bad_input_is_one_line(tmp_path):
         (("proxy", "--to", "a:1", "--script", script), "bad.yaml:1: steps[0].loss: loss is 7.0"),
         (("measure", "--rate", "0"), "wanted up to a day"),
     ):
-        process = brazo(*arguments)
-        _, error = process.communicate(timeout=60)
-        assert process.returncode == 2
+        monkeypatch.setattr(sys, "argv", ["brazo", "teleop", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert left.value.code == 2
+        error = capsys.readouterr().err
         assert error.startswith("error: ") and said in error and error.count("\n") == 1
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 
 import typer
 
 from brazo.cli.output import number, print_json, say, table
+from brazo.errors import BrazoError
 
 
 def register(app: typer.Typer) -> None:
@@ -16,9 +18,176 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    group.command("proxy")(proxy)
-    group.command("measure")(measure)
+    for command in (follower, master, report, proxy, measure):
+        group.command(command.__name__)(command)
     app.add_typer(group, name="teleop")
+
+
+def follower(
+    robot: str = typer.Option(None, help="A shipped robot's name or a robot file."),
+    cell: str = typer.Option(None, help="Instead: a shipped cell's name or a cell file."),
+    of: str = typer.Option(None, help="The robot of the cell that follows."),
+    listen: str = typer.Option("127.0.0.1:9000", help="host:port; beyond the loopback a token."),
+    token: str = typer.Option(None, envvar="BRAZO_TOKEN", help="What a master has to show."),
+    certificate: Path = typer.Option(None, help="To encrypt: a PEM file, with --key."),
+    key: Path = typer.Option(None, help="The certificate's key, a PEM file."),
+    master: str = typer.Option(None, help="The master's robot, where it sends joints and no pose."),
+    mapping: str = typer.Option("pose", "--map", help="pose, or joint for equal robots."),
+    scale: float = typer.Option(1.0, help="k: above 1 finer, below 1 wider."),
+    directions: str = typer.Option("crossed", help="crossed (X to Y, Y to -Z, Z to -X) or same."),
+    box: str = typer.Option(
+        None, help="Workspace in the base frame, m: xmin,xmax,ymin,ymax,zmin,zmax."
+    ),
+    record: Path = typer.Option(None, help="Write down what happens, a .parquet file."),
+    seconds: float = typer.Option(None, min=0.0, help="Leave after so long."),
+    as_json: bool = typer.Option(False, "--json", help="Print the counts as JSON at the end."),
+) -> None:
+    """A simulated robot that follows whoever connects; Ctrl+C ends it."""
+    from brazo.lab.opening import as_cell
+    from brazo.simulation import Simulation
+    from brazo.teleop import FollowerLink, server_tls
+    from brazo.teleop.proxy.proxy import address
+    from brazo.teleop.stations import FollowerStation
+    from brazo.trajectory import limits_of
+
+    if (robot is None) == (cell is None):
+        raise BrazoError("which robot? give --robot NAME or --cell NAME, one of the two")
+    if (certificate is None) != (key is None):
+        raise BrazoError("encryption needs both --certificate and --key")
+    host, port = address(listen)
+    sim = Simulation(as_cell(f"robot:{robot}" if cell is None else cell))
+    names = list(sim.robots)
+    if of is None and len(names) > 1:
+        raise BrazoError(f"which robot follows? --of {' or '.join(names)}")
+    chosen = sim.robot(of or names[0])
+    limits = limits_of(chosen.arm)
+    law = _mapping(mapping, chosen.arm, limits, master, scale, directions, box)
+    link = FollowerLink(
+        host,
+        port,
+        token=token,
+        tls=None if certificate is None else server_tls(certificate, key),
+        name=chosen.name,
+        joints=chosen.n if mapping == "joint" else 0,
+    )
+    with FollowerStation(sim, link, chosen.name, law, limits=limits, record=record) as station:
+        if not as_json:
+            say(f"{chosen.name} follows at {link.url}")
+            if link.token is not None:
+                say(f"token {link.token}")
+        told = 0
+        end = time.monotonic() + (float("inf") if seconds is None else seconds)
+        try:
+            while time.monotonic() < end:
+                events = sim.events
+                while told < len(events):
+                    event, told = events[told], told + 1
+                    if not as_json and event.kind == "teleop":
+                        say(f"{event.t:8.3f} s  {event.text}")
+                if sim.player.error is not None:
+                    raise BrazoError(f"the simulation stopped: {sim.player.error}")
+                time.sleep(0.05)
+        except KeyboardInterrupt:
+            pass
+        counts, unused = dict(link.counts), station.follower.unused
+    if as_json:
+        print_json({"counts": counts, "unused": unused, "overruns": sim.player.overruns})
+    else:
+        say(", ".join(f"{n} {why}" for why, n in counts.items()) or "nobody came")
+
+
+def _mapping(kind, arm, limits, master, scale, directions, box):
+    """The mapping the options describe."""
+    import numpy as np
+
+    import brazo
+    from brazo.teleop import Box, IncrementMap, JointMap, PoseMap
+    from brazo.teleop.mapping import DIRECTIONS
+
+    if kind == "joint":
+        return JointMap(limits)
+    if kind != "pose":
+        raise BrazoError(f"--map {kind}; wanted pose or joint")
+    if directions not in ("crossed", "same"):
+        raise BrazoError(f"--directions {directions}; wanted crossed or same")
+    workspace = None
+    if box is not None:
+        try:
+            edges = np.array([float(part) for part in box.split(",")]).reshape(3, 2)
+        except ValueError:
+            raise BrazoError(f"--box {box}; wanted xmin,xmax,ymin,ymax,zmin,zmax in m") from None
+        workspace = Box(edges[:, 0], edges[:, 1])
+    S = DIRECTIONS if directions == "crossed" else np.eye(3)
+    return PoseMap(
+        arm,
+        limits,
+        None if master is None else brazo.load(master),
+        IncrementMap(S, scale),
+        workspace=workspace,
+    )
+
+
+def master(
+    connect: str = typer.Option(..., help="The follower's address, host:port."),
+    device: str = typer.Option("script", help="script, keyboard or joystick."),
+    script: Path = typer.Option(None, help="YAML file with what the hand does."),
+    joystick: Path = typer.Option(Path("/dev/input/js0"), help="The joystick's device file."),
+    robot: str = typer.Option(None, help="A robot the hand holds; its joints are sent, too."),
+    token: str = typer.Option(None, envvar="BRAZO_TOKEN", help="What the follower asks for."),
+    tls: bool = typer.Option(False, help="The follower encrypts."),
+    authority: Path = typer.Option(None, help="PEM file to trust instead of the system's."),
+    rate: float = typer.Option(250.0, help="Commands a second."),
+    record: Path = typer.Option(None, help="Write down what happens, a .parquet file."),
+    seconds: float = typer.Option(None, min=0.0, help="Leave after so long."),
+    quiet: bool = typer.Option(False, "--quiet", help="Say nothing."),
+) -> None:
+    """Drive a follower with a device until it is done."""
+    import brazo
+    from brazo.teleop import MasterLink, client_tls
+    from brazo.teleop.stations import Joystick, Keyboard, MasterStation, load_script
+
+    if device == "script" and script is None:
+        raise BrazoError("--device script needs --script FILE")
+    held = None if robot is None else brazo.load(robot)
+    if device == "script":
+        chosen = load_script(script)
+    elif device == "keyboard":
+        from brazo.teleop.stations import keyboard
+
+        chosen = Keyboard()
+        say((keyboard.__doc__ or "").split("\n\n")[1])
+    elif device == "joystick":
+        chosen = Joystick(joystick)
+    else:
+        raise BrazoError(f"--device {device}; wanted script, keyboard or joystick")
+    context = client_tls(authority) if tls or authority is not None else None
+    with MasterLink(connect, token=token, tls=context, name=device) as link:
+        try:
+            link.wait()
+            station = MasterStation(link, chosen, held, rate=rate, record=record)
+        except BaseException:
+            chosen.close()
+            raise
+        with contextlib.suppress(KeyboardInterrupt):
+            station.run(seconds, None if quiet else say)
+
+
+def report(
+    follower: Path = typer.Argument(help="The follower's recording, .parquet."),
+    master: Path = typer.Option(None, help="The master's recording of the same session."),
+    output: Path = typer.Option(Path("session.html"), "-o", "--output", help="The page."),
+    as_json: bool = typer.Option(False, "--json", help="Print the key numbers as JSON."),
+) -> None:
+    """A page of a session from what both ends wrote down."""
+    from brazo.teleop.stations import session_report
+
+    numbers = session_report(follower, output, master)
+    if as_json:
+        print_json(numbers)
+        return
+    for name, value in numbers.items():
+        say(f"{name}: {value}")
+    say(str(output))
 
 
 def proxy(
@@ -73,7 +242,7 @@ def measure(
 
     from brazo.teleop import measure as module
 
-    with Progress(transient=True, disable=as_json) as bar:
+    with Progress(transient=True, disable=as_json, refresh_per_second=2) as bar:
         task = bar.add_task("commands", total=1.0)
         found = module.measure(seconds, rate, lambda part: bar.update(task, completed=part))
     if as_json:

@@ -78,12 +78,14 @@ class Follower:
         """Stop here, whatever the master says; it has to engage again."""
         self.safety.fault(now, Cause.STOP, detail)
 
-    def step(self, now: float, view: View, obstacle: str = "") -> Step:
+    def step(self, now: float, view: View, obstacle: str = "", dt: float | None = None) -> Step:
         """One cycle: where the joints are to be at `now`.
 
-        An obstacle is a reason of the station's own not to begin following.
+        An obstacle is a reason of the station's own not to begin following.  Where the robot's
+        time is not the clock's (a simulation that runs slower), dt says how much of it passes.
         """
-        dt = min(max(now - self._now, 0.0), LONGEST_STEP)
+        if dt is None:
+            dt = min(max(now - self._now, 0.0), LONGEST_STEP)
         self._now = max(self._now, now)
         self._watch(now, view)
         new = self._take(now, view.latest)

@@ -111,7 +111,8 @@ def _stream(
     begin = due = time.perf_counter()
     sent = 0
     while (now := time.perf_counter()) - begin < seconds:
-        due = max(due + period, now)
+        # A loop that was late does not catch up: two commands at once say no more than one.
+        due = max(due + period, now + period / 2)
         link.send((0.001 * sent % 1.0,) * JOINTS)
         sent += 1
         if progress is not None and sent % 100 == 0:

@@ -1,0 +1,28 @@
+"""Whole stations without a window: a follower with a simulated robot, masters with their devices.
+
+FollowerStation      a robot of a simulation that follows a link
+MasterStation        a device whose handle drives a link
+Script, Keyboard, Joystick      devices
+session_report       what both ends wrote down, on one page
+"""
+
+from brazo.teleop.stations.device import Device, Hand
+from brazo.teleop.stations.follower import FollowerStation
+from brazo.teleop.stations.joystick import Joystick
+from brazo.teleop.stations.keyboard import Keyboard
+from brazo.teleop.stations.master import MasterStation
+from brazo.teleop.stations.script import Script, load_script, parse_script
+from brazo.teleop.stations.session import session_report
+
+__all__ = [
+    "Device",
+    "FollowerStation",
+    "Hand",
+    "Joystick",
+    "Keyboard",
+    "MasterStation",
+    "Script",
+    "load_script",
+    "parse_script",
+    "session_report",
+]

@@ -1,0 +1,165 @@
+"""`FollowerStation`: a robot of a simulation that goes where the master's hand goes.
+
+In every step of the simulation the link's newest command becomes the robot's next reference.  The
+safety rules run by the clock on the wall, the motion by the simulation's own time, so a simulation
+that is slower than the wall shows slow motion and no jump.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import wxyz_from_matrix
+from brazo.recording.stream import Recorder
+from brazo.teleop.follower import Follower, Step
+from brazo.teleop.follower_link import FollowerLink
+from brazo.teleop.mapping import Mapping
+from brazo.teleop.pose_map import PoseMap
+from brazo.teleop.safety import Rules, Transition
+from brazo.teleop.stations.device import joint_units
+from brazo.trajectory.base import Sample
+from brazo.trajectory.limits import Limits, limits_of
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+    from brazo.simulation import Simulation
+
+EVERY = 2  # steps from one report, and one row, to the next
+
+
+class FollowerStation:
+    """Lets one robot of a simulation follow a link; the simulation is played by its own player."""
+
+    def __init__(
+        self,
+        sim: Simulation,
+        link: FollowerLink,
+        robot: str | None = None,
+        mapping: Mapping | None = None,
+        *,
+        master: Robot | None = None,
+        limits: Limits | None = None,
+        rules: Rules | None = None,
+        record: str | Path | None = None,
+    ) -> None:
+        if robot is None and len(sim.robots) > 1:
+            raise BrazoError(f"which robot follows? there are: {', '.join(sim.robots)}")
+        self.sim, self.link = sim, link
+        self.robot = sim.robot(robot or next(iter(sim.robots)))
+        arm = self.robot.arm
+        self.limits = limits or limits_of(arm)
+        self.mapping = mapping or PoseMap(arm, self.limits, master)
+        self._begin = time.perf_counter()
+        self.follower = Follower(
+            self.limits,
+            self.mapping,
+            self.robot.reference.q,
+            rules,
+            self._begin,
+            self._on_transition,
+        )
+        self.step: Step | None = None
+        self.obstacle = ""  # a reason of the station's own not to begin
+        self._count = 0
+        self._grip: float | None = None
+        self._master = ""
+        self._recorder = None
+        if record is not None:
+            columns = {"t": "s", "state": "", "share": "", "age": "s", "latency": "s", "seq": ""}
+            columns |= {f"tool.{axis}": "m" for axis in "xyz"}
+            columns |= {f"target.{axis}": "m" for axis in "xyz"}
+            for part in ("reference", "q"):
+                names = [f"{part}.{name}" for name in arm.joint_names]
+                columns |= dict(zip(names, joint_units(arm), strict=True))
+            about = {
+                "station": "follower",
+                "robot": self.robot.name,
+                "clock_start": repr(self._begin),
+                "stale": repr(self.follower.safety.rules.stale),
+            }
+            self._recorder = Recorder(record, columns, about)
+
+    def start(self) -> FollowerStation:
+        """Listen, and let time pass."""
+        self.link.start()
+        self.robot.follow(self)
+        self.sim.player.play()
+        return self
+
+    def close(self) -> None:
+        """Stop the robot, hang up, finish the recording."""
+        self.sim.player.pause()
+        self.robot.hold()
+        self.link.close()
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
+
+    def __enter__(self) -> FollowerStation:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def moving(self) -> bool:
+        """Whether the reference is on its way."""
+        return self.follower.tracker.moving
+
+    def next(self) -> Sample:
+        """The reference of the next step; asked by the simulation."""
+        now = time.perf_counter()
+        view = self.link.view()
+        self.step = step = self.follower.step(now, view, self.obstacle, self.sim.dt)
+        self._count += 1
+        if self._count % EVERY == 0:
+            self._tell(step)
+        if step.grip != self._grip:
+            self._grip = step.grip
+            self._clamp(step.grip)
+        return step.sample
+
+    def _tell(self, step: Step) -> None:
+        for setting in self.link.settings():
+            done, text = self.follower.set(setting)
+            self.link.answer(setting, done, text)
+            self._event("setting", text)
+        if self.link.master != self._master:
+            self._master = self.link.master
+            self._event("link", f"'{self._master}' drives" if self._master else "nobody drives")
+        T = np.linalg.inv(self.robot.base) @ self.robot.tool()
+        pose = (*T[:3, 3].tolist(), *wxyz_from_matrix(T[:3, :3]).tolist())
+        self.link.publish(self.follower.report(step, pose))
+        if self._recorder is not None:
+            self._write(step, T[:3, 3])
+
+    def _write(self, step: Step, tool: Any) -> None:
+        assert self._recorder is not None
+        latest = self.link.view().latest
+        latency = np.nan if latest is None else latest.received - latest.sent
+        target = self.robot.arm.fk(step.sample.q)[:3, 3]
+        age = step.age if np.isfinite(step.age) else np.nan
+        row = [step.t - self._begin, float(step.state), step.share, age, latency, float(step.seq)]
+        self._recorder.append([*row, *tool, *target, *step.sample.q, *self.robot.world.q])
+
+    def _clamp(self, grip: float | None) -> None:
+        if grip is None or self.robot.world.clamp is None:
+            return
+        if grip >= 0.5:
+            self.robot.grip()
+        else:
+            self.robot.open()
+
+    def _on_transition(self, transition: Transition) -> None:
+        self._event("teleop", str(transition), t=transition.t)
+        self.sim.log("teleop", str(transition), robot=self.robot.name)
+
+    def _event(self, kind: str, text: str, t: float | None = None) -> None:
+        if self._recorder is not None:
+            moment = time.perf_counter() if t is None else t
+            self._recorder.event(max(moment - self._begin, 0.0), kind, text)

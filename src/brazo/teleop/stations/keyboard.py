@@ -1,0 +1,135 @@
+"""`Keyboard`: a hand moved by the keys of a terminal.
+
+    w s   away, towards      a d   left, right      r f   up, down      (x, y, z of the handle)
+    space   hold: the enabling switch      e   engage      c   clutch on or off
+    o p   clamp open, closed      + -   finer, wider      x   leave
+
+A terminal tells of presses, not of releases: a key counts as held for as long as the keyboard
+repeats it.  The first repeat comes after half a second, the others quickly; so the switch is
+released 0.15 s after the last repeat, at most 0.6 s after a single press.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.teleop.stations.device import Hand, Rates
+
+SPEED = 0.1  # m/s
+FIRST, REPEAT = 0.6, 0.15  # s
+MOVES = {
+    "w": (0, 1.0),
+    "s": (0, -1.0),
+    "a": (1, 1.0),
+    "d": (1, -1.0),
+    "r": (2, 1.0),
+    "f": (2, -1.0),
+}
+
+
+class Keyboard:
+    """Reads keys with `keys()`, which gives those pressed since the last call."""
+
+    name = "keyboard"
+
+    def __init__(self, keys: Callable[[], str] | None = None, speed: float = SPEED) -> None:
+        self._terminal = None if keys is not None else _Terminal()
+        self._keys = keys or (self._terminal.read if self._terminal else lambda: "")
+        self.speed = speed
+        self._rates = Rates()
+        self._until: dict[str, float] = {}  # when a key counts as let go
+        self._seen: dict[str, float] = {}
+        self._engage, self._clutch = 0, False
+        self._grip: float | None = None
+        self._scale = 1.0
+        self._done = False
+
+    def read(self, t: float, state: int) -> Hand:
+        settings: list[tuple[str, Any]] = []
+        for key in self._keys():
+            key = key.lower()
+            # A press that follows another closely is the keyboard's own repetition.
+            repeated = t - self._seen.get(key, -1e9) < FIRST
+            self._seen[key] = t
+            self._until[key] = t + (REPEAT if repeated else FIRST)
+            if repeated and key not in "+-":
+                continue
+            if key == "e":
+                self._engage += 1
+            elif key == "c":
+                self._clutch = not self._clutch
+            elif key in "op":
+                self._grip = float(key == "p")
+            elif key in "+-":
+                self._scale *= 1.25 if key == "+" else 0.8
+                settings.append(("scale", self._scale))
+            elif key in "x\x03":
+                self._done = True
+        velocity = np.zeros(3)
+        for key, (axis, sign) in MOVES.items():
+            if t < self._until.get(key, -1e9):
+                velocity[axis] += sign * self.speed
+        self._rates.go(t, velocity, np.zeros(3))
+        run = t < self._until.get(" ", -1e9)
+        return Hand(
+            self._rates.moved,
+            self._rates.turned,
+            run,
+            self._engage,
+            self._clutch,
+            self._grip,
+            tuple(settings),
+            self._done,
+        )
+
+    def close(self) -> None:
+        if self._terminal is not None:
+            self._terminal.close()
+
+
+class _Terminal:
+    """The terminal without echo and without waiting for a line."""
+
+    def __init__(self) -> None:
+        if not sys.stdin.isatty():
+            raise BrazoError("the keyboard needs a terminal; standard input is none")
+        self._restore: Any = None
+        with contextlib.suppress(ImportError):
+            import termios
+            import tty
+
+            self._restore = termios.tcgetattr(sys.stdin)
+            tty.setcbreak(sys.stdin)
+
+    def read(self) -> str:
+        if self._restore is None:
+            return self._read_windows()
+        import select
+
+        found = ""
+        while select.select([sys.stdin], [], [], 0.0)[0]:
+            found += sys.stdin.read(1)
+        return found
+
+    @staticmethod
+    def _read_windows() -> str:
+        import importlib
+
+        console: Any = importlib.import_module("msvcrt")
+        found = ""
+        while console.kbhit():
+            found += console.getwch()
+        return found
+
+    def close(self) -> None:
+        if self._restore is not None:
+            import termios
+
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._restore)
+            self._restore = None

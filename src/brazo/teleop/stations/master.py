@@ -1,0 +1,157 @@
+"""`MasterStation`: a device, a link, and a loop that sends where the hand is.
+
+With a robot for a master, the hand holds its tool: the joints that put it there are sent along, and
+the pose is that of the tool.  Without one the handle begins at the origin.
+
+What is recorded has the master's own clock and, in `offset`, by how much the follower's is ahead:
+`session_report` puts both ends on one time axis.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import wxyz_from_matrix
+from brazo.recording.stream import Recorder
+from brazo.teleop.frames import STATES
+from brazo.teleop.master_link import MasterLink
+from brazo.teleop.stations.device import Device, Hand, joint_units, pose_of
+from brazo.trajectory.follow import onto
+from brazo.trajectory.joint_rates import ToolMotion
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+Array = np.ndarray
+RATE = 250.0  # Hz
+POSE = ("x", "y", "z")
+
+
+class MasterStation:
+    """Runs a device until it is done."""
+
+    def __init__(
+        self,
+        link: MasterLink,
+        device: Device,
+        robot: Robot | None = None,
+        q0: Any = None,
+        *,
+        rate: float = RATE,
+        record: str | Path | None = None,
+    ) -> None:
+        if not 10.0 <= rate <= 1000.0:
+            raise BrazoError(f"{rate:g} commands a second; wanted 10 to 1000")
+        self.link, self.device, self.robot, self.rate = link, device, robot, rate
+        self._motion = None if robot is None else ToolMotion(robot)
+        self._q = np.zeros(0)
+        self._start = np.eye(4)
+        if robot is not None:
+            self._q = np.array(robot.poses["home"] if q0 is None else q0, dtype=float)
+            self._start = robot.fk(self._q).copy()
+        self.hand = Hand()
+        self.blocked = False  # the master's own arm cannot go where the hand is
+        self._begin = time.perf_counter()
+        self._asked = 0
+        self._state = -1
+        self._connected = False
+        columns = {"t": "s", "offset": "s", "round_trip": "s", "run": "", "clutch": ""}
+        columns |= {"engagement": "", "state": "", "share": "", "age": "s"}
+        columns |= {f"handle.{axis}": "m" for axis in POSE}
+        if robot is not None:
+            names = [f"q.{name}" for name in robot.joint_names]
+            columns |= dict(zip(names, joint_units(robot), strict=True))
+        about = {"station": "master", "device": device.name, "clock_start": repr(self._begin)}
+        if robot is not None:
+            about["robot"] = robot.name
+        self._recorder = None if record is None else Recorder(record, columns, about)
+
+    def run(
+        self,
+        seconds: float | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """Send until the device is done, or for so many seconds."""
+        tell = tell or (lambda text: None)
+        period, due = 1.0 / self.rate, time.perf_counter()
+        end = float("inf") if seconds is None else due + seconds
+        try:
+            while not self.hand.done and time.perf_counter() < end:
+                self.cycle(tell)
+                # A loop that was late does not catch up: two commands at once say no more than one.
+                due = max(due + period, time.perf_counter() + period / 2)
+                time.sleep(max(due - time.perf_counter(), 0.0))
+            self._let_go()
+        finally:
+            self.device.close()
+            if self._recorder is not None:
+                self._recorder.close()
+                self._recorder = None
+
+    def cycle(self, tell: Callable[[str], None]) -> None:
+        """Look at the hand once, and send it."""
+        t = time.perf_counter() - self._begin
+        told = self.link.status()
+        state = 0 if told is None else told.status.state
+        self.hand = hand = self.device.read(t, state)
+        T = self._held(hand)
+        while self._asked < hand.engage:
+            self.link.engage()
+            self._asked += 1
+        for name, value in hand.settings:
+            self.link.set(name, value)
+        pose = [*T[:3, 3].tolist(), *wxyz_from_matrix(T[:3, :3]).tolist()]
+        self.link.send(self._q.tolist(), pose, run=hand.run, clutch=hand.clutch, grip=hand.grip)
+        self._note(t, tell)
+        if self._recorder is not None:
+            status = None if told is None else told.status
+            row = [t, self.link.offset, self.link.round_trip, hand.run, hand.clutch, self._asked]
+            row += (
+                [np.nan] * 3 if status is None else [status.state, status.share, 1e-6 * status.age]
+            )
+            row += [*T[:3, 3], *self._q]
+            self._recorder.append([np.nan if value is None else float(value) for value in row])
+
+    def _held(self, hand: Hand) -> Array:
+        """The pose of the handle; of a robot, as far as its arm reaches."""
+        T = pose_of(hand, self._start)
+        if self._motion is None:
+            return T
+        assert self.robot is not None
+        how = "full" if self.robot.mobility == 6 else "nearest"
+        q, gap, turn = onto(self._motion, self._q, T, how)
+        self.blocked = not (np.isfinite(q).all() and gap + turn < 1e-6)
+        if not self.blocked:
+            low, high = self.robot.limits.T
+            self.blocked = bool(((q < low) | (q > high)).any())
+        if not self.blocked:
+            self._q = q
+        return self.robot.fk(self._q)
+
+    def _note(self, t: float, tell: Callable[[str], None]) -> None:
+        """Say what has changed."""
+        link, said = self.link, []
+        if link.connected != self._connected:
+            self._connected = link.connected
+            said.append("connected" if self._connected else "the link is lost")
+        told = link.status()
+        if told is not None and told.status.state != self._state:
+            self._state = told.status.state
+            said.append(f"{STATES[self._state]}: {told.status.cause}")
+        said += [answer.text for answer in link.answers()]
+        for text in said:
+            tell(f"{t:8.3f} s  {text}")
+            if self._recorder is not None:
+                self._recorder.event(t, "master", text)
+
+    def _let_go(self) -> None:
+        """The last word is a hand that is off the switch."""
+        for _ in range(3):
+            self.link.send(self._q.tolist(), run=False)
+            time.sleep(0.01)

@@ -1,0 +1,145 @@
+"""Both ends of a session on one time axis, and the page that tells how it went.
+
+The follower's clock is the common one.  The master wrote down its own clock and, with every row, by
+how much the follower's was ahead as far as the pings could tell; the median of that brings the
+master's rows over.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.recording.recording import Recording
+from brazo.recording.report import write_report
+from brazo.teleop.safety import State
+
+Array = np.ndarray
+GRID = 0.005  # s, for the delay between hand and tool
+LONGEST_LAG = 1.0  # s
+
+
+def session_report(
+    follower: str | Path, path: str | Path, master: str | Path | None = None
+) -> dict[str, str]:
+    """Write the page of a session; its key numbers."""
+    seen = Recording.open(follower)
+    if seen.about.get("station") != "follower":
+        raise BrazoError(f"{follower}: not the recording of a follower's station")
+    columns = dict(seen.columns)
+    numbers = follower_numbers(seen)
+    if master is not None:
+        hand = Recording.open(master)
+        if hand.about.get("station") != "master":
+            raise BrazoError(f"{master}: not the recording of a master's station")
+        columns |= together(seen, hand)
+        numbers |= master_numbers(Recording(columns, seen.events, seen.about), hand)
+    whole = Recording(columns, seen.events, seen.about)
+    holds = [event for event in seen.events if "→ HOLD" in str(event.get("text", ""))]
+    figures = {
+        "Tool and where it was to be": ["tool.*", "target.*"],
+        "Age of the newest command, latency": ["age", "latency"],
+        "State and share of full speed": ["state", "share"],
+        "Joints": ["q.*", "reference.*"],
+    }
+    if master is not None:
+        figures = {"The master's handle": ["handle.*"], **figures}
+    verdict = f"{len(holds)} times in HOLD" if holds else "followed without a HOLD"
+    write_report(
+        whole,
+        path,
+        f"Teleoperation of {seen.about.get('robot', 'a robot')}",
+        verdict=verdict,
+        success=not holds,
+        numbers={"Session": numbers},
+        figures=figures,
+    )
+    return numbers
+
+
+def together(seen: Recording, hand: Recording) -> dict[str, tuple[Array, str]]:
+    """The master's signals at the follower's times; nothing before and after it was there."""
+    start = float(hand.about["clock_start"]) - float(seen.about["clock_start"])
+    offsets = hand["offset"][np.isfinite(hand["offset"])]
+    if not len(offsets):
+        raise BrazoError("the master never heard of the follower's clock; was it connected?")
+    t = hand.t + start + float(np.median(offsets))
+    at = np.searchsorted(t, seen.t, side="right") - 1
+    there = (at >= 0) & (seen.t <= t[-1] + 0.1)
+    found = {}
+    for name in ("handle.x", "handle.y", "handle.z", "run", "clutch"):
+        values, unit = hand.columns[name]
+        found[name] = (np.where(there, values[np.maximum(at, 0)], np.nan), unit)
+    return found
+
+
+def follower_numbers(seen: Recording) -> dict[str, str]:
+    """What the follower's own recording tells."""
+    state, age, latency = seen["state"], seen["age"], seen["latency"]
+    t = seen.t
+    following = np.isin(state, (State.ENGAGED, State.DEGRADED))
+    dt = np.diff(t, prepend=t[0])
+    used = seen["seq"][seen["seq"] > 0]
+    error = np.linalg.norm(seen.matrix("tool.*") - seen.matrix("target.*"), axis=1)
+    holds = np.flatnonzero((state[1:] == State.HOLD) & following[:-1]) + 1
+    found = {
+        "recorded": f"{seen.duration:.1f} s",
+        "following": f"{float(dt[following].sum()):.1f} s",
+        "at reduced speed": f"{float(dt[state == State.DEGRADED].sum()):.2f} s",
+        "holds": str(len(holds)),
+        "commands acted upon": str(len(np.unique(used))),
+    }
+    if following.any():
+        found |= {
+            "age of commands": _spread(age[following]),
+            "one-way latency": _spread(latency[following]),
+            "tool behind its target, greatest": f"{1e3 * float(error[following].max()):.2f} mm",
+        }
+    if len(holds):
+        worst = float(np.nanmax(age[holds]))
+        found["HOLD after the last good command, at most"] = f"{1e3 * worst:.0f} ms"
+    return found
+
+
+def master_numbers(both: Recording, hand: Recording) -> dict[str, str]:
+    """What both recordings tell."""
+    trips = hand["round_trip"][np.isfinite(hand["round_trip"])]
+    found = {"commands sent": str(len(hand))}
+    if len(trips):
+        found["round trip, least"] = f"{1e3 * float(trips.min()):.2f} ms"
+    lag = delay(both)
+    if math.isfinite(lag):
+        found["tool behind the hand"] = f"{1e3 * lag:.0f} ms"
+    return found
+
+
+def delay(both: Recording) -> float:
+    """By how much the tool's speed lags behind the hand's (s): where they fit best."""
+    following = np.isin(both["state"], (State.ENGAGED, State.DEGRADED)) & (both["clutch"] == 0.0)
+    if following.sum() < 100:
+        return math.nan
+    t = np.arange(both.t[0], both.t[-1], GRID)
+    speeds = []
+    for name in ("handle", "tool"):
+        x = np.column_stack(
+            [np.interp(t, both.t, np.nan_to_num(both[f"{name}.{axis}"])) for axis in "xyz"]
+        )
+        speeds.append(np.linalg.norm(np.gradient(x, GRID, axis=0), axis=1))
+    on = np.interp(t, both.t, following.astype(float)) > 0.99
+    hand, tool = (np.where(on, speed, 0.0) for speed in speeds)
+    if not (hand.any() and tool.any()):
+        return math.nan
+    shifts = np.arange(int(LONGEST_LAG / GRID))
+    fit = [float(hand[: len(hand) - k] @ tool[k:]) for k in shifts if len(hand) > k]
+    return GRID * int(np.argmax(fit))
+
+
+def _spread(values: Array) -> str:
+    values = 1e3 * values[np.isfinite(values)]
+    if not len(values):
+        return "unknown"
+    half, most = np.percentile(values, [50, 99])
+    return f"{half:.2f} ms, 99 % below {most:.2f} ms"

@@ -1,0 +1,324 @@
+"""Whole stations: devices, a simulated follower, recordings of both ends and their page."""
+
+import itertools
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.cli.main import main
+from brazo.errors import BrazoError
+from brazo.lab.opening import as_cell
+from brazo.recording.recording import Recording
+from brazo.simulation import Simulation
+from brazo.teleop import FollowerLink, IncrementMap, MasterLink, PoseMap, State
+from brazo.teleop.stations import (
+    FollowerStation,
+    Joystick,
+    Keyboard,
+    MasterStation,
+    load_script,
+    parse_script,
+    session_report,
+)
+from brazo.teleop.stations.session import delay, together
+from brazo.trajectory import limits_of
+
+SCRIPT = """
+again: true
+steps:
+  - {at: 300ms, engage: true}
+  - {at: 500ms, for: 1s, move: [0, 40mm, 0]}
+  - {at: 1500ms, for: 1s, circle: 20mm, turns: 1, plane: xy}
+  - {at: 2500ms, set: {scale: 2}}
+  - {at: 2600ms, for: 300ms, clutch: true}
+  - {at: 3s, release: true}
+"""
+
+
+def test_a_script_moves_a_hand():
+    script = parse_script(SCRIPT)
+    assert script.seconds == 3.5
+    before = script.read(0.2, 0)
+    assert not before.run and before.engage == 0
+    hand = script.read(1.0, 1)
+    assert hand.run and hand.engage == 1
+    assert hand.moved == pytest.approx([0, 0.02, 0])
+    hand = script.read(2.0, 1)  # half way round
+    assert hand.moved == pytest.approx([0, 0.04 + 0.04, 0])
+    assert script.read(2.7, 1).clutch and not script.read(2.95, 1).clutch
+    assert script.read(2.8, 1).settings == ()  # asked for once
+    assert not script.read(3.1, 1).run
+    assert script.read(3.6, 0).done
+
+
+def test_a_setting_is_asked_for_once_and_a_hold_is_recovered_from():
+    script = parse_script(SCRIPT)
+    assert script.read(2.55, 1).settings == (("scale", 2.0),)
+    script = parse_script(SCRIPT)
+    assert script.read(0.4, State.ENGAGED).run
+    assert not script.read(1.0, State.HOLD).run  # lets go
+    assert not script.read(1.2, State.HOLD).run
+    hand = script.read(1.4, State.HOLD)
+    assert hand.run and hand.engage == 2  # and asks again
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("again: true", "no steps"),
+        ("steps: [{move: [0, 0, 0]}]", "says when it begins"),
+        ("steps: [{at: 0s}]", "does one thing"),
+        ("steps: [{at: 0s, engage: true, release: true}]", "does one thing"),
+        ("steps: [{at: 0s, move: [0, 0, 0]}]", "how long it takes is missing"),
+        ("steps: [{at: 0s, for: 1s, move: [0, 0]}]", "a list of 3"),
+        ("steps: [{at: 0s, grip: 2}]", "0 is open, 1 closed"),
+        ("steps: [{at: 0s, for: 1s, circle: 1cm, plane: xz}]", "choose xy or yz or zx"),
+    ],
+)
+def test_a_script_that_makes_no_sense_is_refused(tmp_path, text, said):
+    path = tmp_path / "hand.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BrazoError) as error:
+        load_script(path)
+    assert said in str(error.value) and "hand.yaml:1" in str(error.value)
+
+
+def test_keys_are_held_for_as_long_as_they_repeat():
+    pressed = []
+    keyboard = Keyboard(lambda: pressed.pop(0) if pressed else "", speed=0.1)
+
+    def at(t, keys=""):
+        pressed.append(keys)
+        return keyboard.read(t, 0)
+
+    assert not at(0.0).run
+    assert at(0.1, " e").run and keyboard.read(0.1, 0).engage == 1
+    assert at(0.6).run  # the first repeat is awaited
+    assert at(0.65, " ").run
+    assert at(0.75).run and not at(0.9).run  # repeats come quickly: now it is let go
+    start = at(1.0, "w").moved
+    for k in range(1, 21):
+        hand = at(1.0 + 0.01 * k)
+    assert hand.moved - start == pytest.approx([0.02, 0, 0])
+    assert at(2.0).moved == pytest.approx(at(2.3).moved)
+    assert at(3.0, "c").clutch and not at(4.0, "c").clutch
+    assert at(5.0, "p").grip == 1.0
+    assert at(6.0, "+").settings == (("scale", 1.25),)
+    assert at(7.0, "x").done
+
+
+def test_a_keyboard_needs_a_terminal():
+    with pytest.raises(BrazoError, match="needs a terminal"):
+        Keyboard()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no device files to imitate here")
+def test_a_joystick_device_is_read(tmp_path):
+    path = tmp_path / "js0"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(path, os.O_WRONLY)
+    stick = Joystick(path, speed=0.2)
+
+    def event(kind, number, value):
+        os.write(writer, struct.pack("IhBB", 0, value, kind, number))
+
+    try:
+        assert not stick.read(0.0, 0).run
+        event(0x81, 0, 1)  # the state at the beginning
+        event(1, 1, 1)
+        event(2, 1, -32767)
+        event(2, 0, 1000)  # inside the dead zone
+        hand = stick.read(0.01, 0)
+        assert hand.run and hand.engage == 1
+        hand = stick.read(0.02, 0)
+        assert hand.moved == pytest.approx([0.2 * 0.02, 0, 0])
+        event(1, 0, 0)
+        event(1, 2, 1)
+        event(1, 5, 1)
+        hand = stick.read(0.03, 0)
+        assert not hand.run and hand.clutch and hand.grip == 1.0
+    finally:
+        stick.close()
+        os.close(writer)
+        os.close(reader)
+    with pytest.raises(BrazoError, match="no joystick there"):
+        Joystick(tmp_path / "none")
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    """A Delta's handle drives a SCARA in a simulation; both ends write down what they see."""
+    folder = tmp_path_factory.mktemp("session")
+    delta = brazo.load("delta")
+    sim = Simulation(as_cell("robot:teleop-scara"))
+    arm = sim.robot("teleop-scara").arm
+    limits = limits_of(arm)
+    mapping = PoseMap(arm, limits, delta, IncrementMap(scale=1.0))
+    link = FollowerLink()
+    with FollowerStation(
+        sim, link, mapping=mapping, limits=limits, record=folder / "follower.parquet"
+    ) as station:
+        start = sim.robot("teleop-scara").tool()[:3, 3].copy()
+        steps = []
+        true_next = station.next
+
+        def watched():
+            sample = true_next()
+            steps.append((station.step, mapping.pose[:3, 3]))
+            return sample
+
+        station.next = watched  # type: ignore[method-assign]
+        station.robot.follow(station)
+        with MasterLink(link.url) as master_link:
+            master_link.wait(30)
+            time.sleep(0.3)
+            device = parse_script(SCRIPT)
+            master = MasterStation(
+                master_link, device, delta, rate=100, record=folder / "master.parquet"
+            )
+            said = []
+            master.run(tell=said.append)
+        log = list(station.follower.safety.log)
+    sim.player.close()
+    return folder, steps, log, said, start, limits
+
+
+def test_the_simulated_arm_follows_the_hand(session):
+    _, steps, log, said, start, limits = session
+    assert any(transition.after is State.ENGAGED for transition in log)
+    assert any("scale is 2.0" in text for text in said)
+    assert any("ENGAGED" in text for text in said)
+    # Delta's y is the SCARA's −z: 40 mm along y and a circle, as far as the link was well.
+    places = np.array([place for step, place in steps if step.share > 0.0])
+    assert len(places) > 100
+    assert np.linalg.norm(places - start, axis=1).max() > 0.01
+    for (before, _), (after, _) in itertools.pairwise(steps):
+        moved = np.abs(after.sample.q - before.sample.q)
+        assert (moved <= limits.speed * 0.01 + 1e-9).all()
+        if after.share > 0.0:
+            assert after.age <= 0.12
+
+
+def test_both_recordings_share_a_clock(session):
+    folder, *_ = session
+    follower = Recording.open(folder / "follower.parquet")
+    master = Recording.open(folder / "master.parquet")
+    assert follower.about["station"] == "follower" and follower.unit("q.lift") == "m"
+    assert np.nanmax(np.abs(master["offset"])) < 0.05  # one machine: the clocks are the same
+    both = together(follower, master)
+    run = both["run"][0]
+    assert np.isnan(run[0]) and np.nanmax(run) == 1.0
+    # The follower engages when the hand does, on the common axis.
+    engaged = follower.t[follower["state"] == State.ENGAGED]
+    pressed = follower.t[np.nan_to_num(run) == 1.0]
+    assert engaged[0] >= pressed[0] - 0.02
+    assert any("ENGAGED" in str(event["text"]) for event in follower.events)
+
+
+def test_a_page_of_the_session(session, tmp_path):
+    folder, *_ = session
+    page = tmp_path / "session.html"
+    numbers = session_report(folder / "follower.parquet", page, folder / "master.parquet")
+    assert float(numbers["following"].split()[0]) > 0.0
+    assert int(numbers["commands acted upon"]) > 20
+    text = page.read_text(encoding="utf-8")
+    for part in ("Teleoperation of teleop-scara", "one-way latency", "master&#x27;s handle"):
+        assert part in text or part.replace("&#x27;", "'") in text, part
+    alone = session_report(folder / "follower.parquet", tmp_path / "alone.html")
+    assert "commands sent" not in alone
+    with pytest.raises(BrazoError, match="not the recording of a follower"):
+        session_report(folder / "master.parquet", page)
+
+
+def test_the_delay_between_hand_and_tool_is_found():
+    t = np.arange(0.0, 10.0, 0.004)
+    columns = {"t": (t, "s"), "state": (np.ones_like(t), ""), "clutch": (np.zeros_like(t), "")}
+    for name, late in (("handle", 0.0), ("tool", 0.085)):
+        for axis, rate in zip("xyz", (1.0, 1.7, 2.3), strict=True):
+            since = np.maximum(t - late, 0.0)
+            columns[f"{name}.{axis}"] = (0.1 * np.sin(rate * since**1.2), "m")
+    assert delay(Recording(columns)) == pytest.approx(0.085, abs=0.006)
+    columns["state"] = (np.zeros_like(t), "")
+    assert math.isnan(delay(Recording(columns)))
+
+
+def test_from_the_shell(tmp_path):
+    script = tmp_path / "hand.yaml"
+    script.write_text(SCRIPT, encoding="utf-8")
+    brazo_teleop = [sys.executable, "-m", "brazo.cli.main", "teleop"]
+    follower = subprocess.Popen(
+        [
+            *brazo_teleop,
+            "follower",
+            "--robot",
+            "scara2",
+            "--listen",
+            "127.0.0.1:0",
+            "--record",
+            "f.parquet",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    with follower:
+        try:
+            assert follower.stdout is not None
+            first = follower.stdout.readline()
+            assert first.startswith("scara2 follows at ws://127.0.0.1:"), follower.stderr.read()
+            address = first.split("ws://")[1].split("/")[0]
+            done = subprocess.run(
+                [*brazo_teleop, "master", "--connect", address, "--script", str(script)]
+                + ["--record", "m.parquet"],
+                capture_output=True,
+                text=True,
+                cwd=tmp_path,
+                timeout=120,
+            )
+            assert done.returncode == 0, done.stderr
+            assert "ENGAGED: engaged" in done.stdout
+        finally:
+            follower.kill()
+    # Killed: what it wrote down can be read all the same.
+    done = subprocess.run(
+        [*brazo_teleop, "report", "f.parquet.part", "--master", "m.parquet", "--json"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(json.loads(done.stdout)["following"].split()[0]) > 0.0
+    assert (tmp_path / "session.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["follower"], "give --robot NAME or --cell NAME"),
+        (["follower", "--cell", "cooperative"], "which robot follows? --of scara1 or scara2"),
+        (["follower", "--robot", "delta", "--map", "magic"], "wanted pose or joint"),
+        (["follower", "--robot", "delta", "--box", "1,2"], "wanted xmin,xmax"),
+        (["follower", "--robot", "delta", "--key", "k.pem"], "both --certificate and --key"),
+        (["master", "--connect", "127.0.0.1:9"], "needs --script FILE"),
+        (["master", "--connect", "127.0.0.1:9", "--device", "hat"], "wanted script, keyboard"),
+        (["report", "none.parquet"], "none.parquet"),
+    ],
+)
+def test_bad_input_on_the_shell_is_one_line(arguments, said, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["brazo", "teleop", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
