@@ -21,6 +21,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.recording.colors import COLORS
+from brazo.recording.display import shown
 from brazo.recording.names import group, last
 from brazo.recording.source import Event, Progress, Source, event_time
 
@@ -32,11 +33,6 @@ CHART_ROWS = 2_000
 CHARTS = 12
 CHART_LINES = 12
 _CHARTED = {"q": "joint positions", "torque": "torques", "tau": "torques"}
-_SHOWN = {
-    "rad": ("deg", 180 / math.pi),
-    "rad/s": ("deg/s", 180 / math.pi),
-    "m": ("mm", 1e3),
-}
 _WRITING = 0.8  # of the time; packing takes the rest
 
 
@@ -124,19 +120,19 @@ class _Book:
         taken: set[str] = set()
         for title, lines in _charts(source):
             chart = self.book.add_chart({"type": "scatter", "subtype": "straight"})
-            units = list(dict.fromkeys(_shown(source.units[n])[0] for n in lines))[:2]
+            units = list(dict.fromkeys(shown(source.units[n])[0] for n in lines))[:2]
             for k, name in enumerate(lines):
-                at, shown = self.plotted.index(name), _shown(source.units[name])[0]
-                if shown not in units:
+                at, unit = self.plotted.index(name), shown(source.units[name])[0]
+                if unit not in units:
                     continue
                 end = HEAD + len(rows) - 1
                 chart.add_series(
                     {
-                        "name": f"{last(name)} [{shown}]",
+                        "name": f"{last(name)} [{unit}]",
                         "categories": ["chart data", HEAD, 0, end, 0],
                         "values": ["chart data", HEAD, at, end, at],
                         "line": {"width": 1.5, "color": COLORS[k % len(COLORS)]},
-                        "y2_axis": shown != units[0],
+                        "y2_axis": unit != units[0],
                     }
                 )
             grid = {"visible": True, "line": {"color": "#dddddd", "width": 0.5}}
@@ -155,12 +151,12 @@ class _Book:
         if len(self.plotted) < 2 or len(rows) < 2:
             return
         sheet = self.book.add_worksheet("chart data")
-        shown = [("s", 1.0), *(_shown(source.units[name]) for name in self.plotted[1:])]
+        units = [("s", 1.0), *(shown(source.units[name]) for name in self.plotted[1:])]
         sheet.freeze_panes(HEAD, 1)
         sheet.write_row(0, 0, self.plotted, self.bold)
-        sheet.write_row(1, 0, [unit for unit, _ in shown], self.unit)
+        sheet.write_row(1, 0, [unit for unit, _ in units], self.unit)
         for i, row in enumerate(rows):
-            scaled = [v if v is None else v * k for v, (_, k) in zip(row, shown, strict=True)]
+            scaled = [v if v is None else v * k for v, (_, k) in zip(row, units, strict=True)]
             sheet.write_row(HEAD + i, 0, scaled)
 
     def events(self, events: Sequence[Event]) -> None:
@@ -199,10 +195,6 @@ def _charts(source: Source) -> list[tuple[str, list[str]]]:
     if not found:
         found = [(prefix, members[:CHART_LINES]) for prefix, members in groups.items()]
     return found[:CHARTS]
-
-
-def _shown(unit: str) -> tuple[str, float]:
-    return _SHOWN.get(unit, (unit, 1.0))
 
 
 def _cells(block: list[np.ndarray]) -> list[list[float | None]]:
