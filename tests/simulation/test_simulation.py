@@ -9,8 +9,10 @@ import brazo
 from brazo.control import PDGravity
 from brazo.recording.recording import Recording
 from brazo.simulation import Simulation
-from brazo.trajectory import GoTo, limits_of, quintic
-from tests.simulation.scenes import approach, holding_sim
+from brazo.trajectory import GoTo, Sample, limits_of, quintic
+from brazo.world.contacts import ContactReader
+from tests.simulation.scenes import approach, both_holding_sim, holding_sim
+from tests.world.scenes import cell
 
 
 @pytest.fixture
@@ -185,3 +187,130 @@ def test_gripping_is_an_event_and_carrying_takes_the_droop_away():
 def test_mistakes_are_told(sim, call, match):
     with pytest.raises(brazo.BrazoError, match=match):
         call(sim)
+
+
+def test_a_live_source_that_gives_nothing_of_use_is_named(sim):
+    class Broken:
+        def next(self):
+            return Sample(np.full(5, np.nan), np.zeros(5), np.zeros(5))
+
+    sim.robots["scara1"].follow(Broken())
+    with pytest.raises(brazo.BrazoError, match=r"robot 'scara1', t = 0.0010 s: .*not finite"):
+        sim.step()
+
+    class Empty:
+        def next(self):
+            return None
+
+    sim.reset()
+    sim.robots["scara1"].follow(Empty())
+    with pytest.raises(brazo.BrazoError, match=r"Empty gave a NoneType; wanted q, qd and qdd"):
+        sim.step()
+
+
+def test_a_step_inside_a_step_is_refused(sim):
+    class Greedy:
+        def tick(self, sim):
+            sim.step()
+
+    sim.add_task(Greedy())
+    with pytest.raises(brazo.BrazoError, match="inside a step"):
+        sim.step()
+
+
+@pytest.mark.parametrize("action", ["edit", "restore", "reset"])
+def test_callbacks_in_the_middle_of_a_step_may_do_everything(action):
+    """The grasp is told of in the middle of a step; whatever is done then, rows stay whole."""
+    sim = holding_sim()
+    approach(sim)
+    state = sim.save()
+    done = []
+
+    def act(event):
+        if event.kind == "grasped" and not done:
+            done.append(event)
+            if action == "edit":
+                sim.edit("arm", width=1.1)
+            elif action == "restore":
+                sim.restore(state)
+            else:
+                sim.reset()
+
+    sim.on_event(act)
+    sim.start_recording()
+    sim.step(100)
+    assert done
+    if action == "reset":
+        assert not sim.recording and sim.time < 0.1 and not sim.moving
+        return
+    rec = sim.stop_recording()
+    if action == "restore":
+        # The motion goes on from where it was: reference and time belong together.
+        assert sim.robots["arm"].remaining == pytest.approx(0.3 - sim.time)
+    q_ref = rec["arm.q_ref.shoulder"]
+    expected = quintic(0.0, 0.2, 0.3)
+    told = np.array([expected.sample(t).q[0] for t in rec["t"]])
+    assert q_ref == pytest.approx(told, abs=1e-12)
+    assert (rec["bar.z"] > 0.1).all() and len(rec) >= 98
+
+
+def test_a_state_saved_before_an_edit_fits_the_edited_robot(sim):
+    go(sim, "scara1", [0.3, -0.2, 0.02, 0.1, 0.2])
+    sim.step(100)
+    state = sim.save()
+    sim.edit("scara1", parameters={"L1": 0.33})
+    sim.restore(state)
+    robot = sim.robots["scara1"]
+    assert robot.controller is not None and robot.controller.robot is robot.arm
+    rec = sim.run()
+    q, qd, qdd, tau = (rec.matrix(f"scara1.{s}") for s in ("q", "qd", "qdd", "torque"))
+    assert np.abs(robot.arm.inverse_dynamics(q, qd, qdd) - tau).max() < 1e-9
+
+
+def test_a_run_that_is_over_at_once_is_empty(sim):
+    sim.step(10)
+    rec = sim.run(until=0.005)
+    assert len(rec) == 0 and "scara1.q.elbow" in rec
+
+
+def test_progress_is_told(sim):
+    said = []
+    sim.run(until=0.3, progress=lambda fraction, text: said.append((fraction, text)))
+    fractions = [fraction for fraction, _ in said]
+    assert fractions == sorted(fractions) and said[-1] == (1.0, "0.30 s")
+
+
+def test_a_tilted_robot_is_held_against_gravity_as_it_hangs():
+    """On a wall: the law knows where down is."""
+    text = (
+        "floor: none\nrobots: [{name: arm, robot: scara2, start: [0.3, 0.6, 0.4, 0.1, 0],"
+        " base: {xyz: [0, 0, 1], rpy: [90deg, 0, 0]}}]\n"
+    )
+    sim = Simulation(cell(text))
+    robot = sim.robots["arm"]
+    assert robot.arm.model.gravity == pytest.approx([0.0, -9.81, 0.0], abs=1e-12)
+    q = robot.q
+    sim.step(300)
+    assert np.abs(robot.q - q).max() < 1e-6
+    assert np.abs(robot.torque[:3]).min() > 0.5
+
+
+def test_costs_add_up(sim):
+    go(sim, "scara1", [0.3, -0.2, 0.02, 0.1, 0.2])
+    sim.run()
+    costs = sim.costs
+    assert costs.steps == 400 and costs.engine > costs.control > 0.0 and costs.recording > 0.0
+    assert costs.total == pytest.approx(1e6 * sim.dt / costs.real_time_factor, rel=0.3)
+    assert "times real time" in str(costs)
+
+
+def test_steps_that_bring_nothing_new_read_no_contacts(monkeypatch):
+    """Events and grasps are followed without reading the contacts in full: that would cost most."""
+    sim = both_holding_sim()
+    reads = []
+    read = ContactReader.read_kept
+    monkeypatch.setattr(
+        ContactReader, "read_kept", lambda *args: (reads.append(args), read(*args))[1]
+    )
+    sim.run(until=sim.time + 0.3)
+    assert len(reads) <= 3

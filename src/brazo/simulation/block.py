@@ -74,8 +74,8 @@ class Block:
         row = self.reference[k]
         for robot, place, joints in self._robots:
             row[place] = robot.motion.row
-            if robot.measured is not None:
-                self.measured[k, joints] = robot.measured
+            if robot.seen is not None:
+                self.measured[k, joints] = robot.seen[0]
 
     def after(self) -> None:
         """What the step computed from it; completes the row."""

@@ -45,9 +45,7 @@ class LockMonitor:
     def look(self) -> list[int]:
         """Joints that are found locked just now."""
         robot, motion = self._robot, self._robot.motion
-        q, qd = robot.world.q, robot.world.qd
-        if robot.measured is not None:
-            q = robot.measured
+        q, qd = robot.seen or (robot.world.q, robot.world.qd)
         behind = np.abs(motion.q - q) > self._error
         stands = np.abs(qd) < self._still
         asked = np.abs(motion.qd) > self._moving

@@ -29,6 +29,7 @@ class RunRecorder:
             else Recorder(Path(path), signals.columns, told)
         )
         self.block = signals.block(ROWS)
+        self._open = False  # a row is begun; an edit in the middle of a step leaves it out
         self._foresees = self.block.world.mode == "exact"
 
     def event(self, event: Event) -> None:
@@ -38,18 +39,22 @@ class RunRecorder:
     def before(self) -> None:
         """Before a step: the state it starts from."""
         self.block.before()
+        self._open = True
         if self._foresees:
             self.block.world.foresee()
             self._complete()
 
     def after(self) -> None:
         """After it: what it computed from that state."""
-        if not self._foresees:
+        if self._open:
             self._complete()
+        if self.block.full:
+            self.flush()
 
     def _complete(self) -> None:
         self._signals.measure(self.block)
         self.block.after()
+        self._open = False
 
     def flush(self) -> None:
         """Turn the raw rows into columns and hand them on."""
@@ -63,6 +68,7 @@ class RunRecorder:
     def rebind(self, signals: Signals) -> None:
         """Go on with the rows of an edited world; the columns are the same."""
         self.flush()
+        self._open = False
         signals.go_on(self._signals)
         self._signals = signals
         self.block = signals.block(ROWS)

@@ -73,7 +73,7 @@ class FaultTolerance:
 
     def _recover(self, sim: Simulation, found: list[int]) -> None:
         robot = self._robot
-        q = robot.world.q if robot.measured is None else robot.measured
+        q = robot.world.q if robot.seen is None else robot.seen[0]
         for joint in found:
             name = robot.arm.joint_names[joint]
             self.locked[joint] = float(q[joint])

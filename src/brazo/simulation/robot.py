@@ -46,7 +46,8 @@ class SimRobot:
         self._load: tuple[str, float] | None = None
         self.motion: Motion = Rest(self.world.q)
         self._ailments = Ailments()
-        self.measured: Array | None = None  # what the encoders say, where that is not q
+        #: q and qd as its encoders gave them in the last step, where a fault makes them lie.
+        self.seen: tuple[Array, Array] | None = None
 
     def __repr__(self) -> str:
         law = "ideal" if self._positioned else self._controller.name if self._controller else "none"
@@ -291,7 +292,7 @@ class SimRobot:
     def _act_ailing(self, t: float) -> None:
         """The same with faults between encoders, law and drives."""
         q, qd = self._ailments.measured(self.world.q, self.world.qd)
-        self.measured = q if self._ailments.blinds else None
+        self.seen = (q, qd) if self._ailments.blinds else None
         if self._positioned:
             self._go_there()
             return
@@ -313,6 +314,15 @@ class SimRobot:
         if self.arm.has_dynamics:
             self._torque[:] = self.arm.inverse_dynamics(q, qd, qdd)
 
+    def go_on(self) -> None:
+        """After a step: what is asked of it in the next one."""
+        try:
+            self.motion.advance()
+        except Exception as error:
+            source = type(getattr(self.motion, "source", self.motion)).__name__
+            what = str(error) if isinstance(error, BrazoError) else f"{source}: {error!r}"
+            raise BrazoError(f"robot '{self.name}', t = {self._sim.time:.4f} s: {what}") from error
+
     def suffer(self, fault: Fault, rng: np.random.Generator) -> None:
         """Let a fault begin."""
         self._ailments.add(fault, self.world, self._sim.dt, rng)
@@ -321,7 +331,7 @@ class SimRobot:
         """End a fault, or all of them; those that are gone now."""
         gone = self._ailments.clear(self.world, fault)
         if not self._ailments.blinds:
-            self.measured = None
+            self.seen = None
         return gone
 
     def failed(self, t: float, error: Exception) -> BrazoError:
@@ -335,7 +345,7 @@ class SimRobot:
     def restart(self) -> None:
         """As at the beginning of a run, wherever the robot stands."""
         self._ailments.clear(self.world)
-        self.measured = None
+        self.seen = None
         self.motion = Rest(self.world.q)
         self._load = None
         if self._controller is not None:
@@ -350,10 +360,14 @@ class SimRobot:
         given = self._given
         if given is not self._stands_as:
             self._stands_as, self.arm = given, arm_of(given, self._sim.cell.gravity)
-            law = self._controller
-            if law is not None:
-                rebound(law, self.arm, self._sim.dt, self.world.q, self.world.qd)
-        self._tell_load()
+        self.fit_law()
+
+    def fit_law(self) -> None:
+        """Bind the law to the arm as it is now, if it knows another, and tell it of the load."""
+        law, dt = self._controller, self._sim.dt
+        if law is not None and not law.is_bound_to(self.arm, dt):
+            rebound(law, self.arm, dt, self.world.q, self.world.qd)
+            self._tell_load()
 
     def _attach(self) -> None:
         """Look at the arrays of the world's robot."""

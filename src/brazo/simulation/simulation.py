@@ -73,6 +73,8 @@ class Simulation:
         self._tasks: list[Task] = []
         self._scheduled: list[tuple[float, Fault]] = []
         self._injected = 0
+        self._stepping = False
+        self._epoch = 0  # counts resets and restores
         self._recorder: RunRecorder | None = None
         self.robots: dict[str, SimRobot] = {}
         for name in self.world.robots:
@@ -146,11 +148,20 @@ class Simulation:
         lock = self.lock
         for _ in range(n):
             with lock.inner:
+                if self._stepping:
+                    raise BrazoError("a step cannot be made inside a step: return from it first")
                 self.step_locked()
             lock.hand_over()
 
     def step_locked(self) -> None:
         """One step, for a loop that holds `lock` and lets others in between by itself."""
+        self._stepping = True
+        try:
+            self._step()
+        finally:
+            self._stepping = False
+
+    def _step(self) -> None:
         meter = self._meter
         timed = meter.steps % EVERY == 0
         meter.steps += 1
@@ -159,34 +170,34 @@ class Simulation:
             self._inject_due()
         if self._tasks:
             self._run_tasks()
-        world, recorder = self.world, self._recorder
+        world, epoch = self.world, self._epoch
         t = world.mj_data.time
         told = perf_counter() if timed else 0.0
         for robot in self._actors:
             robot.act(t)
         acted = perf_counter() if timed else 0.0
-        if recorder is not None:
-            recorder.before()
+        if self._recorder is not None:
+            self._recorder.before()
         kept = perf_counter() if timed else 0.0
         try:
             world.advance()
         except Diverged as error:
             raise self._broken_down(error) from None
+        if self._epoch != epoch:
+            return  # a callback reset or restored: this step is of another time
         moved = perf_counter() if timed else 0.0
-        if recorder is not None:
-            recorder.after()
+        if self._recorder is not None:
+            self._recorder.after()
         written = perf_counter() if timed else 0.0
         for robot in self._actors:
-            robot.motion.advance()
+            robot.go_on()
+        end = perf_counter()
         if timed:
-            end = perf_counter()
             meter.timed += 1
             meter.control += (acted - told) + (end - written)
             meter.engine += moved - kept
             meter.recording += (kept - acted) + (written - moved)
-        if recorder is not None and recorder.block.full:
-            recorder.flush()
-        meter.whole += perf_counter() - begin
+        meter.whole += end - begin
 
     def _run_tasks(self) -> None:
         for task in tuple(self._tasks):
@@ -235,6 +246,7 @@ class Simulation:
         """
         if until is not None and not np.isfinite(until):
             raise BrazoError(f"until = {until}: wanted a finite time in seconds")
+        self.player.pause()
         execution: Any = None
         if program is not None:
             starts = getattr(program, "start", None)
@@ -337,6 +349,7 @@ class Simulation:
         with self.lock:
             if set(state.robots) != set(self.robots):
                 raise BrazoError("the state was saved from another simulation: its robots differ")
+            self._epoch += 1
             self.world.restore(state.world)
             for name, saved in state.robots.items():
                 restore_robot(self.robots[name], saved)
