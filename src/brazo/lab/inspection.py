@@ -1,0 +1,142 @@
+"""What there is to know about an arm at one state, worked out for people to look at.
+
+Singularity.  Linear and angular rows of the Jacobian are compared through a length L, the farthest
+the tool ever is from a joint's axis:  σ of [J_v; L J_ω], and 1/κ = σ_m / σ_1 with m the tool's
+degrees of freedom.  The joint motion that goes with σ_m is the one the tool hardly feels; its
+largest entries name the joints that work against each other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.model.description import DeltaModel, TreeModel
+
+if TYPE_CHECKING:
+    from brazo.kinematics.result import Branch
+    from brazo.robot import Robot
+
+Array = np.ndarray
+NEAR, AT = 0.02, 1e-6  # of 1/κ
+ROUNDING = 1e-13  # of the largest singular value
+TAKES_PART = 0.3  # of the largest entry of the joint motion that is lost
+
+
+@dataclass(frozen=True, slots=True)
+class Dexterity:
+    """How freely the tool moves: Yoshikawa's w, κ and σ_m, angular rows scaled by L."""
+
+    manipulability: float
+    condition: float
+    smallest: float
+    length: float  # L, m
+    warning: str  # empty where nothing is to be said
+
+
+def dexterity(arm: Robot, q: Array) -> Dexterity:
+    """Measures of the Jacobian at q, and a sentence when it is singular or nearly so."""
+    length, m = reach(arm), max(arm.mobility, 1)
+    J = np.array(arm.jacobian(q), dtype=float)
+    J[3:] *= length
+    _, sigma, motions = np.linalg.svd(J, full_matrices=False)
+    m = min(m, len(sigma))
+    sigma[sigma < ROUNDING * sigma[0]] = 0.0
+    w, smallest = float(np.prod(sigma[:m])), float(sigma[m - 1])
+    kappa = float(sigma[0] / smallest) if smallest > 0.0 else math.inf
+    return Dexterity(w, kappa, smallest, length, _warning(arm, 1.0 / kappa, motions[m - 1]))
+
+
+def _warning(arm: Robot, share: float, motion: Array) -> str:
+    if share > NEAR:
+        return ""
+    size = np.abs(motion)
+    names = [arm.joint_names[i] for i in np.flatnonzero(size > TAKES_PART * size.max())]
+    if share < AT:
+        words = f"{_listed(names)} can move without moving the tool"
+        if len(names) == 1:
+            words = f"{names[0]} moves without moving the tool"
+        return f"Singular: {words}; in one direction the tool cannot move."
+    return f"Near a singularity: {_listed(names)} must move fast for a slow tool."
+
+
+@lru_cache(maxsize=32)
+def reach(arm: Robot) -> float:
+    """L: the farthest the tool gets from a revolute joint's axis (m); 1 where nothing turns."""
+    turns = [i for i, kind in enumerate(arm.joint_kinds) if kind == "revolute"]
+    J = arm.jacobian(arm.random_q(64, seed=0))[:, :3, turns]
+    found = float(np.linalg.norm(J, axis=1).max()) if turns else 0.0
+    return found or 1.0
+
+
+@lru_cache(maxsize=32)
+def dh_table(model: Any) -> tuple[dict[str, str | float], ...]:
+    """The rows of the D-H table, degrees and millimetres; the joint's variable by its letter."""
+    if not isinstance(model, TreeModel):
+        return ()
+    rows = []
+    for i, row in enumerate(model.dh):
+        turns = row.kind == "revolute"
+        theta, d = math.degrees(row.constant_theta), 1000.0 * row.constant_d
+        q = f"q{i + 1}"
+        rows.append(
+            {
+                "id": i,
+                "name": model.coordinates[i].name,
+                "theta": _variable(q, theta, 1) if turns else _number(theta, 1),
+                "d": _number(d, 2) if turns else _variable(q, d, 2),
+                "a": _number(1000.0 * row.a, 2),
+                "alpha": _number(math.degrees(row.alpha), 1),
+            }
+        )
+    return tuple(rows)
+
+
+def delta_table(model: DeltaModel) -> list[dict[str, Any]]:
+    """The four lengths of a Delta, mm."""
+    lengths = {
+        "R": (model.R, "base, centre to drive axis"),
+        "r": (model.r, "platform, centre to rods"),
+        "L1": (model.L1, "drive arm"),
+        "L2": (model.L2, "rods"),
+    }
+    return [
+        {"id": name, "name": name, "length": 1000.0 * value, "about": about}
+        for name, (value, about) in lengths.items()
+    ]
+
+
+def branches(arm: Robot, T: Array, q: Array) -> tuple[Branch, ...]:
+    """Every way to hold the tool at T, in an order that stays; none where they have no names."""
+    found = arm.ik(T, q0=q, redundancy="rule").all
+    return tuple(sorted(found, key=lambda one: one.name))
+
+
+def beyond(arm: Robot, branch: Branch) -> str:
+    """Which joints a branch takes past their limits, and where to."""
+    words = []
+    for i in branch.limit_violations:
+        turns = arm.joint_kinds[i] == "revolute"
+        scale, unit = (180.0 / math.pi, "°") if turns else (1000.0, " mm")
+        words.append(f"{arm.joint_names[i]} {scale * branch.q[i]:.1f}{unit}".replace("-", "−"))
+    return _listed(words)
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _number(value: float, digits: int) -> str:
+    text = f"{value + 0.0:.{digits}f}"
+    return text.replace("-", "−") if text.strip("-0.") else text.lstrip("-")
+
+
+def _variable(name: str, constant: float, digits: int) -> str:
+    if not _number(constant, digits).strip("0."):
+        return name
+    sign = "−" if constant < 0 else "+"
+    return f"{name} {sign} {_number(abs(constant), digits)}"
