@@ -25,7 +25,11 @@ HELLO = frames.encode(Hello(1, "master", "stranger"))
 def call(rig):
     """A websocket without our own code behind it."""
     return connect(
-        rig.link.url, subprotocols=["brazo-teleop.1"], compression=None, close_timeout=0.2
+        rig.link.url,
+        subprotocols=["brazo-teleop.1"],
+        compression=None,
+        close_timeout=0.2,
+        max_queue=None,  # it goes on answering the websocket's own pings while nobody reads
     )
 
 

@@ -185,9 +185,9 @@ def drive(found, pid, wire):
     scenario = found["scenario"]
     far = Far(pid)
     far.ask()  # it listens
+    if scenario == "lossy":
+        wire.delay, wire.jitter, wire.loss = 0.008, 0.004, 0.02
     with MasterRig(f"{ADDRESS}:9000", token=TOKEN) as master:
-        if scenario == "lossy":
-            wire.delay, wire.jitter, wire.loss = 0.008, 0.004, 0.02
         set_moving(master, far)
         begin = time.perf_counter()
         if scenario == "blackout":

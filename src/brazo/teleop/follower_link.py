@@ -171,7 +171,7 @@ class FollowerLink:
                 server_header=None,
                 open_timeout=self.rules.hello,
                 ping_interval=5.0,
-                ping_timeout=5.0,
+                ping_timeout=20.0,
                 close_timeout=0.2,
                 max_size=MAX_BYTES,
                 logger=QUIET,
