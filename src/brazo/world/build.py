@@ -176,10 +176,7 @@ def _welds(assembly: Assembly, plan: RobotPlan, cell: Cell) -> None:
 
 
 def _locks(assembly: Assembly, plan: RobotPlan, step: float) -> None:
-    """An inactive equality for every joint, which keeps it where it is once it is switched on.
-
-    As stiff as the engine allows: it gives way by some 1e-7 rad under a drive's torque.
-    """
+    """An inactive equality for every joint, which keeps it where it is once it is switched on."""
     mujoco = engine()
     for joint in plan.joints:
         lock = assembly.spec.add_equality(

@@ -22,6 +22,7 @@ from brazo.world.wrenches import loop_map
 if TYPE_CHECKING:
     from brazo.world.world import World
 
+RIGID = 1e-4  # mobility of a locked joint over that of a free one
 THROUGH = 10.0  # m; solids must be this deep inside each other before a force acts
 
 
@@ -51,6 +52,7 @@ class WorldRobot:
         self._iv = np.array([int(model.joint(name).dofadr[0]) for name in names], int)
         self._drives = np.array([int(drive.id) for drive in plan.drives], int)
         self._loops = [int(equality.id) for equality in plan.loops]
+        self._mobility = np.array(model.dof_invweight0[self._iv])
         self._locks = np.array([int(equality.id) for equality in plan.locks], int)
         self.body_ids = np.array([int(body.id) for body in plan.bodies], int)
         self.tip_id = int(plan.tip.id)
@@ -200,10 +202,21 @@ class WorldRobot:
         where = self.q[joint] - model.qpos0[self._iq[joint]]
         model.eq_data[at, :5] = where, 0.0, 0.0, 0.0, 0.0
         self._world.mj_data.eq_active[at] = 1
+        self.stiffen()
 
     def unlock(self, joint: int) -> None:
         """Let a locked joint move again."""
         self._world.mj_data.eq_active[self._locks[joint]] = 0
+        self.stiffen()
+
+    def stiffen(self) -> None:
+        """Make locks rigid, which is no part of the engine's state.
+
+        The engine softens a constraint in proportion to what it believes the joint's mobility to
+        be: a locked joint has next to none.
+        """
+        softer = np.where(self.locked, RIGID, 1.0)
+        self._world.mj_model.dof_invweight0[self._iv] = softer * self._mobility
 
     @property
     def locked(self) -> Array:

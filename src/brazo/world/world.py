@@ -140,6 +140,7 @@ class World:
             data.qpos[at : at + 7] = start_pose(body)
         for robot, given in zip(self.robots.values(), self.cell.robots, strict=True):
             robot.force_feedback = given.force_feedback
+            robot.stiffen()
             if robot.clamp is not None:
                 robot.clamp.weld = given.grasp == "weld"
                 robot.clamp.open()
@@ -161,6 +162,8 @@ class World:
             self.black_box.clear()
         self._set_switches(state.switches)
         states.restore(self.mj_model, self.mj_data, state)
+        for robot in self.robots.values():
+            robot.stiffen()
         self._moment, self._contacts = float(self.mj_data.time), None
         self._look()
 
@@ -210,6 +213,8 @@ class World:
         self._friction.start(self.mj_data)
         states.carry_over(model, data, self.mj_model, self.mj_data)
         self._set_switches(switches)
+        for one in self.robots.values():
+            one.stiffen()
         changed = self.robots[robot]
         if changed.clamp is not None:
             changed.clamp.fit()
