@@ -1,0 +1,367 @@
+"""Data: live plots of any signal, a table of present values, recording and export.
+
+Plots follow the simulation from the last minute of its signals (`brazo.lab.live`), however fast it
+runs.  A recording has every step of it: rows go to a file while the simulation runs, and what is
+made of them (workbook, report, replay, …) is made in a process of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.lab.feeds import Feed, Line, plot
+from brazo.lab.live import live_of
+from brazo.lab.panels.base import Panel, Values
+from brazo.lab.panels.html import (
+    button,
+    buttons,
+    column,
+    fixed,
+    note,
+    row,
+    section,
+    select,
+    table,
+    text,
+)
+from brazo.lab.signal_groups import CELL, Group, decimals, groups_of, label_of
+from brazo.recording.display import shown
+
+if TYPE_CHECKING:
+    from brazo.lab.app import Lab
+    from brazo.lab.jobs import Job
+    from brazo.simulation import Simulation
+
+FIRST = ("q", "torque")  # groups of the selected robot that are plotted to begin with
+MOST_PLOTS = 4
+MOST_LINES = 16
+WINDOW = 10.0  # s, over which the table has least and greatest values
+FORMATS = {"csv": "CSV", "xlsx": "XLSX", "parquet": "Parquet", "mcap": "MCAP"}
+
+
+class _Plot:
+    def __init__(self, panel: Panel, number: int) -> None:
+        self.number = number
+        self.name = f"plot/{number}"
+        self.feed = Feed(panel, self.name)
+        self.shows = ""  # id of a group; empty for signals chosen one by one
+        self.signals: tuple[str, ...] = ()
+
+
+class DataPanel(Panel):
+    """Plots, values, recording."""
+
+    id, title, icon, side, order = "data", "Data", "chart", "right", 40
+    scripts = ("plot.js",)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        self._live = live_of(lab)
+        self._numbers = count(1)
+        self._plots: list[_Plot] = []
+        self._groups: dict[str, Group] = {}
+        self._runs = count(1)
+        self._folder: Path | None = None
+        self._file: Path | None = None  # what was recorded, or is being
+        self._recorded: Simulation | None = None  # under way on this one
+        self._since = self._until = 0.0
+        self.on("show", self._show, int, str)
+        self.on("add-signal", self._add_signal, int, str)
+        self.on("add-plot", self._add_plot)
+        self.on("remove-plot", self._remove_plot, int)
+        self.on("record", self._record)
+        self.on("record-stop", self._stop_recording)
+        self.on("export", self._export, str)
+
+    # ---- plots --------------------------------------------------------------------------------
+
+    def simulation_changed(self) -> None:
+        if self._recorded is not None and self._recorded is not self.lab.sim:
+            self._stop_recording()
+        self._live.collect()
+        self._groups = groups_of(self._live.columns, self.lab.sim.robots)
+        known = set(self._live.columns)
+        kept = [one for one in self._plots if one.shows in self._groups or set(one.signals) & known]
+        if kept:
+            self._plots = kept
+        else:
+            self._plots = [_Plot(self, next(self._numbers)) for _ in FIRST]
+            robot = self.lab.selection.robot
+            for one, what in zip(self._plots, FIRST, strict=True):
+                one.shows = f"{robot}.{what}"
+        self.put({"choices": self._choices(), "signals": self._all_signals()})
+        self.refresh()
+        for one in self._plots:
+            self._fill(one)
+
+    def html(self) -> str:
+        return (
+            section(
+                "Plots",
+                *(self._plot_html(one) for one in self._plots),
+                buttons(button("Add a plot", "add-plot", icon="plus", enabled="may-add")),
+                id="plots",
+            )
+            + section(
+                "Values",
+                table(
+                    "values",
+                    [
+                        column("name", "Signal"),
+                        column("now", "now", digits=3),
+                        column("unit", ""),
+                        column("low", "least", digits=3),
+                        column("high", "greatest", digits=3),
+                    ],
+                    label="Values",
+                    empty="Nothing is plotted.",
+                ),
+                note(f"Of what is plotted; least and greatest of the last {WINDOW:g} s."),
+                id="values",
+            )
+            + section(
+                "Recording",
+                row("Recorded", text("recorded", wide=True)),
+                buttons(
+                    button("Record", "record", look="primary", enabled="may-record"),
+                    button("Stop", "record-stop", icon="stop", enabled="recording"),
+                ),
+                note("Every signal at every step, with all events."),
+                buttons(
+                    *(
+                        button(name, "export", kind, enabled="may-export")
+                        for kind, name in FORMATS.items()
+                    )
+                ),
+                buttons(
+                    button("Report", "export", "report", icon="file", enabled="may-export"),
+                    *(
+                        [button("3D replay", "export", "html", icon="play", enabled="may-export")]
+                        if find_spec("brazo.lab.replay_file")
+                        else []
+                    ),
+                ),
+                id="recording",
+            )
+        )
+
+    def _plot_html(self, one: _Plot) -> str:
+        title = self._groups[one.shows].title if one.shows in self._groups else "Signals"
+        number = one.number
+        return (
+            '<div class="brazo-plot-head">'
+            + select(
+                f"plot/{number}/shows",
+                label=f"Plot {number} shows",
+                event="show",
+                args=[number],
+                placeholder="Own choice",
+                options_from="choices",
+            )
+            + select(
+                "",
+                label=f"Add a signal to plot {number}",
+                event="add-signal",
+                args=[number],
+                placeholder="+",
+                options_from="signals",
+            )
+            + button("", "remove-plot", number, look="quiet", icon="close", title="Remove the plot")
+            + "</div>"
+            + plot(one.name, title, height=168, empty="Time stands still: press play.")
+        )
+
+    def _choices(self) -> dict[str, list[list[str]]]:
+        several = len(self.lab.sim.robots) > 1
+        found: dict[str, list[list[str]]] = {}
+        for group in self._groups.values():
+            name = f"{group.owner}: {group.title}" if several and group.owner != CELL else ""
+            found.setdefault(group.owner, []).append([group.id, name or group.title])
+        return found
+
+    def _all_signals(self) -> dict[str, list[list[str]]]:
+        return {
+            f"{group.owner}: {group.title}": [
+                [name, name.replace(".", " ")] for name in group.signals
+            ]
+            for group in self._groups.values()
+        }
+
+    def _fill(self, one: _Plot) -> None:
+        group = self._groups.get(one.shows)
+        if group is not None:
+            one.signals = group.signals[:MOST_LINES]
+        robots = self.lab.sim.robots
+        one.feed.lines = [Line(name, label_of(name, group, robots)) for name in one.signals]
+        self.put({f"{one.name}/shows": one.shows})
+
+    def _show(self, number: int, group: str) -> None:
+        one = self._plot(number)
+        if group in self._groups:
+            one.shows = group
+            self._fill(one)
+
+    def _add_signal(self, number: int, signal: str) -> None:
+        one = self._plot(number)
+        if signal not in self._live.columns or signal in one.signals:
+            return
+        if len(one.signals) >= MOST_LINES:
+            raise BrazoError(f"a plot has room for {MOST_LINES} lines; add another plot")
+        one.shows, one.signals = "", (*one.signals, signal)
+        self._fill(one)
+
+    def _add_plot(self) -> None:
+        if len(self._plots) >= MOST_PLOTS:
+            raise BrazoError(f"at most {MOST_PLOTS} plots")
+        one = _Plot(self, next(self._numbers))
+        shown_now = {other.shows for other in self._plots}
+        robot = self.lab.selection.robot
+        own = [g.id for g in self._groups.values() if g.owner == robot]
+        one.shows = next((id for id in own if id not in shown_now), own[0] if own else "")
+        self._plots.append(one)
+        self.refresh()
+        self._fill(one)
+
+    def _remove_plot(self, number: int) -> None:
+        self._plots.remove(self._plot(number))
+        self.refresh()
+
+    def _plot(self, number: int) -> _Plot:
+        for one in self._plots:
+            if one.number == number:
+                return one
+        raise BrazoError("that plot is gone")
+
+    def values(self) -> Values:
+        live = self._live
+        live.collect()
+        found: Values = {}
+        for one in self._plots:
+            found |= one.feed.values()
+        found["values"] = self._rows()
+        found["may-add"] = len(self._plots) < MOST_PLOTS
+        return found | self._recording_values()
+
+    def _rows(self) -> list[dict[str, Any]]:
+        live = self._live
+        names = list(dict.fromkeys(name for one in self._plots for name in one.signals))
+        names = [name for name in names if name in live.columns]
+        if not names or live.end == live.first:
+            return []
+        rows = live.window(WINDOW, names)
+        now, low, high = rows[-1], np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+        owners = {name.partition(".")[0] for name in names}
+        common = f"{owners.pop()}." if len(owners) == 1 else ""
+        found = []
+        for k, name in enumerate(names):
+            unit, factor = shown(live.columns[name])
+            digits = decimals(unit)
+            found.append(
+                {
+                    "id": name,
+                    "name": name.removeprefix(common).replace(".", " "),
+                    "now": _written(factor * now[k], digits),
+                    "unit": unit,
+                    "low": _written(factor * low[k], digits),
+                    "high": _written(factor * high[k], digits),
+                }
+            )
+        return found
+
+    # ---- recording ----------------------------------------------------------------------------
+
+    def _record(self) -> None:
+        sim = self.lab.sim
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
+        for old in self._folder.glob("run-*"):
+            old.unlink(missing_ok=True)
+        path = self._folder / f"run-{next(self._runs)}.parquet"
+        sim.start_recording(path)
+        self._file = path.with_name(path.name + ".part")
+        self._recorded, self._since = sim, sim.time
+
+    def _stop_recording(self) -> None:
+        sim, self._recorded = self._recorded, None
+        if sim is not None and sim.recording:
+            # Left as it is: turning it into a finished file is nothing the loop should wait for.
+            self._until = sim.time
+            sim.abandon_recording()
+
+    def reset(self) -> None:
+        self._recorded = None  # the reset has ended it, at a time it has forgotten
+
+    def _recording_values(self) -> Values:
+        sim = self.lab.sim
+        if self._recorded is sim and sim.recording:
+            self._until = sim.time
+        under_way = self._recorded is not None
+        seconds = max(self._until - self._since, 0.0)
+        done = self._file is not None
+        rows = round(seconds / sim.dt)
+        return {
+            "recording": under_way,
+            "may-record": not sim.recording,
+            "may-export": done and not under_way,
+            "recorded": f"{seconds:.2f} s, {rows} steps" if done else "nothing",
+        }
+
+    def _export(self, kind: str) -> None:
+        if self._file is None or self._recorded is not None or not self._file.exists():
+            raise BrazoError("nothing is recorded yet: record something, then stop")
+        assert self._folder is not None
+        source, cell = self._file, self.lab.sim.cell.name
+        stem = f"{cell}-{source.name.partition('.')[0]}"
+        if kind == "report":
+            target = self._folder / f"export-{stem}-report.html"
+            self.lab.jobs.start_process(
+                "Report",
+                write_report_of,
+                (str(source), str(target)),
+                lambda _: self._hand_over(target),
+            )
+        elif kind in FORMATS or (kind == "html" and find_spec("brazo.lab.replay_file")):
+            target = self._folder / f"export-{stem}.{kind}"
+            self.lab.jobs.start(
+                f"Export {FORMATS.get(kind, '3D replay')}",
+                lambda job: _convert(job, source, target),
+                lambda _: self._hand_over(target),
+            )
+
+    def _hand_over(self, target: Path) -> None:
+        self.download(target.name.removeprefix("export-"), target)
+        target.unlink(missing_ok=True)
+
+    def closed(self) -> None:
+        self._stop_recording()
+        self._live.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _written(value: float, digits: int) -> str:
+    return "–" if np.isnan(value) else fixed(value, digits)
+
+
+def _convert(job: Job, source: Path, target: Path) -> None:
+    from brazo.recording.export import Export
+
+    Export(source, target).wait(progress=job.tell)
+
+
+def write_report_of(progress: Any, source: str, target: str) -> None:
+    """Write the report of a recording; in a process of its own."""
+    from brazo.recording.recording import Recording
+
+    progress(None, "reading")
+    recording = Recording.open(source)
+    progress(0.3, "drawing")
+    recording.report(target)

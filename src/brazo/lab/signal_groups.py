@@ -1,0 +1,88 @@
+"""Signals put together as people look at them: all positions of a robot, its tool, its forces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+CELL = "Cell"
+_OF_ROBOT = {
+    "q": "Position",
+    "qd": "Speed",
+    "qdd": "Acceleration",
+    "q_ref": "Reference position",
+    "qd_ref": "Reference speed",
+    "qdd_ref": "Reference acceleration",
+    "error": "Tracking error",
+    "measured": "Encoders",
+    "torque": "Torque",
+    "external": "External torque",
+    "contact": "Contact force",
+    "energy": "Energy",
+    "clamp": "Clamp",
+    "grasp": "Grasp",
+}
+_TURN = ("qw", "qx", "qy", "qz")
+_DECIMALS = {
+    "deg": 2, "deg/s": 2, "deg/s²": 1, "mm": 2, "m/s": 3, "m/s²": 3, "N m": 3, "N": 2, "J": 3,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Some signals with one title; `id` is what a page sends to have them."""
+
+    id: str
+    owner: str  # a robot, or `CELL`
+    title: str
+    signals: tuple[str, ...]
+
+
+def groups_of(columns: Iterable[str], robots: Iterable[str]) -> dict[str, Group]:
+    """All groups of a simulation's signals, by id, robots first."""
+    found: dict[str, tuple[str, str, list[str]]] = {}
+    robots = tuple(robots)
+    for name in list(columns)[1:]:
+        for id, owner, title in _places(name, robots):
+            found.setdefault(id, (owner, title, []))[2].append(name)
+    return {
+        id: Group(id, owner, title, tuple(names)) for id, (owner, title, names) in found.items()
+    }
+
+
+def _places(name: str, robots: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    # Names of robots and bodies may have dots of their own.
+    robot = next((one for one in robots if name.startswith(f"{one}.")), None)
+    if robot is not None:
+        what, _, last = name[len(robot) + 1 :].partition(".")
+        if what == "tool":
+            turn = last in _TURN
+            title = "Tool orientation" if turn else "Tool position"
+            return [(f"{robot}.{'turn' if turn else 'tool'}", robot, title)]
+        return [(f"{robot}.{what}", robot, _OF_ROBOT.get(what, what))]
+    head, _, last = name.rpartition(".")
+    if head == "energy":
+        return [("energy", CELL, "Energy")]
+    if name.startswith("distance."):
+        return [("distance", CELL, "Distance of the robots")]
+    if name.startswith("internal."):
+        return [(head, CELL, "Internal force")]
+    turn = last in _TURN
+    title = f"{head}: {'orientation' if turn else 'position'}"
+    return [(f"{head}.{'turn' if turn else 'place'}", CELL, title)]
+
+
+def label_of(name: str, group: Group | None, robots: Collection[str]) -> str:
+    """What a legend calls a signal: in a group its last word, else all but a lone robot's name."""
+    if name.startswith("distance."):
+        return name.removeprefix("distance.")
+    if group is not None:
+        return name.rpartition(".")[2]
+    if len(robots) == 1:
+        name = name.removeprefix(f"{next(iter(robots))}.")
+    return name.replace(".", " ")
+
+
+def decimals(unit: str) -> int:
+    """How many decimals a value is shown with in a unit as people see it."""
+    return _DECIMALS.get(unit, 3)

@@ -1,0 +1,179 @@
+"""The Data panel in a real Chromium: plots that follow, pause and zoom, recordings that leave."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import numpy as np
+import openpyxl
+import pytest
+from playwright.sync_api import expect
+
+from brazo.recording.recording import Recording
+from brazo.trajectory import quintic
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def opened(lab, open_page):
+    lab.sim.player.pause()  # nothing moves, nothing has to be drawn
+    return open_page(lab, "data")
+
+
+@pytest.fixture(autouse=True)
+def fresh(lab, opened):
+    lab.clock._player.pause()
+    lab.do(lab.clock.reset)
+    yield
+    assert opened.errors == []
+
+
+def move(lab, by=0.4, seconds=0.6) -> None:
+    robot = lab.robot
+    q = robot.reference.q
+    lab.do(lambda: robot.move(quintic(q, q + by * np.array([1.0, -1.0, 0.1, 1.0, 0.5]), seconds)))
+
+
+def until(condition, seconds=20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def newest(opened, label: str) -> float:
+    """The time of the last row a plot has."""
+    t = opened.lines(label)[0]["t"]
+    return t[-1] if t else -1.0
+
+
+def test_a_plot_shows_what_the_recording_has(lab, opened):
+    lab.sim.start_recording()
+    move(lab)
+    lab.do(lambda: lab.clock.step(800))
+    recording = lab.sim.stop_recording()
+    until(lambda: newest(opened, "Position") > 0.78)
+    lines = opened.lines("Position")
+    joints = lab.robot.arm.joint_names
+    assert [line["label"] for line in lines] == list(joints)
+    assert {line["unit"] for line in lines} == {"deg", "mm"}
+    for joint, line in zip(joints, lines, strict=True):
+        t, y = np.array(line["t"]), np.array(line["y"])
+        assert t[0] <= 0.02 and np.diff(t).max() < 0.0125
+        q = recording[f"scara1.q.{joint}"][np.searchsorted(recording.t, t - 1e-6)]
+        factor = 1000.0 if line["unit"] == "mm" else 180.0 / np.pi
+        assert np.abs(y - factor * q).max() < 1e-5 * np.abs(factor * q).max() + 1e-9
+
+
+def test_signals_are_chosen_hidden_and_added(lab, opened):
+    panel = opened.panel
+    chooser = panel.get_by_label("Plot 1 shows")
+    chooser.select_option("scara1.tool")
+    plot = panel.locator("brazo-plot").first
+    expect(plot.locator(".legend .name")).to_have_text(["x", "y", "z"])
+    panel.get_by_label("Add a signal to plot 1").select_option("energy.kinetic")
+    expect(plot.locator(".legend .name").last).to_have_text("energy kinetic")
+    lab.do(lambda: lab.clock.step(100))
+    tool = lab.robot.tool()[:3, 3]
+    expect(plot.get_by_role("button", name=re.compile("^tool x"))).to_contain_text(
+        f"{1e3 * tool[0]:.2f}".replace("-", "−")
+    )
+    hide = plot.get_by_role("button", name=re.compile("^tool z"))
+    hide.click()
+    expect(hide).to_have_attribute("aria-pressed", "false")
+    expect(panel.get_by_role("row", name=re.compile("tool y"))).to_be_visible()
+    chooser.select_option("scara1.q")
+    expect(plot.locator(".legend .name")).to_have_count(5)
+
+
+def test_pausing_and_zooming_keep_the_view_while_rows_come(lab, opened):
+    plot = opened.panel.locator("brazo-plot").first
+    lab.sim.player.play()
+    until(lambda: newest(opened, "Position") > 0.6)
+    opened.button("Pause the plot").first.click()
+    held = plot.evaluate("(plot) => ({ ...plot.view })")
+    at = newest(opened, "Position")
+    until(lambda: newest(opened, "Position") > at + 0.5)
+    assert plot.evaluate("(plot) => ({ ...plot.view })") == held
+    box = plot.locator(".stage").bounding_box()
+    inner = plot.evaluate("(plot) => plot.box")
+    mouse, left, y = opened.page.mouse, box["x"] + inner["left"], box["y"] + 80
+    mouse.move(left + 0.70 * inner["width"], y)
+    mouse.down()
+    mouse.move(left + 0.95 * inner["width"], y, steps=3)
+    mouse.up()
+    zoomed = plot.evaluate("(plot) => ({ ...plot.view })")
+    assert zoomed["to"] - zoomed["from"] < 0.3 * (held["to"] - held["from"])
+    mouse.dblclick(left + 0.5 * inner["width"], y)
+    opened.wait(
+        "(at) => document.querySelector('#panel-data brazo-plot').view.to > at", held["to"] + 0.3
+    )
+    opened.button("Less time").first.click()
+    view = plot.evaluate("(plot) => ({ ...plot.view })")
+    assert view["to"] - view["from"] == pytest.approx(5.0)
+
+
+def test_a_page_that_comes_later_asks_for_what_was_before(lab, opened, line):
+    lab.do(lambda: lab.clock.step(2000))
+    until(lambda: newest(opened, "Torque") > 1.97)
+    with line(lab) as other:
+        other.send(["data/plot/2/history"])
+        told = other.told["data/plot/2/all"]
+    assert told["t"] == opened.lines("Torque")[0]["t"] and told["t"][0] < 0.02
+    # The page, too, once it has lost everything.
+    plot = opened.panel.locator("brazo-plot").nth(1)
+    plot.evaluate("(plot) => plot.clear()")
+    lab.do(lambda: lab.clock.step(100))
+    until(lambda: newest(opened, "Torque") > 2.07)
+    until(lambda: opened.lines("Torque")[0]["t"][0] < 0.02)
+    t = opened.lines("Torque")[0]["t"]
+    assert np.diff(t).max() < 0.0125 and len(set(t)) == len(t)
+
+
+def test_a_reset_clears_the_plots(lab, opened):
+    lab.do(lambda: lab.clock.step(500))
+    until(lambda: newest(opened, "Position") > 0.48)
+    opened.page.get_by_role("tab", name="Simulation").click()
+    opened.page.get_by_role("button", name="Reset", exact=True).click()
+    opened.show()
+    lab.do(lambda: lab.clock.step(100))
+    until(lambda: 0.05 < newest(opened, "Position") < 0.1)
+
+
+def test_recorded_steps_leave_in_every_format(lab, opened, tmp_path):
+    expect(opened.button("XLSX")).to_be_disabled()
+    opened.button("Record").click()
+    opened.settle()
+    move(lab, 0.3, 0.3)
+    lab.do(lambda: lab.clock.step(400))
+    expect(opened.panel.get_by_text("0.40 s, 400 steps")).to_be_visible()
+    opened.button("Stop").click()
+    expect(opened.button("XLSX")).to_be_enabled()
+    files = {}
+    for name in ("Parquet", "CSV", "XLSX", "MCAP", "Report"):
+        with opened.page.expect_download() as download:
+            opened.button(name).click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        files[name] = path
+    recording = Recording.open(files["Parquet"])
+    assert len(recording) == 400 and recording.t[0] == 0.0
+    q = recording["scara1.q.elbow"]
+    assert q[0] - q[-1] == pytest.approx(0.3, abs=2e-3)
+    assert (Recording.open(files["CSV"])["scara1.q.elbow"] == q).all()
+    book = openpyxl.load_workbook(files["XLSX"], read_only=True)
+    cells = [cell for sheet in book for row in sheet.iter_rows(values_only=True) for cell in row]
+    assert any("elbow" in str(cell) for cell in cells) and len(cells) > 400 * 40
+    assert files["MCAP"].read_bytes().startswith(b"\x89MCAP")
+    report = files["Report"].read_text(encoding="utf-8")
+    assert "<svg" in report and "scara1" in report
+
+
+def test_a_watcher_changes_nothing(lab, opened, line):
+    with line(lab) as other:
+        other.send(["data/record"], ["data/show", 1, "scara1.energy"], ["data/remove-plot", 1])
+        assert other.told["me/refused"] == 3
+    assert not lab.sim.recording
+    expect(opened.panel.get_by_label("Plot 1 shows")).to_have_value("scara1.q")
