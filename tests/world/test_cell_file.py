@@ -154,7 +154,13 @@ def test_shipped_cells_load_and_stand_still_without_touching_anything_amiss(name
 
 
 def test_the_names_of_shipped_cells():
-    assert cell_names() == ["cooperative", "delta", "solo-puma560"]
+    assert cell_names() == [
+        "cooperative",
+        "delta",
+        "solo-puma560",
+        "teleop-wall",
+        "teleop-wall-scara",
+    ]
 
 
 def test_a_robot_without_masses_goes_where_it_is_put_and_nothing_pushes_it():

@@ -1,0 +1,88 @@
+"""A delay line for one process: seeded, so that a run repeats bit for bit.
+
+    constant   every packet takes T
+    scattered  every packet takes T plus a number between −J and J of its own: they overtake
+    ordered    the same, but none overtakes (as TCP has it): gaps and bursts
+    drifting   the delay itself wanders between T − J and T + J: time is stretched and squeezed
+
+Some may be lost or come twice.  Times are exact: a packet is there at the first call at or after
+its time of arrival.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import Literal, get_args
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.teleop.bilateral.packet import Packet
+from brazo.teleop.bilateral.scheme import positive
+
+Kind = Literal["scattered", "ordered", "drifting"]
+_EPSILON = 1e-9  # s: sums of steps against sums of delays
+
+
+class DelayLine:
+    """Packets on their way in one direction: delay T and jitter J in s, loss and twice as shares.
+
+    `wander` is the quickest rate (Hz) at which a drifting delay goes up and down.
+    """
+
+    def __init__(
+        self,
+        delay: float,
+        jitter: float = 0.0,
+        *,
+        kind: Kind = "scattered",
+        loss: float = 0.0,
+        twice: float = 0.0,
+        wander: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        self.delay = positive(delay, "delay", zero=True)
+        self.jitter = positive(jitter, "jitter", zero=True)
+        if self.jitter > self.delay:
+            raise BrazoError(f"jitter {jitter:g} s exceeds the delay {delay:g} s")
+        if kind not in get_args(Kind):
+            raise BrazoError(f"kind '{kind}' is not one of {', '.join(get_args(Kind))}")
+        for share, what in ((loss, "loss"), (twice, "twice")):
+            if not 0.0 <= share < 1.0:
+                raise BrazoError(f"{what} is {share!r}; a share from 0 to below 1")
+        self.kind, self.loss, self.twice = kind, loss, twice
+        self.wander = positive(wander, "wander")  # Hz
+        self.random = np.random.default_rng(seed)
+        self._phases = self.random.uniform(0.0, 2.0 * math.pi, 3)
+        self._on_the_way: list[tuple[float, int, Packet]] = []
+        self._count = 0
+        self._last = -math.inf
+
+    def send(self, t: float, packet: Packet) -> None:
+        """Put a packet on its way at t."""
+        if self.loss and self.random.random() < self.loss:
+            return
+        copies = 2 if self.twice and self.random.random() < self.twice else 1
+        for _ in range(copies):
+            arrival = t + self._delay(t)
+            if self.kind == "ordered":
+                arrival = self._last = max(arrival, self._last)
+            self._count += 1
+            heapq.heappush(self._on_the_way, (arrival, self._count, packet))
+
+    def receive(self, t: float) -> list[Packet]:
+        """What has arrived by t."""
+        found = []
+        while self._on_the_way and self._on_the_way[0][0] <= t + _EPSILON:
+            found.append(heapq.heappop(self._on_the_way)[2])
+        return found
+
+    def _delay(self, t: float) -> float:
+        if not self.jitter:
+            return self.delay
+        if self.kind == "drifting":
+            # Three sines of rates that never meet again, at most 1 together.
+            rates = 2.0 * math.pi * self.wander * np.array([1.0, 0.6180, 0.4142])
+            return self.delay + self.jitter * float(np.sin(rates * t + self._phases).mean())
+        return self.delay + self.jitter * float(self.random.uniform(-1.0, 1.0))

@@ -1,0 +1,78 @@
+"""`Pair`: both ends in one process, a seeded delay line each way between them.
+
+    pair = Pair(World("teleop-wall"), WaveVariables(), Hand(strokes([...])), delay=0.2, jitter=0.1)
+    trace = pair.run(6.0)
+    print(trace.report().text())
+
+It is also a task of a simulation (`sim.add_task(pair)`) whose master and follower have no law of
+their own: then the simulation's recording holds the robots' side of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.teleop.bilateral.delay import DelayLine
+from brazo.teleop.bilateral.hand import Hand
+from brazo.teleop.bilateral.loops import FollowerLoop, MasterLoop
+from brazo.teleop.bilateral.scheme import Scheme
+from brazo.teleop.bilateral.task_map import TaskMap
+from brazo.teleop.bilateral.tool_port import ToolPort
+from brazo.teleop.bilateral.trace import Trace, Tracer
+from brazo.world import World
+
+
+class Pair:
+    """A world with a robot `master` and a robot `follower`.
+
+    The delay (s, one way) and the options of `DelayLine` hold for both directions; the seed of the
+    way back is the next one.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        scheme: Scheme,
+        hand: Hand | None = None,
+        task_map: TaskMap | None = None,
+        *,
+        delay: float = 0.0,
+        seed: int = 0,
+        robots: tuple[str, str] = ("master", "follower"),
+        **line: Any,
+    ) -> None:
+        master, follower = robots
+        if master == follower:
+            raise BrazoError(f"'{master}' cannot follow itself; name two robots")
+        self.world = world
+        self.master = MasterLoop(ToolPort(world, master), scheme, hand)
+        self.follower = FollowerLoop(ToolPort(world, follower), scheme, task_map)
+        self.there = DelayLine(delay, seed=seed, **line)
+        self.back = DelayLine(delay, seed=seed + 1, **line)
+        self.tracer = Tracer()
+
+    def tick(self, sim: object = None) -> None:
+        """One cycle of both ends at the world's time; time itself passes elsewhere."""
+        t = self.world.time
+        self.there.send(t, self.master.step(t, self.back.receive(t)))
+        self.back.send(t, self.follower.step(t, self.there.receive(t)))
+        assert self.master.now is not None and self.follower.now is not None
+        self.tracer.add(self.master.now, self.follower.now)
+
+    def run(self, until: float) -> Trace:
+        """Let the world go on until a time (s); what happened since the beginning."""
+        if not np.isfinite(until):
+            raise BrazoError(f"until = {until}: wanted a finite time in seconds")
+        while self.world.time < until - 0.5 * self.world.dt:
+            self.tick()
+            self.world.step()
+        return self.trace()
+
+    def trace(self) -> Trace:
+        """What happened so far."""
+        lines: Mapping[str, float] = {"delay": self.there.delay, "jitter": self.there.jitter}
+        return self.tracer.trace(self.master.scheme.name, lines)

@@ -1,0 +1,109 @@
+"""`ToolPort`: a robot of a world as a source of force at its tool.
+
+    τ = G(q) + Jᵀ (F, K_r r − D_r ω) + posture
+
+The weight is carried, so that without a force the tool floats; F (3,) acts on the tool point, in
+the base's axes.  Where the tool can turn, a spring holds its orientation as it was at the start,
+and where joints are left over, posture springs hold those without moving the tool: this part is
+`CartesianImpedance` with no stiffness along x, y and z.  Between F and the tool's speed robot and
+law are passive: M q̈ + C q̇ = Jᵀ F with Ṁ − 2C skew, and springs and dampers only store and take.
+
+The contact force is the engine's own: all contacts of moving bodies, in the base's axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen import Graph, compile_kernel
+from brazo.codegen.linear import dot
+from brazo.control import CartesianImpedance, Reference
+from brazo.control.base import torque_limits
+from brazo.control.equations import Equations, equations_of
+from brazo.control.impedance import tool_inertia
+from brazo.errors import BrazoError
+from brazo.robot import Robot
+from brazo.simulation.robot import arm_of
+from brazo.world import World, WorldRobot
+
+Array = np.ndarray
+HOLD = 20.0  # rad/s, of the springs that hold what the tool's place leaves free
+
+
+class ToolPort:
+    """Place, speed and contact force of a robot's tool in its base frame, and a force on it."""
+
+    def __init__(self, world: World, name: str) -> None:
+        if name not in world.robots:
+            raise BrazoError(f"no robot named '{name}'; robots: {', '.join(world.robots)}")
+        self.world = world
+        self.robot: WorldRobot = world.robots[name]
+        given = next(one for one in world.cell.robots if one.name == name)
+        self.arm: Robot = arm_of(given, world.cell.gravity)
+        rest = np.zeros(self.arm.n)
+        self._start = Reference(self.robot.q.copy(), rest, rest)
+        self._law = self._holding()
+        self.saturated = 0  # calls in which a drive could not give what was asked
+        self._R = np.array(self.robot.base[:3, :3])
+        self._limits = torque_limits(self.arm)
+        moving = np.isin(world.mj_model.geom_bodyid, self.robot.all_body_ids[1:])
+        self._moving = moving.astype(float)
+        equations = equations_of(self.arm.model)
+        self._state, self._joint_force = _state_kernel(equations), _force_kernel(equations)
+
+    def state(self) -> tuple[Array, Array]:
+        """The tool's place and speed (3,)."""
+        # Copies: the engine's own memory is strided, which the compiled entry does not take.
+        return self._state(self.robot.q.copy(), self.robot.qd.copy())
+
+    def contact(self) -> Array:
+        """The force (3,) that what the robot touches puts on it, in the base's axes."""
+        contacts = self.world.contacts()
+        if not len(contacts):
+            return np.zeros(3)
+        # Between two bodies of the robot itself both count, and cancel.
+        share = self._moving[contacts.geoms]
+        return self._R.T @ ((share[:, 1] - share[:, 0]) @ contacts.force)
+
+    def push(self, force: Array) -> None:
+        """Let the drives put this force (3,) on the tool until told otherwise."""
+        q, qd = self.robot.q.copy(), self.robot.qd.copy()
+        self._law.torque(self.world.time, q, qd, self._start)
+        tau = self._law.wanted + self._joint_force(q, force)
+        self.saturated += bool((np.abs(tau) > self._limits).any())
+        self.robot.torque[:] = tau
+
+    def pull(self, force: Array) -> None:
+        """Let somebody else pull at the tool's body with this force (3,), in the base's axes."""
+        self.world.mj_data.xfrc_applied[self.robot.tip_id, :3] = self._R @ force
+
+    def _holding(self) -> CartesianImpedance:
+        inertia = tool_inertia(self.arm, "base")
+        inertia[:3] = 0.0
+        law = CartesianImpedance(
+            HOLD,
+            stiffness=HOLD**2 * inertia,
+            damping=2.0 * HOLD * inertia,
+            frame="base",
+            feedforward=False,
+        )
+        law.bind(self.arm, self.world.dt)
+        return law
+
+
+def _state_kernel(equations: Equations) -> Callable[..., Any]:
+    g = Graph()
+    q, qd = g.inputs("q", equations.n), g.inputs("qd", equations.n)
+    (_, p), J = equations.tool(q)
+    return compile_kernel("tool_state", g, {"x": p, "v": [dot(row, qd) for row in J[:3]]}).entry
+
+
+def _force_kernel(equations: Equations) -> Callable[..., Any]:
+    g = Graph()
+    q, F = g.inputs("q", equations.n), g.inputs("force", 3)
+    J = equations.tool(q)[1][:3]
+    tau = [dot([row[i] for row in J], F) for i in range(equations.n)]
+    return compile_kernel("joint_force", g, {"tau": tau}).entry

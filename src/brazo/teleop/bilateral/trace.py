@@ -1,0 +1,187 @@
+"""What happened in a bilateral run, as arrays, and the figures that judge it.
+
+tracking     |x_follower(t) − x_master(t − T)|, T the delay that fits best: how well the way is
+             repeated, and how late
+fidelity     the force on the hand against the force at the contact, at the end of the run
+passivity    the least energy the two robots together had put into the link:  ≥ 0 when passive
+rest         how far the master still moved in the last part of the run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.teleop.bilateral.loops import Moment
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class EndTrace:
+    """One end over the run, in the master's task space."""
+
+    x: Array  # (m, 3) m
+    v: Array
+    force: Array  # (m, 3) N that the scheme put on the tool
+    outside: Array  # (m, 3) N from the hand at the master, from contacts at the follower
+    goal: Array  # (m, 3) m
+    energy: Array  # (m,) J the robot put into the link
+    received: Array  # (m,) J
+    spent: Array
+    sent: Array
+    coupling: Array
+    buffered: Array  # (m,) s
+    one_way: Array  # (m,) s, of the newest packet
+    round_trip: Array
+    age: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Figures of a run; SI."""
+
+    scheme: str
+    delay: float  # s one way, as set
+    jitter: float
+    one_way: tuple[float, float, float]  # s, least, mean and greatest, as measured at the follower
+    round_trip: float  # s, mean as measured at the master
+    lag: float  # s, of the follower behind the master
+    tracking_rms: float  # m, with that lag taken out
+    tracking_max: float
+    apart: float  # m, between the two at the end
+    force_master: float  # N at the end, felt by the hand
+    force_follower: float  # N at the end, contact
+    force_error: float  # N, length of the difference of the two, mean over the last part
+    moving: float  # m, how far the master still went to and fro in the last part
+    least_energy: float  # J, of both ports together
+    least_master: float  # J, of the master's port
+    greatest_force: float  # N at the contact
+
+    def text(self) -> str:
+        """The figures for people."""
+        low, mean, high = (1e3 * x for x in self.one_way)
+        return "\n".join(
+            (
+                f"{self.scheme}, delay {1e3 * self.delay:.0f} ± {1e3 * self.jitter:.0f} ms one way",
+                f"  measured one way      {mean:.1f} ms ({low:.1f} to {high:.1f})",
+                f"  measured round trip   {1e3 * self.round_trip:.1f} ms",
+                f"  follower is later by  {1e3 * self.lag:.0f} ms",
+                f"  tracking, lag out     {1e3 * self.tracking_rms:.2f} mm rms, "
+                f"{1e3 * self.tracking_max:.2f} mm at most",
+                f"  apart at the end      {1e3 * self.apart:.2f} mm",
+                f"  force at the end      hand {self.force_master:.3f} N, "
+                f"contact {self.force_follower:.3f} N",
+                f"  still moving          {1e3 * self.moving:.3f} mm",
+                f"  least energy          {1e3 * self.least_energy:.3f} mJ",
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A run; row k is the cycle at t[k]."""
+
+    scheme: str
+    line: Mapping[str, float]
+    t: Array  # (m,) s
+    master: EndTrace
+    follower: EndTrace
+
+    @property
+    def energy(self) -> Array:
+        """(m,) J that both robots together had put into the link."""
+        return self.master.energy + self.follower.energy
+
+    @property
+    def free(self) -> Array:
+        """(m,) bool: the follower has touched nothing so far."""
+        return ~np.logical_or.accumulate(self.follower.outside.any(axis=1))
+
+    def lag(self, most: float = 1.0) -> float:
+        """The time (s) by which the follower is late: it repeats the master's way best with it."""
+        dt = self.t[1] - self.t[0]
+        steps = np.arange(0, max(int(most / dt), 1), 5)
+        sums = [float(np.mean(self.tracking(n * dt) ** 2)) for n in steps]
+        return float(steps[int(np.argmin(sums))] * dt)
+
+    def tracking(self, lag: float) -> Array:
+        """|x_follower(t) − x_master(t − lag)| (k,), m, until the follower touches something.
+
+        Before the beginning the master stood where it began.
+        """
+        n = round(lag / (self.t[1] - self.t[0]))
+        x = self.master.x
+        before = np.concatenate([np.repeat(x[:1], n, axis=0), x[: len(x) - n]])
+        return np.linalg.norm(self.follower.x - before, axis=1)[self.free]
+
+    def report(self, last: float = 0.5) -> Report:
+        """The figures of the run; its last part (s) is what counts as the end."""
+        if len(self.t) < 2 or self.t[-1] - self.t[0] <= last:
+            raise BrazoError(f"a report needs a run longer than {last:g} s")
+        end = self.t > self.t[-1] - last
+        lag = self.lag()
+        error = self.tracking(lag)
+        m, f = self.master, self.follower
+        felt, met = m.force[end], f.outside[end]
+        came, trips = _known(f.one_way), _known(m.round_trip)
+        return Report(
+            scheme=self.scheme,
+            delay=self.line.get("delay", 0.0),
+            jitter=self.line.get("jitter", 0.0),
+            one_way=(float(came.min()), float(came.mean()), float(came.max())),
+            round_trip=float(trips.mean()),
+            lag=lag,
+            tracking_rms=float(np.sqrt(np.mean(error**2))),
+            tracking_max=float(error.max()),
+            apart=float(np.linalg.norm(m.x[-1] - f.x[-1])),
+            force_master=float(np.linalg.norm(felt.mean(axis=0))),
+            force_follower=float(np.linalg.norm(met.mean(axis=0))),
+            force_error=float(np.linalg.norm(felt.mean(axis=0) - met.mean(axis=0))),
+            moving=float(np.linalg.norm(np.ptp(m.x[end], axis=0))),
+            least_energy=float(self.energy.min()),
+            least_master=float(m.energy.min()),
+            greatest_force=float(np.linalg.norm(f.outside, axis=1).max()),
+        )
+
+
+class Tracer:
+    """Collects the moments of a run."""
+
+    def __init__(self) -> None:
+        self._t: list[float] = []
+        self._master: list[Moment] = []
+        self._follower: list[Moment] = []
+
+    def add(self, master: Moment, follower: Moment) -> None:
+        self._t.append(master.t)
+        self._master.append(master)
+        self._follower.append(follower)
+
+    def trace(self, scheme: str, line: Mapping[str, float]) -> Trace:
+        return Trace(scheme, line, np.array(self._t), _end(self._master), _end(self._follower))
+
+
+def _known(values: Array) -> Array:
+    known = values[np.isfinite(values)]
+    return known if len(known) else np.array([np.nan])
+
+
+def _end(moments: list[Moment]) -> EndTrace:
+    def rows(name: str) -> Array:
+        return np.array([getattr(one, name) for one in moments]).reshape(len(moments), 3)
+
+    def account(name: str) -> Array:
+        return np.array([getattr(one.state, name) for one in moments])
+
+    def delay(name: str) -> Array:
+        return np.array([getattr(one.state.delay, name) for one in moments])
+
+    return EndTrace(
+        *(rows(name) for name in ("x", "v", "force", "outside", "goal")),
+        *(account(n) for n in ("energy", "received", "spent", "sent", "coupling", "buffered")),
+        *(delay(n) for n in ("one_way", "round_trip", "age")),
+    )
