@@ -34,7 +34,7 @@ ANYTHING = st.tuples(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(ANYTHING, min_size=1, max_size=5), st.booleans())
 def test_limits_hold_whatever_is_asked_and_it_comes_to_rest(asked, stop):
     tracker = Tracker(LIMITS, START)
