@@ -14,6 +14,7 @@ import contextlib
 import heapq
 import socket
 import struct
+import sys
 import time
 from collections import Counter, deque
 from typing import Any
@@ -25,6 +26,7 @@ from brazo.teleop.proxy.faults import WAYS, Faults, Script, Way
 from brazo.teleop.proxy.line import FaultLine, Leaving
 from brazo.teleop.proxy.splitter import Splitter
 
+_LINGER = "hh" if sys.platform == "win32" else "ii"
 _MOST_HELD = 1 << 18  # bytes; then the sender feels that nothing more is taken
 
 
@@ -256,7 +258,7 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     plain = writer.get_extra_info("socket")
     if plain is not None and plain.fileno() >= 0:
         with contextlib.suppress(OSError):
-            plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack(_LINGER, 1, 0))
     writer.transport.abort()
 
 
