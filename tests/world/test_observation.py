@@ -11,7 +11,7 @@ from brazo.model.transforms import rot_z, translate
 from brazo.world import World
 from brazo.world.black_box import BlackBox, model_bytes, model_of
 from brazo.world.grasps import face_angle
-from brazo.world.pattern import NEAR, TOUCHING, Pattern
+from brazo.world.tally import NEAR, TOUCHING, Tally
 from tests.world.control import run
 from tests.world.scenes import both_holding, cell, holding
 
@@ -33,32 +33,17 @@ def levels_of(world: World, wanted) -> dict:
 
 
 @pytest.mark.parametrize("wanted", [ALL, frozenset(["robot-object"])])
-def test_levels_of_a_pattern_are_those_of_the_contacts(wanted):
+def test_levels_of_a_tally_are_those_of_the_contacts(wanted):
     world, one, two = both_holding()
-    pattern = Pattern(world._reader, wanted)
+    tally = Tally(world._reader, wanted)
     rng = np.random.default_rng(0)
     seen = 0
     for _ in range(40):
         one.hold = one.hold + rng.uniform(-1, 1, 5) * 1e-3
         run(world, 0.005, one, two)
-        pattern.changed(world.mj_data.contact)
-        assert pattern.levels == levels_of(world, wanted)
-        seen += len(pattern.levels)
+        assert tally.count(world.mj_data) == levels_of(world, wanted)
+        seen += len(tally.levels)
     assert seen > 100
-
-
-def test_a_pattern_changes_with_what_touches_and_not_with_forces():
-    world, one, two = both_holding()
-    pattern = Pattern(world._reader, ALL)
-    assert pattern.changed(world.mj_data.contact)
-    assert not pattern.changed(world.mj_data.contact)
-    run(world, 0.001, one, two)
-    pattern.changed(world.mj_data.contact)
-    two.robot.clamp.open()
-    run(world, 0.05, one, two)
-    assert pattern.changed(world.mj_data.contact)
-    pattern.forget()
-    assert pattern.changed(world.mj_data.contact)
 
 
 def test_grips_followed_from_step_to_step_are_those_read_in_full():

@@ -20,7 +20,7 @@ from brazo.world.contacts import (
     Contacts,
     KeptContacts,
 )
-from brazo.world.pattern import NEAR, TOUCHING, Pair
+from brazo.world.tally import NEAR, TOUCHING, Pair
 
 Event = TypeVar("Event")
 Phase = Literal["warning", "begin", "end"]
@@ -110,16 +110,14 @@ class ContactFollower:
     """Turns the levels of successive moments into events."""
 
     def __init__(self) -> None:
-        self._levels: dict[Pair, int] = {}
+        self.levels: dict[Pair, int] = {}
         self._last: KeptContacts | None = None
 
     def events(
         self, levels: dict[Pair, int], contacts: Callable[[], Contacts], data: Any, time: float
     ) -> list[ContactEvent]:
         """What changed since the last moment; `contacts` reads the present ones in full."""
-        before, last = self._levels, self._last
-        if levels == before:
-            return []
+        before, last = self.levels, self._last
         self.look(levels, data, time)
         phases: dict[Pair, Phase] = {
             pair: phase
@@ -138,12 +136,12 @@ class ContactFollower:
 
     def keep(self, data: Any, time: float) -> None:
         """Remember this moment's contacts, should one of them be gone in the next."""
-        if TOUCHING in self._levels.values():
+        if TOUCHING in self.levels.values():
             self._last = KeptContacts(data.contact, data.efc_force, time)
 
     def look(self, levels: dict[Pair, int], data: Any, time: float) -> None:
         """Take a moment as it is, without events."""
-        self._levels = levels
+        self.levels = levels
         self.keep(data, time)
 
 

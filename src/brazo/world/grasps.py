@@ -28,7 +28,7 @@ from brazo.model.shapes import Box, Sphere
 from brazo.world.cell import ClampSettings, FreeBody, Solid
 from brazo.world.clamp import Clamp
 from brazo.world.contacts import Contacts
-from brazo.world.pattern import Pattern, Rows
+from brazo.world.tally import Pressure, Tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,9 +74,7 @@ class GraspReader:
         settings: ClampSettings,
     ) -> None:
         self.clamp = self._clamp = clamp
-        self._rows: list[tuple[str, Rows, Rows]] = []
-        self._both: list[tuple[str, Rows, Rows]] = []
-        self.touches = False  # both pads one body
+        self._pressures: list[tuple[str, Pressure, Pressure]] = []  # body, left, right
         self._cosine = math.cos(settings.angle)
         self._pads = {geom: side for side, geom in enumerate(clamp.pad_ids)}
         self._tip = tip
@@ -100,37 +98,34 @@ class GraspReader:
             self._clamp.robot, left, right, body, force, angle, suitable, welded is not None, holds
         )
 
-    def watch(self, pattern: Pattern) -> None:
-        """Have the contacts of the pads noted in a pattern."""
-        left, right = (pattern.pad(geom, list(self._bodies)) for geom in self._clamp.pad_ids)
-        self._rows = [(name, left[name], right[name]) for name in self._bodies]
+    def watch(self, tally: Tally) -> None:
+        """Have the pressures of the pads summed up in every step."""
+        left, right = (tally.pad(geom, list(self._bodies)) for geom in self._clamp.pad_ids)
+        self._pressures = [(name, left[name], right[name]) for name in self._bodies]
 
-    def sort(self) -> None:
-        """After a change of the pattern: which bodies do both pads touch?"""
-        self._both = [rows for rows in self._rows if rows[1] and rows[2]]
-        self.touches = bool(self._both)
-
-    def grip(
-        self, forces: list[float], addresses: list[int], data: Any, before: str | None
-    ) -> Grip:
-        """What `read` would find held, from the engine's forces and the contacts last seen."""
-        welded = self.welded(data) if self._clamp.weld else None
-        if not self._both:
-            return NO_GRIP if welded is None else Grip(welded, 0.0, True)
+    def grip(self, data: Any, before: str | None) -> Grip:
+        """What `read` would find held, from the pressures of the step."""
+        clamp = self._clamp
+        welded = self.welded(data) if clamp.weld else None
         best, force = None, -1.0
-        for name, left, right in self._both:
-            if welded is not None and name != welded:
-                continue
-            least = min(_pressure(forces, addresses, left), _pressure(forces, addresses, right))
-            if least > force:
-                best, force = name, least
+        for name, left, right in self._pressures:
+            if left.contacts and right.contacts and (welded is None or name == welded):
+                least = min(left.force, right.force)
+                if least > force:
+                    best, force = name, least
         if welded is not None:
             return Grip(welded, max(force, 0.0), True)
-        assert best is not None
+        if best is None:
+            return NO_GRIP
         enough = self._settings.hold_force * (0.5 if best == before else 1.0)
         if force < enough or not self._lies_well(best, data):
             return Grip(None, force)
         return Grip(best, force)
+
+    @property
+    def touches(self) -> bool:
+        """Whether both pads touch one body."""
+        return any(left.contacts and right.contacts for _, left, right in self._pressures)
 
     def welded(self, data: Any) -> str | None:
         """The body fixed to the hand."""
@@ -146,7 +141,7 @@ class GraspReader:
             if not (self._clamp.weld and self._keeps()):
                 data.eq_active[self._clamp.weld_ids[held]] = 0
             return
-        if not (self._both and self._clamp.weld and self._clamp.closes):
+        if not (self._clamp.weld and self.touches and self._clamp.closes):
             return
         grasp = self.read(contacts(), data)
         if grasp.body is not None and grasp.suitable:
@@ -195,16 +190,6 @@ class GraspReader:
         sensors = self._clamp.sensors
         assert sensors is not None
         return data.sensordata[sensors.along[body]]
-
-
-def _pressure(forces: list[float], addresses: list[int], rows: list[int]) -> float:
-    """Sum of the normal forces of some contacts; those without a force have no address."""
-    total = 0.0
-    for row in rows:
-        at = addresses[row]
-        if at >= 0:
-            total += forces[at]
-    return total
 
 
 def face_angle(shape: Solid, direction: Array) -> float:

@@ -1,8 +1,4 @@
-"""Looks at what each step brought: applies the weld rule and tells those who subscribed.
-
-While the pattern of contacts stays (see `brazo.world.pattern`) a grasp needs no more than the
-forces on the pads that touch, and the angle; contact events need nothing at all.
-"""
+"""Looks at what each step brought: applies the weld rule and tells those who subscribed."""
 
 from __future__ import annotations
 
@@ -21,8 +17,8 @@ from brazo.world.events import (
     Subscription,
     wanted_classes,
 )
-from brazo.world.grasps import NO_GRIP, GraspReader, Grip
-from brazo.world.pattern import Pattern
+from brazo.world.grasps import GraspReader, Grip
+from brazo.world.tally import Tally
 
 
 class Observer:
@@ -39,7 +35,7 @@ class Observer:
         self._follower = ContactFollower()
         self._readers: dict[str, GraspReader] = {}
         self._clamps: list[Clamp] = []
-        self._pattern: Pattern
+        self._tally: Tally
         self._stale = False
         self.grips: dict[str, Grip] = {}  # by robot, of the last step looked at
         self.table = np.zeros((0, 3))  # the same as numbers: which body (-1 none), force, welded
@@ -47,12 +43,14 @@ class Observer:
     def bind(
         self, reader: ContactReader, readers: dict[str, GraspReader], bodies: Sequence[str]
     ) -> None:
-        self._pattern = Pattern(reader, self._wanted)
+        self._tally = Tally(reader, self._wanted)
         self._readers = readers
         self._clamps = [grasp.clamp for grasp in readers.values()]
         for grasp in readers.values():
-            grasp.watch(self._pattern)
+            grasp.watch(self._tally)
         self.table = np.zeros((len(readers), 3))
+        self._rows = list(self.table)
+        self.grips = {}
         self._numbers = {None: -1.0, **{name: float(i) for i, name in enumerate(bodies)}}
 
     @property
@@ -75,7 +73,7 @@ class Observer:
         self._kinds = {one: k for one, k in self._kinds.items() if one in self._contacts}
         self._kinds[taken] = wanted
         self._wanted = frozenset().union(*self._kinds.values())
-        self._pattern.want(self._wanted)
+        self._tally.want(self._wanted)
         self._vanish = bool(self._wanted & {"object-object", "object-fixture"})
         return taken
 
@@ -84,21 +82,17 @@ class Observer:
 
     def observe(self, contacts: Callable[[], Contacts], time: float, model: Any, data: Any) -> None:
         """Look at a step that was just made; `contacts` reads its contacts in full."""
-        found = data.contact
-        changed = self._pattern.changed(found)
-        if changed:
-            for reader in self._readers.values():
-                reader.sort()
+        levels = self._tally.count(data)
         for clamp in self._clamps:
             if clamp.weld:
                 self._readers[clamp.robot].apply_weld_rule(contacts, model, data)
         self._stale = False
-        for event in self._grips(time, found, data):
+        for event in self._grips(time, data):
             self._grasps.publish(event)
         if self._stale:
             return  # a callback edited, restored or reset the world: all this is of the past
-        if changed:
-            for event in self._follower.events(self._pattern.levels, contacts, data, time):
+        if levels != self._follower.levels:
+            for event in self._follower.events(levels, contacts, data, time):
                 self._contacts.publish(event)
         elif self._vanish:
             self._follower.keep(data, time)
@@ -106,33 +100,26 @@ class Observer:
     def look(self, contacts: Contacts, data: Any) -> None:
         """Take a moment as known, so that no event tells of it."""
         self._stale = True
-        self._pattern.forget()
-        self._pattern.changed(data.contact)
-        self._follower.look(self._pattern.levels, data, contacts.time)
-        for reader in self._readers.values():
-            reader.sort()
+        self._follower.look(self._tally.count(data), data, contacts.time)
         for row, (name, reader) in enumerate(self._readers.items()):
             grasp = reader.read(contacts, data)
             self._note(row, name, Grip(grasp.held, grasp.force, grasp.welded))
 
     def _note(self, row: int, robot: str, grip: Grip) -> None:
-        self.grips[robot] = grip
-        self.table[row] = self._numbers[grip.body], grip.force, grip.welded
+        before, self.grips[robot] = self.grips.get(robot), grip
+        values = self._rows[row]
+        values[1] = grip.force
+        if before is None or before.body != grip.body or before.welded != grip.welded:
+            values[0], values[2] = self._numbers[grip.body], grip.welded
 
-    def _grips(self, time: float, found: Any, data: Any) -> list[GraspEvent]:
+    def _grips(self, time: float, data: Any) -> list[GraspEvent]:
         """What the clamps hold now, and what changed about it."""
         events: list[GraspEvent] = []
-        forces: list[float] = []
-        addresses: list[int] = []
-        grips = self.grips
         for row, (name, reader) in enumerate(self._readers.items()):
-            before = grips[name]
-            if reader.touches:
-                if not forces:
-                    forces, addresses = data.efc_force.tolist(), found.efc_address.tolist()
-            elif before is NO_GRIP and not reader.clamp.weld:
+            before = self.grips[name]
+            now = reader.grip(data, before.body)
+            if now is before:
                 continue
-            now = reader.grip(forces, addresses, data, before.body)
             self._note(row, name, now)
             if now.body == before.body:
                 continue
