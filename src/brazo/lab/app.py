@@ -26,6 +26,7 @@ from brazo.errors import BrazoError
 from brazo.lab.clock import Clock
 from brazo.lab.jobs import Jobs
 from brazo.lab.moment import Moment
+from brazo.lab.moving import Mover
 from brazo.lab.opening import CELL, ROBOT, as_simulation, choices
 from brazo.lab.panels import Panel, panel_types
 from brazo.lab.scene import FIELD_OF_VIEW_DEG, Scene
@@ -87,6 +88,7 @@ class Lab:
         self.scene = Scene(self._server.viser, self._clicked)
         self.view = View(self)
         self.clock = Clock(self)
+        self.mover = Mover(self)
         self.panels: dict[str, Panel] = {}
         for make in panel_types():
             self.panels[make.id] = make(self)
@@ -154,12 +156,14 @@ class Lab:
         """STOP: every robot comes to rest within its limits, programs pause."""
         sim = self.sim
         with sim.lock:
+            before = {name: robot.motion for name, robot in sim.robots.items()}
             for task in sim.tasks:
                 pause = getattr(task, "pause", None)
                 if callable(pause):
                     pause()
-            for robot in sim.robots.values():
-                robot.stop()
+            for name, robot in sim.robots.items():
+                if robot.motion is before[name]:  # a program brakes its robots on their own ways
+                    robot.stop()
             sim.log("stop", "stopped by the user")
         self.post(self._after_stop)
 
@@ -251,9 +255,10 @@ class Lab:
             robot.restart()
 
     def redraw(self) -> None:
-        """Draw the cell anew: its robots were edited."""
+        """Draw the cell anew, its robots having been edited; the view stays where it is."""
         self.scene.show(self.sim)
         self.view.rebuilt()
+        self.channel.put({"view/kept": self.scene.root})
         self._tell_scene()
         for panel in self.panels.values():
             self._carefully(panel.simulation_changed)
@@ -398,6 +403,8 @@ class Lab:
             self._carefully(lambda: self.scene.place(moment.poses))
             self.view.update(moment)
             self.clock.update(moment)
+            for panel in self.panels.values():
+                self._carefully(panel.follow)
         for panel in self._late():
             self._pending.discard(panel.id)
             self._due[panel.id] = time.monotonic() + 1.0 / panel.rate

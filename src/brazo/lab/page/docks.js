@@ -60,13 +60,16 @@ function makeDock(side) {
   tabs.setAttribute("role", "tablist");
   const content = element("div", "content");
   const edge = element("div", "edge", { title: "Drag to resize" });
-  const fold = iconButton(side === "left" ? "dock" : "dock", "Fold this side away", () => {
+  const fold = iconButton("dock", "Fold this side away", () => {
     layout.folded[sheetSide(side)] = !layout.folded[sheetSide(side)];
     arrange();
   });
   fold.classList.add("fold");
   const strip = element("div", "strip");
-  strip.append(tabs, fold);
+  const dock = { node, tabs, content, fold, side };
+  const float = iconButton("popout", "Float as a window", () => popOut(dock));
+  float.classList.add("float");
+  strip.append(tabs, float, fold);
   node.append(strip, content, edge);
   node.style.setProperty("--width", `${layout.width[side] ?? WIDTH.first[side]}px`);
   edge.onpointerdown = (down) => {
@@ -83,7 +86,7 @@ function makeDock(side) {
       save();
     };
   };
-  return { node, tabs, content, fold, side };
+  return dock;
 }
 
 function sheetSide(side) {
@@ -165,7 +168,6 @@ function arrange() {
       panel.tab.tabIndex = active ? 0 : -1;
       if (panel.body.parentNode !== dock.content) dock.content.append(panel.body);
       panel.body.hidden = !active;
-      if (active) dock.content.prepend(popOut(dock, panel));
     }
   }
   for (const panel of panels.values()) if (sideOf(panel) === "float") openWindow(panel);
@@ -173,17 +175,12 @@ function arrange() {
   tellShown();
 }
 
-// The line over a docked panel: its name, and the way to a window of its own.
-function popOut(dock, panel) {
-  dock.title ??= element("div", "title");
-  const button = iconButton("popout", "Float as a window", () => {
-    const box = dock.node.getBoundingClientRect();
-    const x = dock.side === "left" ? box.right + 12 : box.left - 12 - box.width;
-    layout.place[panel.id] = { x, y: box.top + 12, w: box.width, h: Math.min(560, box.height - 24) };
-    arrange();
-  });
-  dock.title.replaceChildren(element("h2", "", { textContent: panel.title }), button);
-  return dock.title;
+function popOut(dock) {
+  const panel = panels.get(layout.active[dock.side]);
+  const box = dock.node.getBoundingClientRect();
+  const x = dock.side === "left" ? box.right + 12 : box.left - 12 - box.width;
+  layout.place[panel.id] = { x, y: box.top + 12, w: box.width, h: Math.min(560, box.height - 24) };
+  arrange();
 }
 
 function openWindow(panel) {

@@ -132,7 +132,8 @@ class Slider extends Tied {
 
   end(value, which) {
     const text = String(Number(value.toFixed(1))).replace("-", "−");
-    return this.limited.includes(which) ? text : `(${text})`;
+    // Of a joint without a stop, only what the track shows.
+    return !this.hasAttribute("limited") || this.limited.includes(which) ? text : `(${text})`;
   }
 
   within(value) {

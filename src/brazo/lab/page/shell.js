@@ -215,15 +215,19 @@ function frameNewCells() {
   const tryToFrame = () => {
     const shown = value("view/root");
     if (shown === framed) return;
+    if (framed && value("view/kept") === shown) return settle(shown); // the same cell, edited
     const eye = String(look("Iso", false)?.map((v) => v.toFixed(3)));
     if (eye !== last || eye === "undefined") {
       last = eye;
       requestAnimationFrame(tryToFrame);
     } else {
-      framed = shown;
-      setLoading(false);
-      document.documentElement.dataset.brazoReady = value("cell");
+      settle(shown);
     }
+  };
+  const settle = (shown) => {
+    framed = shown;
+    setLoading(false);
+    document.documentElement.dataset.brazoReady = value("cell");
   };
   watch("view/root", () => {
     setLoading(true);

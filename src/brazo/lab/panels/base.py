@@ -71,6 +71,9 @@ class Panel:
     def selection_changed(self) -> None:
         """`lab.selection` is another one."""
 
+    def follow(self) -> None:
+        """A new moment is on show; for what a panel draws in the scene, seen or not."""
+
     def reset(self) -> None:
         """The simulation went back to its start."""
 
