@@ -17,6 +17,7 @@ import numpy as np
 from brazo.kinematics.orientation import oat_from_matrix, rpy_from_matrix
 from brazo.lab import inspection
 from brazo.lab.panels.base import Panel, Values
+from brazo.lab.panels.choice import robot_choice
 from brazo.lab.panels.html import (
     column,
     escape,
@@ -25,7 +26,6 @@ from brazo.lab.panels.html import (
     row,
     section,
     segments,
-    select,
     table,
     text,
     toggle,
@@ -89,7 +89,7 @@ class InspectorPanel(Panel):
         arm = self.lab.robot.arm
         return "".join(
             [
-                row("Robot", select("robot", robots, label="Robot")) if len(robots) > 1 else "",
+                robot_choice(robots),
                 section("Tool", self._tool_html()),
                 section("Joints", *(self._bar(arm, i) for i in range(arm.n))),
                 section("Dexterity", self._dexterity_html()),
