@@ -22,6 +22,7 @@ from brazo.model.document import Field, Node
 from brazo.model.library import find_robot
 from brazo.model.link_table import LinkRow, link_table
 from brazo.model.load import Source, load_source
+from brazo.model.part_fields import read_style
 from brazo.model.robot_file import RobotFile
 from brazo.model.robot_writer import robot_yaml
 
@@ -70,6 +71,13 @@ class RobotSource:
     def file(self) -> RobotFile | None:
         """The robot file with its edited fields, but the file's own parameters; None for others."""
         return self._file
+
+    @property
+    def width(self) -> float:
+        """The factor on all its radii."""
+        if self._file is None:
+            return 1.0
+        return read_style(self._file.root.mapping().get("body"), self._file.names()).width
 
     @classmethod
     def load(
