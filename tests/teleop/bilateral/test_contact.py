@@ -9,7 +9,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brazo.teleop.bilateral import Hand, Pair, PositionForce, TaskMap, Trace, WaveVariables, strokes
+from brazo.teleop.bilateral import (
+    Hand,
+    Packet,
+    Pair,
+    PositionForce,
+    TaskMap,
+    Trace,
+    WaveVariables,
+    strokes,
+)
 from brazo.teleop.mapping import IncrementMap
 from brazo.world import World
 
@@ -109,3 +118,19 @@ def test_runs_repeat_bit_for_bit():
     first, second = (press(WaveVariables(), 1.2, **LINES[DELAYED[2]]) for _ in range(2))
     assert np.array_equal(first.follower.x, second.follower.x)
     assert np.array_equal(first.energy, second.energy)
+
+
+def test_the_two_ends_share_nothing_but_numbers_on_a_wire():
+    """Each end with a scheme of its own and packets as plain numbers: the very same run."""
+    together = press(WaveVariables(), 1.2, **LINES[DELAYED[2]])
+    pair = Pair(
+        World("teleop-wall"), WaveVariables(), Hand(PRESS), TaskMap(SAME), seed=1,
+        **LINES[DELAYED[2]],
+    )  # fmt: skip
+    pair.follower.scheme = WaveVariables()
+    for line in (pair.there, pair.back):
+        deliver = line.receive
+        line.receive = lambda t, deliver=deliver: [Packet.read(p.numbers()) for p in deliver(t)]
+    apart = pair.run(1.2)
+    assert np.array_equal(together.follower.x, apart.follower.x)
+    assert np.array_equal(together.energy, apart.energy)

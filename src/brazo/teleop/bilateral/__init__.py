@@ -2,10 +2,11 @@
 
 Schemes:    PositionForce (plain), WaveVariables (passive for every delay)
 One end:    ToolPort (a robot of a world), MasterLoop, FollowerLoop, TaskMap, Hand
-Together:   Pair with a seeded DelayLine each way; Trace and Report of a run
+Together:   Pair with a seeded DelayLine each way; Trace and Report of a run, plot of several
 """
 
 from brazo.teleop.bilateral.delay import DelayLine
+from brazo.teleop.bilateral.figure import figure, plot
 from brazo.teleop.bilateral.hand import Hand, strokes
 from brazo.teleop.bilateral.loops import FollowerLoop, MasterLoop, Moment
 from brazo.teleop.bilateral.packet import Delay, Inflow, Packet
@@ -37,5 +38,7 @@ __all__ = [
     "ToolPort",
     "Trace",
     "WaveVariables",
+    "figure",
+    "plot",
     "strokes",
 ]
