@@ -263,6 +263,17 @@ class Lab:
         for panel in self.panels.values():
             self._carefully(panel.simulation_changed)
 
+    def replace_simulation(self, sim: Simulation) -> None:
+        """Go on with a rebuilt simulation of the same cell; the view and the selection stay."""
+        running, selection = self.sim.player.running, self.selection
+        self._let_go(self.sim)
+        self.sim, self._own, self.selection = sim, True, selection
+        self._sims += 1
+        self.clock.listen(sim)
+        self.redraw()
+        if running:
+            sim.player.play()
+
     def require_running(self) -> None:
         """Raise, in words, when time stands still: what was asked for would never happen."""
         if not self.sim.player.running:
@@ -403,12 +414,18 @@ class Lab:
             self._carefully(lambda: self.scene.place(moment.poses))
             self.view.update(moment)
             self.clock.update(moment)
-            for panel in self.panels.values():
-                self._carefully(panel.follow)
+            with self.sim.lock:
+                for panel in self.panels.values():
+                    self._carefully(panel.follow)
         for panel in self._late():
             self._pending.discard(panel.id)
             self._due[panel.id] = time.monotonic() + 1.0 / panel.rate
-            self._carefully(lambda panel=panel: panel.put(panel.values()))
+            self._carefully(lambda panel=panel: self._ask(panel))
+
+    def _ask(self, panel: Panel) -> None:
+        with self.sim.lock:  # what it reads belongs to one moment
+            values = panel.values()
+        panel.put(values)
 
     def _late(self) -> list[Panel]:
         """The panels in view that have not shown the present state and may do so now."""

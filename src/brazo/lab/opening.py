@@ -19,6 +19,7 @@ from brazo.model.library import robot_names
 from brazo.model.solids import mesh
 from brazo.robot import Robot
 from brazo.simulation import Simulation
+from brazo.simulation.robot import IDEAL
 from brazo.world import Cell, World, cell_names, load_cell
 from brazo.world.cell import CellRobot, Floor, default_start
 from brazo.world.robot_source import Edits, RobotSource, limits_of
@@ -108,3 +109,21 @@ def floor_under(robot: Robot, q: np.ndarray) -> float:
     foot = float(clouds[0][:, 2].min()) if len(clouds[0]) else float(frames[0, 2, 3])
     lowest = float(every[:, 2].min())
     return lowest - 0.08 * size if lowest <= foot - 0.05 * size else foot
+
+
+def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
+    """A simulation of a changed cell that goes on from the present state, laws included.
+
+    The cell has the same robots and bodies; its step, gravity or way of integrating may differ.
+    """
+    with sim.lock:
+        laws = {n: IDEAL if r.law == IDEAL else r.controller for n, r in sim.robots.items()}
+        new = Simulation(cell, laws, mode=mode, seed=sim.seed)  # type: ignore[arg-type]
+        new.world.restore(sim.world.save())
+        for name, robot in new.robots.items():
+            robot.restart()
+            load = sim.robots[name].load
+            if load is not None:
+                robot.carry(load[0], load[1])
+        new.player.speed = sim.player.speed
+    return new

@@ -177,9 +177,11 @@ class Scene:
         self.tools = {}
         for name, robot in sim.robots.items():
             tip = tip_of(sim, name)
+            frames = robot.arm.frames(robot.world.start)[:, :3, 3]
+            reach = float(np.linalg.norm(np.ptp(frames, axis=0))) or self.size
             node = f"{self.names[tip]}/tool"
             _, position, wxyz = placed([""], np.asarray(robot.arm.model.tool)[None])[0]  # type: ignore[attr-defined]
-            handle = self.add_axes(node, 0.06 * self.size)
+            handle = self.add_axes(node, 0.12 * reach)
             handle.position, handle.wxyz = position, wxyz
             self.tools[name] = node
 

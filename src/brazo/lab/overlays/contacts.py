@@ -17,7 +17,7 @@ RED, ORANGE = (240, 40, 40), (255, 146, 43)
 CROSS = 0.018  # half length of a cross's lines, over the size of the cell
 REACH = 0.25  # length of the longest arrow, over the size of the cell
 NEWTONS = 100.0  # force of an arrow of half that length
-ROBOT_OBJECT = 2  # among the classes of contacts
+ROBOT_OBJECT, ROBOT_FIXTURE = 2, 3  # among the classes of contacts
 MOST = 200  # contacts drawn
 GREEN, BRIGHT_RED = (40, 180, 80), (255, 32, 32)
 
@@ -26,7 +26,7 @@ class ContactMarks(Overlay):
     """A red cross at every contact point, and an arrow for the force on the second body."""
 
     id, title = "contacts", "Contact points"
-    hint = "Red crosses where things touch, arrows for the forces."
+    hint = "Red crosses where robots touch something, arrows for the forces."
     first = True
     rate = 30.0
 
@@ -65,7 +65,8 @@ class ContactMarks(Overlay):
 
 def marks(contacts: Contacts, size: float) -> tuple[np.ndarray, np.ndarray]:
     """Lines (m, 2, 3) and their colours: three crossing ones and an arrow for every touch."""
-    touching = np.flatnonzero(contacts.depth >= 0.0)[:MOST]
+    # What merely lies on something else is at peace: only touches of robots are marked.
+    touching = np.flatnonzero((contacts.depth >= 0.0) & (contacts.kind <= ROBOT_FIXTURE))[:MOST]
     if not len(touching):
         return np.empty((0, 2, 3)), np.empty((0, 2, 3), np.uint8)
     at, force = contacts.point[touching], contacts.force[touching]

@@ -31,7 +31,7 @@ function topBar() {
   }
   const about = element("span", "about");
   watch("about", (text) => {
-    about.textContent = text.split(/(?<=[.:])\s/)[0]; // the first sentence
+    about.textContent = text.split(/(?<=[.:])\s/)[0].replace(/:$/, ""); // the first sentence
     about.title = text;
   });
   bar.append(brand, cells, about, element("div", "space"), ...clockButtons(), control(), viewButtons(), help(), theme());
@@ -240,6 +240,29 @@ function followTool() {
   const node = value("view/tools")?.[robot];
   viewer.follow(viewer.following ? null : node);
 }
+
+// <brazo-camera>: the views as buttons, for the View panel; each page has its own.
+class Camera extends HTMLElement {
+  connectedCallback() {
+    if (this.childElementCount) return;
+    const grid = element("div", "brazo-camera");
+    for (const name of Object.keys(VIEWS)) {
+      const button = element("button", "", { type: "button", textContent: name });
+      button.onclick = () => look(name, true);
+      grid.append(button);
+    }
+    const follow = element("button", "", { type: "button", textContent: "Follow tool" });
+    follow.onclick = () => {
+      followTool();
+      follow.setAttribute("aria-pressed", String(Boolean(viewer.following)));
+    };
+    const reset = element("button", "", { type: "button", textContent: "Reset" });
+    reset.onclick = () => look("Iso", true);
+    grid.append(follow, reset);
+    this.append(grid);
+  }
+}
+customElements.define("brazo-camera", Camera);
 
 function setLoading(on) {
   document.documentElement.toggleAttribute("data-brazo-loading", on);

@@ -135,7 +135,12 @@ class PendantPanel(Panel):
         return shown | {"points": self._point_rows()}
 
     def simulation_changed(self) -> None:
-        self._points.clear()
+        robots = self.lab.sim.robots
+        self._points = {
+            name: points
+            for name, points in self._points.items()
+            if name in robots and all(len(point.q) == robots[name].n for point in points)
+        }
         self._end_tour()
         self._held = self._wanted = None
         self._gizmo.forget()

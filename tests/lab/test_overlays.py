@@ -1,0 +1,185 @@
+"""What is drawn over a cell, and when."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from brazo.lab.moment import Moment
+from brazo.lab.overlays.collision import FREE, HIT
+from brazo.lab.overlays.contacts import held_together, marks
+
+
+@pytest.fixture(scope="module")
+def lab(running):
+    with running("cooperative") as lab:
+        lab.sim.player.pause()
+        yield lab
+
+
+def show(lab, which: str, on: bool) -> None:
+    lab.do(lambda: lab.view.show(which, on))
+
+
+def nodes(lab, kind: str) -> set[str]:
+    handles = lab._server.viser.scene._handle_from_node_name
+    return {name for name in handles if name.startswith(f"{lab.scene.root}/") and kind in name}
+
+
+@pytest.mark.parametrize(
+    ("which", "kind"),
+    [
+        ("boxes", "/solid-"),
+        ("contacts", "/contacts"),
+        ("desired", "/desired-"),
+        ("axes", "/axes"),
+        ("trace", "/trace-"),
+        ("com", "/com"),
+        ("labels", "/label"),
+    ],
+)
+def test_an_overlay_is_there_while_it_is_on_and_with_the_next_cell(lab, which, kind):
+    was = lab.view.on[which]
+    show(lab, which, False)
+    assert not nodes(lab, kind)
+    show(lab, which, True)
+    assert nodes(lab, kind)
+    lab.do(lab._frame)
+    lab.do(lab.redraw)
+    assert nodes(lab, kind)
+    show(lab, which, False)
+    assert not nodes(lab, kind)
+    show(lab, which, was)
+
+
+def test_a_page_may_switch_only_what_there_is(lab, line):
+    with line(lab) as page:
+        page.send(["view/show", "everything", True])
+        assert "nothing to show called 'everything'" in page.told["notice"]["text"]
+        page.send(["view/show", "floor", False])
+        assert not lab.scene.floor_visible
+        page.send(["view/show", "floor", True])
+
+
+def test_collision_solids_are_those_of_the_engine(lab):
+    show(lab, "boxes", True)
+    model = lab.sim.world.mj_model
+    drawn = {int(name.rpartition("-")[2]) for name in nodes(lab, "/solid-")}
+    planes = {g for g in range(model.ngeom) if model.geom_type[g] == 0}
+    assert drawn == set(range(model.ngeom)) - planes
+    show(lab, "boxes", False)
+
+
+@pytest.fixture
+def pressed(lab):
+    """A moment in which the clamp of scara2 is pressed into the floor of the cell."""
+    robot = lab.sim.robots["scara2"]
+    sim = lab.sim
+    with sim.lock:
+        q = robot.world.start.copy()
+        q[3] = robot.arm.limits[3, 1]
+        robot.world.set_state(q)
+        sim.world.forward()
+        moment = Moment.of(sim)
+        if not moment.collisions():  # lower the base until it touches
+            tool = robot.tool()[2, 3]
+            base = robot.base.copy()
+            base[2, 3] -= tool + 0.01
+            sim.edit("scara2", base=base)
+            sim.robots["scara2"].world.set_state(q)
+            sim.world.forward()
+            moment = Moment.of(sim)
+    yield moment
+    lab.open("cooperative")
+    lab.sim.player.pause()
+
+
+def test_what_touches_turns_red_is_crossed_and_counted(lab, pressed):
+    assert pressed.collisions() >= 1
+    show(lab, "boxes", True)
+    overlay = lab.view.overlays["boxes"]
+    lab.do(lambda: overlay.update(pressed))
+    red = {geom for geom, solid in overlay._solids.items() if tuple(solid.color) == HIT}
+    contacts = pressed.contacts
+    bad = (contacts.depth >= 0) & (contacts.kind < 4)
+    assert red == set(contacts.geoms[bad].ravel().tolist()) & overlay._solids.keys() != set()
+    assert {tuple(s.color) for s in overlay._solids.values()} == {HIT, FREE}
+    points, colors = marks(contacts, lab.scene.size)
+    assert len(points) == len(colors) == 6 * int(bad.sum())
+    centres = points[: 3 * int(bad.sum())].mean(axis=1).reshape(-1, 3, 3)
+    assert centres == pytest.approx(np.repeat(contacts.point[bad][:, None], 3, axis=1), abs=1e-9)
+    show(lab, "boxes", False)
+
+
+def test_arrows_point_where_the_force_does(lab, pressed):
+    contacts = pressed.contacts
+    bad = np.flatnonzero((contacts.depth >= 0) & (contacts.kind < 4))
+    points, _ = marks(contacts, 1.0)
+    shafts = points[3 * len(bad) : 4 * len(bad)]
+    force = contacts.force[bad]
+    along = shafts[:, 1] - shafts[:, 0]
+    strong = np.linalg.norm(force, axis=1) > 1.0
+    cosine = (along * force).sum(axis=1) / np.maximum(
+        np.linalg.norm(along, axis=1) * np.linalg.norm(force, axis=1), 1e-12
+    )
+    assert strong.any() and (cosine[strong] > 1 - 1e-9).all()
+
+
+def test_robots_are_green_but_for_their_bases_while_they_hold_one_bar(lab, monkeypatch):
+    overlay = lab.view.overlays["hand-over"]
+    drawn = [one.name for one in lab.sim.world.drawn]
+    together = {"bar 2": {"scara1", "scara2"}}
+    monkeypatch.setattr("brazo.lab.overlays.contacts.held_together", lambda contacts: together)
+    lab.do(lambda: overlay.update(Moment.of(lab.sim)))
+    marked = {drawn[i] for i in lab.scene.looks._marked}
+    assert "bar 2" in marked and "bar 1" not in marked
+    robots = {name for name in drawn if "/" in name}
+    assert marked - {"bar 2"} == robots - {"scara1/base", "scara2/base"}
+    red = lab.scene.looks._sent[drawn.index("bar 2")][0]
+    green = lab.scene.looks._sent[drawn.index("scara1/link 2")][0]
+    assert red[0] > 2 * max(red[1:]) and green[1] > 1.5 * max(green[0], green[2])
+    together.clear()
+    lab.do(lambda: overlay.update(Moment.of(lab.sim)))
+    assert lab.scene.looks._sent == lab.scene.looks._own
+
+
+def test_nobody_holds_together_what_only_lies_there(lab):
+    assert held_together(Moment.of(lab.sim).contacts) == {}
+
+
+def test_the_desired_robot_stands_where_the_reference_is(lab):
+    show(lab, "desired", True)
+    robot = lab.sim.robots["scara1"]
+    q = robot.world.start + [0.5, 0.2, 0.02, 0.1, 0.1]
+    moment = Moment.of(lab.sim)
+    moment.references["scara1"] = q
+    overlay = lab.view.overlays["desired"]
+    lab.do(lambda: overlay.update(moment))
+    frames = robot.base @ robot.arm.frames(q)
+    kept = lab._server.viser._websock_server._broadcast_buffer.message_from_id.values()
+    for i, T in enumerate(frames):
+        name = f"{lab.scene.root}/desired-0-{i}"
+        sent = [
+            m.position for m in kept if getattr(m, "name", "") == name and hasattr(m, "position")
+        ]
+        assert sent[-1] == pytest.approx(T[:3, 3], abs=1e-12)
+    show(lab, "desired", False)
+
+
+def test_the_trace_is_the_way_of_the_tool_and_ends_with_a_reset(lab):
+    show(lab, "trace", True)
+    overlay = lab.view.overlays["trace"]
+    way = []
+    for k in range(5):
+        lab.set_q(lab.sim.robots["scara1"].world.start + [0.1 * k, 0, 0, 0, 0], "scara1")
+        lab.sim.step()
+        moment = Moment.of(lab.sim)
+        lab.do(lambda moment=moment: overlay.update(moment))
+        way.append(lab.sim.robots["scara1"].tool()[:3, 3])
+    points = np.array(overlay._traces[0]._points)[-5:]
+    assert points == pytest.approx(np.array(way), abs=1e-9)
+    lab.sim.reset()
+    moment = Moment.of(lab.sim)
+    lab.do(lambda: overlay.update(moment))
+    assert len(overlay._traces[0]._points) == 1
+    show(lab, "trace", False)

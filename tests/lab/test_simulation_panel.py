@@ -1,0 +1,149 @@
+"""The simulation panel without a browser."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from brazo.simulation import EncoderBias, JointLocked, TorqueLoss
+
+
+@pytest.fixture(scope="module")
+def lab(running):
+    with running("cooperative") as lab:
+        yield lab
+
+
+@pytest.fixture
+def page(lab, line):
+    with line(lab) as page:
+        page.send(["pause"], ["reset"], ["panels-shown", ["simulation"]], ["speed", 1])
+        yield page
+        page.send(["simulation/mend-all"])
+
+
+def shown(lab) -> dict:
+    found: dict = {}
+    lab.do(lambda: found.update(lab.panels["simulation"].values()))
+    return found
+
+
+def test_step_and_reset(lab, page):
+    page.send(["step", 5])
+    assert lab.sim.time == pytest.approx(0.005, abs=1e-12)
+    page.send(["reset"])
+    assert lab.sim.time == 0.0 and not lab.sim.player.running
+    page.send(["step", 0], ["step", 10**9])
+    assert "cannot step" in page.told["notice"]["text"] and lab.sim.time == 0.0
+
+
+@pytest.mark.parametrize("speed", [400, 50])
+def test_the_speed_is_that_of_the_clock_on_the_wall(lab, page, speed):
+    page.send(["simulation/speed", speed], ["play"])
+    time.sleep(0.2)
+    begin, at = time.perf_counter(), lab.sim.time
+    time.sleep(1.0)
+    passed = (lab.sim.time - at) / (time.perf_counter() - begin)
+    late = lab.sim.player.overruns
+    page.send(["pause"])
+    # A busy machine may fall behind, and then says so.
+    assert passed == pytest.approx(speed / 100, rel=0.1) or (late and passed < speed / 100)
+    assert shown(lab)["speed"] == pytest.approx(speed)
+
+
+def test_a_speed_beyond_what_there_is_is_refused(lab, page):
+    page.send(["simulation/speed", 500])
+    assert "from 0 to 400 %" in page.told["notice"]["text"]
+    assert lab.sim.player.speed == 1.0
+
+
+def test_another_step_goes_on_from_the_present_state(lab, page):
+    lab.set_q([0.3, -1.0, 0.05, 0.1, 0.2], "scara1")
+    page.send(["step", 100])
+    before = {name: robot.q for name, robot in lab.sim.robots.items()}
+    bar, at, root = lab.sim.world.pose("bar 1"), lab.sim.time, lab.scene.root
+    laws = {name: robot.law for name, robot in lab.sim.robots.items()}
+    page.send(["simulation/dt", 0.5])
+    sim = lab.sim
+    assert sim.dt == 5e-4 and sim.time == pytest.approx(at, abs=1e-12)
+    assert {name: robot.law for name, robot in sim.robots.items()} == laws
+    for name, q in before.items():
+        assert np.array_equal(sim.robots[name].q, q)
+    assert np.array_equal(sim.world.pose("bar 1"), bar)
+    assert lab.scene.root != root and lab.channel.get("clock/step") is not None
+    page.send(["step", 200])
+    assert sim.robots["scara1"].q == pytest.approx(before["scara1"], abs=1e-3)
+    page.send(["simulation/dt", 50])
+    assert "from 0.01 to 10 ms" in page.told["notice"]["text"]
+    page.send(["simulation/dt", "1ms"])
+    assert lab.sim.dt == 1e-3
+
+
+def test_gravity_pulls_where_it_is_said_to(lab, page):
+    page.send(["simulation/gravity", 2, 0], ["simulation/gravity", 0, "2"])
+    assert lab.sim.cell.gravity.tolist() == [2.0, 0.0, 0.0]
+    start = lab.sim.world.pose("bar 1")
+    page.send(["step", 300])
+    moved = lab.sim.world.pose("bar 1")[:3, 3] - start[:3, 3]
+    assert moved[0] == pytest.approx(0.5 * 2.0 * 0.3**2, rel=0.02)
+    # Laws know of it: the robots stay.
+    assert lab.sim.robots["scara2"].q == pytest.approx(
+        lab.sim.robots["scara2"].world.start, abs=1e-3
+    )
+    page.send(["simulation/gravity", 0, 0], ["simulation/gravity", 2, -9.81])
+
+
+def test_without_contacts_bodies_fall_through(lab, page):
+    page.send(["simulation/mode", "exact"])
+    assert shown(lab)["mode"] == "exact"
+    page.send(["step", 300])
+    assert lab.sim.world.pose("bar 1")[2, 3] < -0.2
+    page.send(["simulation/mode", "nonsense"], ["simulation/mode", "contact"], ["reset"])
+    assert lab.sim.world.mode == "contact"
+
+
+def test_force_feedback_is_switched_by_robot(lab, page):
+    page.send(["simulation/feedback", "scara1", False])
+    assert not lab.sim.robots["scara1"].world.force_feedback
+    assert lab.sim.robots["scara2"].world.force_feedback
+    assert shown(lab)["feedback/scara1"] is False
+    page.send(["simulation/feedback", "scara1", True], ["simulation/feedback", "nobody", True])
+    assert "no robot named 'nobody'" in page.told["notice"]["text"]
+
+
+def test_faults_are_chosen_injected_and_mended(lab, page):
+    page.send(["select", "scara2", 1], ["simulation/fault", "locked"], ["simulation/inject"])
+    page.send(["simulation/fault", "torque"], ["simulation/amount", 30], ["simulation/inject"])
+    page.send(["simulation/fault", "bias"], ["simulation/fault-joint", "quill"])
+    page.send(["simulation/amount", 4], ["simulation/inject"])
+    names = lab.robot.arm.joint_names
+    assert lab.robot.faults == [
+        JointLocked("scara2", names[1]),
+        TorqueLoss("scara2", names[1], 0.3),
+        EncoderBias("scara2", "quill", 0.004),
+    ]
+    assert "mm" in lab.panels["simulation"].html()
+    rows = shown(lab)["faults"]
+    assert "locked" in rows[0]["text"] and len(rows) == 3
+    page.send(["simulation/mend", rows[0]["id"]])
+    assert len(lab.robot.faults) == 2
+    page.send(["simulation/amount", 4000], ["simulation/fault", "torque"])
+    page.send(["simulation/amount", 4000], ["simulation/inject"])
+    assert "torque loss" in page.told["notice"]["text"]
+    page.send(["simulation/mend-all"])
+    assert not lab.robot.faults and shown(lab)["broken"] is False
+
+
+def test_a_simulation_that_breaks_down_is_said(running, line):
+    with running("cooperative") as lab, line(lab) as page:
+
+        class Broken:
+            def tick(self, sim):
+                raise RuntimeError("the task is broken")
+
+        lab.sim.add_task(Broken())
+        page.until("clock/running", False)
+        while "the task is broken" not in page.told.get("notice", {}).get("text", ""):
+            page.read()
