@@ -15,7 +15,7 @@ def scheme() -> WaveVariables:
     return WaveVariables(impedance=50.0)
 
 
-@pytest.mark.parametrize(("k", "gain"), [(1.0, None), (2.0, None), (2.0, 0.2)])
+@pytest.mark.parametrize(("k", "gain"), [(1.0, None), (2.0, 0.2)])
 def test_down_at_the_delta_is_out_into_the_wall_at_the_scara(k, gain):
     world = World("teleop-wall-scara")
     # The wall is 4 cm away at the follower, so k times that at the master.
@@ -26,7 +26,7 @@ def test_down_at_the_delta_is_out_into_the_wall_at_the_scara(k, gain):
         world, scheme(), hand, TaskMap(IncrementMap(scale=k), gain),
         delay=0.1, jitter=0.05, seed=2,
     )  # fmt: skip
-    trace = pair.run(5.0)
+    trace = pair.run(4.5)
     moved = port.state()[0] - start
     # In the base's own axes: outwards, and what the master sees of it.
     assert 0.036 < moved[0] < 0.042 and np.abs(moved[1:]).max() < 5e-3

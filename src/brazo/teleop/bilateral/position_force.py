@@ -23,7 +23,7 @@ from brazo.teleop.bilateral.scheme import Array, Command, End, EndState, Side, l
 class PositionForce:
     """Stiffness K (N/m), damping B (N s/m), and the greatest force of either end (N).
 
-    `period` (s) is the length of a cycle, `id` the number of this life of an end.
+    `id` is the number of this life of an end.
     """
 
     name = "position-force"
@@ -34,17 +34,15 @@ class PositionForce:
         damping: float = 60.0,
         *,
         force_limit: float = 40.0,
-        period: float = 1e-3,
         id: int = 1,
     ) -> None:
         self.stiffness = positive(stiffness, "stiffness")
         self.damping = positive(damping, "damping", zero=True)
         self.force_limit = positive(force_limit, "force_limit")
-        self.period = positive(period, "period")
-        self._ends = {side: End(id, self.period) for side in ("master", "follower")}
+        self._ends = {side: End(id) for side in ("master", "follower")}
 
     def restart(self, side: Side) -> None:
-        self._ends[side] = End(self._ends[side].inflow.id + 1, self.period)
+        self._ends[side] = End(self._ends[side].inflow.id + 1)
 
     def master(
         self, t: float, x: Array, v: Array, received: Sequence[Packet]

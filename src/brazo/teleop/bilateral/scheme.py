@@ -40,7 +40,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class EndState:
-    """What an end publishes: its energies (J), its delay, its counts."""
+    """What an end publishes: energies (J) since the two were joined, delay, counts."""
 
     energy: float  # what the robot at this end put into the link: −Σ F·Δx
     power: float  # the same, W, over the last cycle
@@ -86,8 +86,8 @@ class Scheme(Protocol):
 class End:
     """What all ends have: cycle, numbering, newest packet, and the account at the tool."""
 
-    def __init__(self, id: int, period: float) -> None:
-        self.period = period  # s, expected until the next call
+    def __init__(self, id: int) -> None:
+        self.period = math.nan  # s, expected until the next call: a mean of the last cycles
         self.t = math.nan
         self.origin = np.zeros(3)
         self.x = np.zeros(3)  # from the origin
@@ -112,10 +112,12 @@ class End:
             work = -float(self.force @ way)
             self.energy += work
             self.power = work / dt
+            self.period = dt if math.isnan(self.period) else self.period + 0.1 * (dt - self.period)
         self.t, self.x = t, place
         anew = self.inflow.take(t, received)
         if anew or first:
             self.origin, self.x = x.copy(), np.zeros(3)
+            self.energy = 0.0
         return dt, way, anew or first
 
     def packet(self, v: Array, f: Array, wave: Array | None = None, energy: float = 0.0) -> Packet:

@@ -47,9 +47,8 @@ _NOTHING = np.zeros(3)
 class WaveVariables:
     """Line impedance b (N s/m); stiffness K (N/m) and damping B (N s/m) between line and robots.
 
-    `drag` is D, the damping of the follower itself; B and D are b when not given.  `smoothing` and
-    `period`, the length of a cycle, are in s, `force_limit` (N) is the greatest pull of either end,
-    `id` the number of this life of an end.
+    `drag` is D, the damping of the follower itself; B and D are b when not given.  `smoothing` is
+    in s, `force_limit` (N) the greatest pull of either end, `id` the number of this life of an end.
     """
 
     name = "wave variables"
@@ -63,7 +62,6 @@ class WaveVariables:
         *,
         smoothing: float = 0.005,
         force_limit: float = 40.0,
-        period: float = 1e-3,
         id: int = 1,
     ) -> None:
         self.impedance = positive(impedance, "impedance")
@@ -73,7 +71,6 @@ class WaveVariables:
         self.drag = positive(b if drag is None else drag, "drag", zero=True)
         self.smoothing = positive(smoothing, "smoothing", zero=True)
         self.force_limit = positive(force_limit, "force_limit")
-        self.period = positive(period, "period")
         self._ends: dict[Side, WaveEnd] = {
             "master": WaveEnd(self, id), "follower": WaveEnd(self, id, self.drag)
         }  # fmt: skip
@@ -111,20 +108,16 @@ class WaveBuffer:
 
     def wave(self, h: float) -> Array:
         """The wave to use for the next h seconds."""
-        U = self._came - self._used
+        U, E = self._came - self._used, max(self.received - self.spent, 0.0)
         length2 = float(U @ U)
         if length2 == 0.0:
             return U
-        return U * min(
-            1.0 / max(h, self.smoothing), 2.0 * max(self.received - self.spent, 0.0) / length2
-        )
+        return U * min(1.0 / max(h, self.smoothing), 2.0 * E / length2)
 
-    def use(self, A: Array, h: float) -> float:
-        """A = ∫ in dt was used in h seconds; the energy of that."""
-        energy = 0.5 * float(A @ A) / h
+    def use(self, A: Array, h: float) -> None:
+        """A = ∫ in dt was used in h seconds."""
         self._used = self._used + A
-        self.spent += energy
-        return energy
+        self.spent += 0.5 * float(A @ A) / h
 
     @property
     def lasts(self) -> float:
@@ -138,7 +131,7 @@ class WaveEnd:
 
     def __init__(self, line: WaveVariables, id: int, drag: float = 0.0) -> None:
         self.line, self.drag = line, drag
-        self.end = End(id, line.period)
+        self.end = End(id)
         self._begin()
 
     def _begin(self) -> None:
@@ -148,6 +141,7 @@ class WaveEnd:
         self.sum, self.sent = np.zeros(3), 0.0  # what goes out
         self.coupling = 0.0
         self._in, self._pull = np.zeros(3), np.zeros(3)
+        self._planned = 0.0  # s
         self.end.force = np.zeros(3)
 
     def step(
@@ -162,7 +156,7 @@ class WaveEnd:
             self._close(dt, way)
         if end.inflow.latest is not None:
             self.buffer.put(end.inflow.latest)
-        if end.paired:
+        if end.paired and end.period > 0.0:
             self._pull = self._force(end.x, v)
             end.force = self._pull - self.drag * v
         return end.force, end.packet(v, f, self.sum, self.sent)
@@ -171,7 +165,7 @@ class WaveEnd:
         """Do the account of the cycle that is over, with the length it really had."""
         b, F = self.line.impedance, self._pull
         # A cycle that took longer than planned gets no more than was planned for it.
-        A = self._in * min(dt, self.line.period)
+        A = self._in * min(dt, self._planned)
         Y = (math.sqrt(2.0 * b) * A - F * dt) / b
         gone = A - math.sqrt(2.0 / b) * F * dt
         self.buffer.use(A, dt)
@@ -181,7 +175,8 @@ class WaveEnd:
         self.coupling += float(F @ Y - self.end.force @ way)
 
     def _force(self, x: Array, v: Array) -> Array:
-        b, K, h = self.line.impedance, self.line.stiffness, self.line.period
+        b, K = self.line.impedance, self.line.stiffness
+        h = self._planned = self.end.period
         self._in = self.buffer.wave(h)
         B = self.line.damping + K * h
         push, spring = math.sqrt(2.0 * b) * self._in, K * (self.y - x)
