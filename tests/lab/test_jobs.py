@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 import threading
 import time
 
@@ -140,3 +142,25 @@ def test_finished_jobs_do_not_pile_up(jobs, told):
         jobs.start(f"Job {i}", lambda job: None)
         until(lambda: set(states(told)) == {"done"})
     assert len(told[-1]) <= 4
+
+
+def test_a_script_without_a_guard_is_not_run_again_by_a_process(tmp_path):
+    script = tmp_path / "lab.py"
+    script.write_text(
+        "import threading\n"
+        "from brazo.lab.jobs import Jobs\n"
+        "print('begun', flush=True)\n"
+        "done = threading.Event()\n"
+        "jobs = Jobs(lambda call: call(), lambda list: None)\n"
+        "jobs.start_process('Count', sorted, (), lambda result: done.set())\n"
+        "job = next(iter(jobs._jobs.values()))\n"
+        "while job.state == 'running': done.wait(0.01)\n"
+        "print(job.state, job.text, flush=True)\n",
+        encoding="utf-8",
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    # `sorted` cannot take a progress callback; that it says so shows that it was called.
+    assert ran.stdout.splitlines() == [
+        "begun",
+        "failed TypeError: 'function' object is not iterable",
+    ], ran.stderr

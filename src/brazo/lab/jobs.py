@@ -10,13 +10,16 @@ can be ended at any time.  `done(result)` is called on the lab's thread; an erro
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import math
 import multiprocessing
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
+from types import ModuleType
 from typing import Any
 
 from brazo.errors import BrazoError
@@ -24,6 +27,7 @@ from brazo.errors import BrazoError
 log = logging.getLogger(__name__)
 KEPT = 4  # finished jobs that stay in the list
 LOOK_EVERY = 0.1  # s
+_STARTING = threading.Lock()
 
 
 class Cancelled(Exception):
@@ -190,7 +194,8 @@ def _in_process(job: Job, function: Callable[..., Any], arguments: tuple[Any, ..
     context = multiprocessing.get_context("spawn")  # threads and forks do not go together
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, function, arguments), daemon=True)
-    process.start()
+    with _without_main():
+        process.start()
     theirs.close()
     try:
         while True:
@@ -211,6 +216,18 @@ def _in_process(job: Job, function: Callable[..., Any], arguments: tuple[Any, ..
         process.terminate()
         process.join()
         ours.close()
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """A new process imports the main module anew, and with it would run a user's script again."""
+    with _STARTING:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
 
 
 def _work(line: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
