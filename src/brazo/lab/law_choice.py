@@ -1,0 +1,81 @@
+"""What people may choose of a law beside its gains, and the same law with another choice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from brazo.control import Controller, laws
+from brazo.control.feedforward import FEEDFORWARDS
+from brazo.control.pid import WINDUPS
+from brazo.errors import BrazoError
+from brazo.simulation.robot import IDEAL
+
+_AHEAD = {"none": "none", "gravity": "gravity", "full": "all of the model"}
+_OFF_ON = {"": "off", "on": "on"}
+TITLES = {
+    "CartesianImpedance": "Cartesian impedance",
+    "ComputedTorque": "Computed torque",
+    "PDGravity": "PD with gravity",
+    "SlidingMode": "Sliding mode",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing to choose: the law's name for it, a title, its values as a page has them."""
+
+    name: str
+    title: str
+    values: Mapping[str, str]  # what a page sends -> what people read
+
+    def shown(self, value: Any) -> str:
+        """A law's own value as a page sends it."""
+        return ("on" if value else "") if self.values is _OFF_ON else str(value)
+
+    def read(self, sent: str) -> Any:
+        """What a page sent as the law takes it."""
+        if sent not in self.values:
+            raise BrazoError(f"{self.title}: choose one of {', '.join(self.values.values())}")
+        return bool(sent) if self.values is _OFF_ON else sent
+
+
+_AHEAD_OPTION = Option("feedforward", "Feed-forward", {k: _AHEAD[k] for k in FEEDFORWARDS})
+_AHEAD_SWITCH = Option("feedforward", "Feed-forward", _OFF_ON)
+OPTIONS: dict[str, tuple[Option, ...]] = {
+    "PID": (
+        _AHEAD_OPTION,
+        Option("windup", "Anti-windup", {one: one for one in WINDUPS}),
+    ),
+    "LQR": (_AHEAD_OPTION,),
+    "PDGravity": (_AHEAD_SWITCH,),
+    "CartesianImpedance": (
+        _AHEAD_SWITCH,
+        Option("frame", "Axes", {"tool": "of the tool", "base": "of the base"}),
+    ),
+}
+
+
+def titles(with_laws: bool) -> dict[str, str]:
+    """Every law by name with what people call it; only positioning for a robot without masses."""
+    found = {}
+    if with_laws:
+        found = {name: TITLES.get(name) or _spaced(name) for name in laws()}
+    return {**found, IDEAL: "Ideal positioning"}
+
+
+def changed(law: Controller, **options: Any) -> Controller:
+    """The same law with the same gains and other options; not bound yet."""
+    kept = {one.name: getattr(law, one.name) for one in OPTIONS.get(law.name, ())}
+    if hasattr(law, "pose"):
+        kept["pose"] = law.pose  # pyright: ignore[reportAttributeAccessIssue]
+    gains = {name: law.gains[name] for name in law.gains}
+    return type(law)(**gains, **{**kept, **options})
+
+
+def _spaced(name: str) -> str:
+    """A class's name as words: `MyOwnLaw` is `My own law`."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
+    return " ".join([words[0], *(w if w.isupper() else w.lower() for w in words[1:])])

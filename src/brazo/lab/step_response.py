@@ -1,0 +1,147 @@
+"""The answer of one joint to a step of its reference, measured at every step of the simulation.
+
+With r(t) = (q(t) − q₀)/size the way done, of the step asked for:
+
+    overshoot   max r − 1, at least 0
+    rise        from r = 0.1 to r = 0.9
+    settling    until |r − 1| stays within 0.02
+    error       size − (q − q₀), the mean of the last tenth
+
+The step is small, inside the limits, and only begins at rest; afterwards the joint goes back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.simulation.robot import IDEAL
+from brazo.trajectory import Piecewise, jerk_limited, limits_of
+
+if TYPE_CHECKING:
+    from brazo.simulation import Simulation
+    from brazo.simulation.robot import SimRobot
+
+SECONDS = 1.5
+BAND = 0.02  # of the step: what counts as settled
+LARGEST = {"revolute": math.radians(10.0), "prismatic": 0.05}  # rad, m
+USUAL = {"revolute": math.radians(2.0), "prismatic": 0.005}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Response:
+    """One joint over time, from the moment of the step."""
+
+    robot: str
+    joint: int
+    law: str
+    size: float  # rad or m
+    t: np.ndarray  # (m,) s
+    q: np.ndarray  # (m,) less where it began
+    torque: np.ndarray  # (m,) N m or N
+
+    @property
+    def overshoot(self) -> float:
+        """Share of the step by which it went too far."""
+        return max(float((self.q / self.size).max()) - 1.0, 0.0)
+
+    @property
+    def rise(self) -> float:
+        """Seconds from a tenth to nine tenths; nan when it never came so far."""
+        done = self.q / self.size
+        if done.max() < 0.9:
+            return math.nan
+        return float(self.t[np.argmax(done >= 0.9)] - self.t[np.argmax(done >= 0.1)])
+
+    @property
+    def settling(self) -> float:
+        """Seconds until it stayed within the band; nan when it did not."""
+        outside = np.flatnonzero(np.abs(self.q / self.size - 1.0) > BAND)
+        if not len(outside):
+            return 0.0
+        last = int(outside[-1])
+        return math.nan if last == len(self.t) - 1 else float(self.t[last + 1])
+
+    @property
+    def error(self) -> float:
+        """What is missing in the end (rad or m)."""
+        return float(self.size - self.q[-max(len(self.q) // 10, 1) :].mean())
+
+    @property
+    def peak_torque(self) -> float:
+        """The greatest torque (N m or N)."""
+        return float(np.abs(self.torque).max())
+
+
+class StepTest:
+    """A task: makes the step and watches; `done(response)`, None when something broke it off."""
+
+    paused = False
+
+    def __init__(
+        self,
+        sim: Simulation,
+        robot: SimRobot,
+        joint: int,
+        size: float,
+        done: Callable[[Response | None], None],
+    ) -> None:
+        arm = robot.arm
+        kind = arm.joint_kinds[joint]
+        if not 0.0 < abs(size) <= LARGEST[kind] * (1.0 + 1e-9):
+            most = (
+                f"{math.degrees(LARGEST[kind]):g}°"
+                if kind == "revolute"
+                else f"{1e3 * LARGEST[kind]:g} mm"
+            )
+            raise BrazoError(f"a step is small: more than 0, at most {most}")
+        if robot.law in (IDEAL, "none"):
+            raise BrazoError(f"{robot.name} has no law whose answer could be seen: choose one")
+        if robot.moving or np.abs(robot.qd).max() > 1e-2:
+            raise BrazoError(f"{robot.name} moves: a step begins at rest")
+        self.motions = {robot.name: None}  # so that nobody else moves it meanwhile
+        self._robot, self._joint, self._done = robot, joint, done
+        self._from = robot.reference.q
+        low, high = arm.limits[joint]
+        self._size = size
+        if not low <= self._from[joint] + size <= high:
+            self._size = -size
+        if not low <= self._from[joint] + self._size <= high:
+            raise BrazoError(f"{arm.joint_names[joint]} has no room for a step of that size")
+        self._rows: list[tuple[float, float, float]] = []
+        self._motion: object = None
+        self._over = False
+
+    def pause(self) -> None:
+        """STOP: break it off; what moves is not this task's any more."""
+        self._over = True
+
+    def tick(self, sim: Simulation) -> bool:
+        robot, i = self._robot, self._joint
+        if self._motion is None and not self._over:
+            to = self._from.copy()
+            to[i] += self._size
+            # Nothing but the new place: a reference that jumps.
+            robot.move(Piecewise([0.0, 2.0 * SECONDS], to[None, None]), jump=True)
+            self._motion, self._start = robot.motion, sim.time
+        if self._over or robot.motion is not self._motion:
+            self._done(None)
+            return False
+        t = sim.time - self._start
+        self._rows.append((t, float(robot.world.q[i]), float(robot.world.drive_torque[i])))
+        if t < SECONDS - 0.5 * sim.dt:
+            return True
+        robot.move(jerk_limited(robot.motion.q.copy(), self._from, limits_of(robot.arm)))
+        self._done(self._response())
+        return False
+
+    def _response(self) -> Response:
+        t, q, torque = np.array(self._rows).T
+        torque = np.append(torque[1:], torque[-1])  # each was given in the step before
+        robot = self._robot
+        return Response(robot.name, self._joint, robot.law, self._size, t, q - q[0], torque)
