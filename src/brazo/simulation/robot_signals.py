@@ -128,7 +128,10 @@ class RobotSignals:
         """J^T F: what contacts put on the bodies a joint carries, along that joint's axis."""
         if self._loops:
             return block.external[:m, self._joints]
-        wrench = self._carried @ block.contact[:m, self._bodies]  # (m, members, 6)
+        felt = block.contact[:m, self._bodies]
+        if not felt.any():
+            return np.zeros((m, self.n))
+        wrench = self._carried @ felt  # (m, members, 6)
         return (block.axes[:m, self._members] * wrench).sum(axis=2) @ self._to_joints
 
     def _continuous(self, wxyz: Array) -> Array:

@@ -179,7 +179,10 @@ class GraspReader:
         shape = self._bodies[body][0].shape
         if isinstance(shape, Box):
             x, y, z = self._along(body, data).tolist()
-            return max(x, -x, y, -y, z, -z) >= self._cosine
+            least = self._cosine
+            return (
+                x >= least or -x >= least or y >= least or -y >= least or z >= least or -z >= least
+            )
         return face_angle(shape, self._along(body, data)) <= self._settings.angle
 
     def _angle(self, body: str, data: Any) -> float:

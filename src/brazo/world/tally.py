@@ -16,7 +16,6 @@ from brazo.world.contacts import ContactReader
 
 Pair = tuple[int, int]  # of parts
 NEAR, TOUCHING = 1, 2
-Note = tuple[Pair | None, "Pressure | None"]
 
 
 class Pressure:
@@ -27,6 +26,9 @@ class Pressure:
     def __init__(self) -> None:
         self.contacts = 0
         self.force = 0.0
+
+
+Note = tuple[Pair | None, Pressure | None]
 
 
 class Tally:
@@ -59,50 +61,51 @@ class Tally:
         self._pressed.clear()
         levels: dict[Pair, int] = {}
         contact = data.contact
-        pairs = contact.geom.view(np.int64).ravel().tolist()  # both solids as one number
+        pairs = memoryview(contact.geom.tobytes()).cast("q")  # both solids as one number
         known, warning, forces = self._known, self._warning, None
+        last, pair, pressure = 0, None, None
         for code, dist, at in zip(
             pairs, contact.dist.tolist(), contact.efc_address.tolist(), strict=True
         ):
-            note = known[code]
-            if note is None or dist > warning:
+            if code != last:  # contacts of one pair come one after the other
+                last = code
+                pair, pressure = known[code]
+            if pair is None and pressure is None:
                 continue
-            pair, pressure = note
-            if pair is not None:
-                if dist <= 0.0:
+            if dist <= 0.0:
+                if pair is not None:
                     levels[pair] = TOUCHING
-                elif pair not in levels:
-                    levels[pair] = NEAR
-            if pressure is not None and dist <= 0.0:
-                if forces is None:
-                    forces = data.efc_force.data  # a view: only few of them are wanted
-                if not pressure.contacts:
-                    self._pressed.append(pressure)
-                pressure.contacts += 1
-                if at >= 0:  # one that pushes
-                    pressure.force += forces[at]
+                if pressure is not None:
+                    if forces is None:
+                        forces = data.efc_force.data  # a view: only few of them are wanted
+                    if not pressure.contacts:
+                        self._pressed.append(pressure)
+                    pressure.contacts += 1
+                    if at >= 0:  # one that pushes
+                        pressure.force += forces[at]
+            elif pair is not None and dist <= warning and pair not in levels:
+                levels[pair] = NEAR
         self.levels = levels
         return levels
 
-    def note(self, code: int) -> Note | None:
-        """What a contact of two solids tells; None when nothing."""
+    def note(self, code: int) -> Note:
+        """What a contact of two solids tells."""
         a, b = np.array([code]).view(np.int32).tolist()
         reader = self._reader
         if reader.rank[a] > reader.rank[b]:
             a, b = b, a
         first, second = int(reader.part[a]), int(reader.part[b])
         pair = (first, second) if reader.class_of(a, b) in self._wanted else None
-        pressure = self._pads.get(a, {}).get(reader.names[second])
-        return None if pair is None and pressure is None else (pair, pressure)
+        return pair, self._pads.get(a, {}).get(reader.names[second])
 
 
-class _Notes(dict[int, "Note | None"]):
+class _Notes(dict[int, Note]):
     """Notes by pair of solids, found out when first asked for."""
 
     def __init__(self, tally: Tally) -> None:
         super().__init__()
         self._tally = tally
 
-    def __missing__(self, code: int) -> Note | None:
-        self[code] = self._tally.note(code)
-        return self[code]
+    def __missing__(self, code: int) -> Note:
+        note = self[code] = self._tally.note(code)
+        return note
