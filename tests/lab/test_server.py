@@ -294,6 +294,7 @@ def test_what_a_watcher_does_in_viser_is_dropped(lab, widgets, driver, line, exc
             ws.send(msgspec.msgpack.encode(message))
             nobody.send(msgspec.msgpack.encode(message))
         watcher.send()
+        watcher.until("me/refused", len(acts))
         exchange()
         assert widgets["number"].value == 3 and not calls
         assert tuple(gizmo.position) == still

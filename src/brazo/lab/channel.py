@@ -62,6 +62,7 @@ class Channel:
         self._wanted: dict[str, _Wanted] = {}
         self._pages: dict[str, Page] = {}
         self._watchers: list[Callable[[], None]] = []
+        self._undoers: list[Callable[[], None]] = []
         self._lock = threading.Lock()
 
     def on(
@@ -77,6 +78,21 @@ class Channel:
     def on_pages(self, callback: Callable[[], None]) -> None:
         """Call back, on the lab's thread, when a page comes, goes or asks for control."""
         self._watchers.append(callback)
+
+    def on_refused(self, callback: Callable[[], None]) -> None:
+        """Call back, on the lab's thread, when a watcher wanted to act in the scene.
+
+        Its own page has moved what it pulled at: it wants to be told where that is.
+        """
+        self._undoers.append(callback)
+
+    def refuse(self, key: str) -> None:
+        """Tell a page that it may not; from any thread."""
+        page = self._pages.get(key)
+        if page is not None:
+            page.refuse()
+        for callback in self._undoers:
+            self._post(callback)
 
     def put(self, values: Mapping[str, Any]) -> None:
         """Show values (of JSON types); those that did not change cost nothing."""

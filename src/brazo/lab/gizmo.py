@@ -56,9 +56,7 @@ class Gizmo:
             depth_test=False,
             disable_rotations=not turns,
         )
-        self._handle.on_drag_start(self._begin)
         self._handle.on_update(self._dragged)
-        self._handle.on_drag_end(self._end)
         self.follow()
 
     def forget(self) -> None:
@@ -75,12 +73,17 @@ class Gizmo:
             self._shown = T
             hooks.move(self._lab.scene.server, placed([self._handle.name], T[None]))
 
-    # viser calls these on the network's thread: they only note and post.
+    def resend(self) -> None:
+        """Say where it is although it has not moved: somebody pulled at it who may not."""
+        self._shown[:] = np.nan
+        self.follow()
 
-    async def _begin(self, _event: Any) -> None:
-        self._lab.post(self._begun)
+    # viser calls this on the network's thread: it only notes and posts.
 
     async def _dragged(self, event: Any) -> None:
+        if event.phase == "end":
+            self._lab.post(self._ended)
+            return
         T = np.eye(4)
         T[:3, :3] = matrix_from_wxyz(np.asarray(event.target.wxyz, float))
         T[:3, 3] = event.target.position
@@ -88,9 +91,6 @@ class Gizmo:
         self._wanted = T
         if first:  # of several since then only the last counts
             self._lab.post(self._go)
-
-    async def _end(self, _event: Any) -> None:
-        self._lab.post(self._ended)
 
     def _begun(self) -> None:
         self.dragging = True
@@ -102,8 +102,10 @@ class Gizmo:
 
     def _go(self) -> None:
         T, self._wanted, robot = self._wanted, None, self._robot
-        if T is None or robot is None or not self.dragging:
+        if T is None or robot is None:
             return
+        if not self.dragging:
+            self._begun()
         try:
             wanted = invert(robot.base) @ T
             q = reach(robot.arm, wanted, robot.reference.q, self._branch)
@@ -114,5 +116,4 @@ class Gizmo:
 
     def _ended(self) -> None:
         self.dragging, self.reason = False, ""
-        self._shown[:] = np.nan
-        self.follow()
+        self.resend()

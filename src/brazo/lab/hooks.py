@@ -48,14 +48,20 @@ def page() -> str:
 
 
 def start(
-    sock: socket.socket, answer: Answer, own: Mapping[str, Conversation], driving: Driving
+    sock: socket.socket,
+    answer: Answer,
+    own: Mapping[str, Conversation],
+    driving: Driving,
+    refused: Callable[[str], None],
 ) -> Any:
     """Run viser on a listening socket; `answer` sees every request first, `own` talks at its paths.
+
+    `refused(key)` is called when a page that only watches wanted to act.
 
     Returns the `viser.ViserServer`.  viser starts its websocket server by name and prints by
     `rich`; both names are exchanged for the moment it starts, under a lock.
     """
-    guard = Guard(driving)
+    guard = Guard(driving, refused)
     log = logging.getLogger("brazo.lab.websocket")
     log.addHandler(logging.NullHandler())
     log.propagate = False  # a client that breaks off is no news
@@ -113,9 +119,10 @@ class Guard:
     A page that only watches may say where its camera is, and nothing that changes anything.
     """
 
-    def __init__(self, driving: Driving) -> None:
+    def __init__(self, driving: Driving, refused: Callable[[str], None]) -> None:
         self.server: viser.ViserServer | None = None  # set once viser runs; then messages pass
         self._driving = driving
+        self._refused = refused
 
     def watch(self, connection: ServerConnection) -> None:
         """Make the connection deliver only messages that pass; one that is garbage ends it."""
@@ -140,6 +147,7 @@ class Guard:
         if self.server is None or kind not in _FROM_PAGES:
             return False
         if kind not in _FROM_WATCHERS and not self._driving.drives(key):
+            self._refused(key)
             return False
         try:
             msgspec.convert(message, _MESSAGES[kind])

@@ -37,7 +37,7 @@ class LabServer:
         self.uploads = Uploads(post, driving)
         shell = Shell(self.access, self.downloads)
         own = {CHANNEL_PATH: self.channel.serve, UPLOAD_PATH: self.uploads.serve}
-        self.viser = hooks.start(sock, shell.answer, own, driving)
+        self.viser = hooks.start(sock, shell.answer, own, driving, self.channel.refuse)
 
     @property
     def url(self) -> str:

@@ -152,7 +152,10 @@ function arrange() {
   document.documentElement.toggleAttribute("data-brazo-narrow", NARROW.matches);
   for (const dock of Object.values(docks)) {
     const mine = [...panels.values()].filter((panel) => sideOf(panel) === dock.side);
-    if (!mine.some((panel) => panel.id === layout.active[dock.side])) {
+    // On a narrow screen, what is at hand on the left of a wide one comes first.
+    if (NARROW.matches) mine.sort((a, b) => (a.side !== "left") - (b.side !== "left"));
+    const known = (id) => mine.some((panel) => panel.id === id);
+    if (!known(layout.active[dock.side])) {
       layout.active[dock.side] = mine[0]?.id;
     }
     dock.node.hidden = mine.length === 0;

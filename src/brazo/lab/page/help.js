@@ -36,7 +36,7 @@ export function toggleHelp() {
     const list = element("dl");
     for (const [key, what] of rows) {
       const names = element("dt");
-      for (const one of key.split(key.includes(", ") ? ", " : " ")) {
+      for (const one of /^[0-9 ]+$/.test(key) ? key.split(" ") : key.split(", ")) {
         names.append(element("kbd", "", { textContent: one }));
       }
       list.append(names, element("dd", "", { textContent: what }));

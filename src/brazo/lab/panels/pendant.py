@@ -58,6 +58,7 @@ class PendantPanel(Panel):
         self._held: Held | None = None
         self._wanted: tuple[int, int] | None = None  # axis and sign of the button that is down
         self._moved = 0
+        lab.channel.on_refused(self._gizmo.resend)
         self.on("mode", self._set_mode, str)
         self.on("robot", lambda name: lab.select(name), str)
         self.on("step", self._set_step, str)
