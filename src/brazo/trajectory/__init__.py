@@ -7,14 +7,21 @@ The tool along a path:   line, polyline, circle, circle_through, arc, square, sp
                          `follow_path` turns into a `Trajectory`
 As it comes:             GoTo, Jog, CartesianJog
 Limits:                  limits_of, check, assert_within, scaled, fastest_within
-Files:                   to_dict, from_dict, read_via_points
+Files:                   to_dict, from_dict, read_via_points, read_via_list
 """
 
 from brazo.trajectory.base import Sample, Table, Trajectory
 from brazo.trajectory.cartesian import CartesianPath, PathSample, sequence
 from brazo.trajectory.cartesian_jog import CartesianJog, ToolLimits
 from brazo.trajectory.check import Violation, assert_within, check
-from brazo.trajectory.files import from_dict, parse_via_points, read_via_points, to_dict
+from brazo.trajectory.files import (
+    from_dict,
+    parse_via_list,
+    parse_via_points,
+    read_via_list,
+    read_via_points,
+    to_dict,
+)
 from brazo.trajectory.follow import PathError, follow_path, path_error
 from brazo.trajectory.go_to import GoTo
 from brazo.trajectory.jerk_limited import jerk_limited
@@ -44,6 +51,7 @@ from brazo.trajectory.tool_orientation import (
     Radial,
     ToolOrientation,
 )
+from brazo.trajectory.via_list import ViaList, ViaPoint, knots
 from brazo.trajectory.via_points import cubic_via_points, quintic_via_points
 from brazo.trajectory.via_poses import via_poses
 
@@ -68,6 +76,8 @@ __all__ = [
     "ToolLimits",
     "ToolOrientation",
     "Trajectory",
+    "ViaList",
+    "ViaPoint",
     "Violation",
     "arc",
     "assert_within",
@@ -83,14 +93,17 @@ __all__ = [
     "function",
     "helix",
     "jerk_limited",
+    "knots",
     "limits_of",
     "line",
     "lissajous",
+    "parse_via_list",
     "parse_via_points",
     "path_error",
     "polyline",
     "quintic",
     "quintic_via_points",
+    "read_via_list",
     "read_via_points",
     "scaled",
     "sequence",

@@ -5,8 +5,9 @@
 
 A file of via points:
 
-    curve: cubic            # or quintic
+    curve: cubic            # or quintic; line: the tool straight from point to point
     rule: average           # where a point has no speed: average, monotone, smooth
+    orientation: full       # what of the tool's poses counts: full, nearest, free
     points:
       - {t: 0, q: [0, 45deg, 45deg, 5cm, 0]}
       - {t: 1.5s, q: [30deg, 45deg, 45deg, 10cm, 0], qd: [0.2, 0, 0, 0, 0]}
@@ -26,12 +27,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from brazo.errors import BrazoError, at
+from brazo.kinematics.options import Orientation
 from brazo.kinematics.orientation import matrix_from_rpy, matrix_from_wxyz
 from brazo.model.document import Field, parse_document, read_document
 from brazo.trajectory.base import Trajectory
+from brazo.trajectory.follow import ORIENTATIONS
 from brazo.trajectory.piecewise import Piecewise
-from brazo.trajectory.via_points import RULES, Rule, cubic_via_points, quintic_via_points
-from brazo.trajectory.via_poses import solve_poses
+from brazo.trajectory.via_list import THROUGH, Through, ViaList, ViaPoint
+from brazo.trajectory.via_points import RULES, Rule
 from brazo.units import ANGLE, ANGULAR_SPEED, LENGTH, NUMBER, SPEED, TIME
 
 if TYPE_CHECKING:
@@ -97,69 +100,86 @@ def from_dict(data: Mapping[str, Any], robot: Robot | None = None) -> Piecewise:
 
 def read_via_points(path: str | Path, robot: Robot) -> Piecewise:
     """The trajectory of a via-point file; every complaint says `file:line: field`."""
-    return _read(read_document(Path(path)), robot)
+    return read_via_list(path, robot).trajectory(robot)
 
 
 def parse_via_points(text: str, robot: Robot, path: str | Path | None = None) -> Piecewise:
     """The same from text; `path` is what messages name."""
+    return parse_via_list(text, robot, path).trajectory(robot)
+
+
+def read_via_list(path: str | Path, robot: Robot) -> ViaList:
+    """The points of a via-point file as they are written."""
+    return _read(read_document(Path(path)), robot)
+
+
+def parse_via_list(text: str | bytes, robot: Robot, path: str | Path | None = None) -> ViaList:
+    """The same from text; `path` is what messages name."""
     return _read(parse_document(text, None if path is None else Path(path)), robot)
 
 
-def _read(root: Field, robot: Robot) -> Piecewise:
-    fields = root.mapping(("curve", "rule", "points", "about"))
-    curve = fields["curve"].choice("cubic", "quintic") if "curve" in fields else "cubic"
+def _read(root: Field, robot: Robot) -> ViaList:
+    fields = root.mapping(("curve", "rule", "orientation", "points", "about"))
+    curve = cast(Through, fields["curve"].choice(*THROUGH) if "curve" in fields else "cubic")
     rule = cast(Rule, fields["rule"].choice(*RULES) if "rule" in fields else "average")
+    orientation = cast(
+        Orientation,
+        fields["orientation"].choice(*ORIENTATIONS) if "orientation" in fields else "full",
+    )
     if "points" not in fields:
         root.fail("field 'points' is missing: a list of {t: …, q: […]}")
-    points = list(fields["points"].items(at_most=5000))
-    if len(points) < 2:
-        fields["points"].fail(f"{len(points)} points; wanted at least two")
-    t: list[float] = []
-    q: list[Array] = []
-    speeds: list[Any] = []
-    bends: list[Any] = []
-    allowed = ("t", "q", "xyz", "rpy", "wxyz", "qd", *(("qdd",) if curve == "quintic" else ()))
-    for point in points:
-        given = point.mapping(allowed)
-        if "t" not in given:
-            point.fail("field 't' is missing: the time in seconds")
-        t.append(given["t"].number(TIME))
-        if len(t) > 1 and t[-1] <= t[-2]:
-            given["t"].fail(f"{t[-1]:g} s is not later than the point before, {t[-2]:g} s")
-        q.append(_joints(given, point, robot, q[-1] if q else None))
-        speeds.append(_rates(given.get("qd"), robot))
-        bends.append(_rates(given.get("qdd"), robot))
-    if curve == "cubic":
-        return cubic_via_points(t, np.stack(q), speeds, rule)
-    return quintic_via_points(t, np.stack(q), speeds, bends, rule)
+    given = list(fields["points"].items(at_most=5000))
+    if len(given) < 2:
+        fields["points"].fail(f"{len(given)} points; wanted at least two")
+    allowed = ["t", "q", "xyz", "rpy", "wxyz"]
+    if curve != "line":
+        allowed += ["qd", "qdd"] if curve == "quintic" else ["qd"]
+    points: list[ViaPoint] = []
+    for item in given:
+        point = _point(item, tuple(allowed), robot)
+        if points and point.t <= points[-1].t:
+            item.mapping()["t"].fail(
+                f"{point.t:g} s is not later than the point before, {points[-1].t:g} s"
+            )
+        points.append(point)
+    return ViaList(tuple(points), curve, rule, orientation)
 
 
-def _joints(given: dict[str, Field], point: Field, robot: Robot, before: Array | None) -> Array:
-    """The joint values of one point."""
+def _point(item: Field, allowed: tuple[str, ...], robot: Robot) -> ViaPoint:
+    given = item.mapping(allowed)
+    if "t" not in given:
+        item.fail("field 't' is missing: the time in seconds")
     if ("q" in given) == ("xyz" in given):
-        point.fail("a point has either 'q', the joint values, or 'xyz', where the tool is")
+        item.fail("a point has either 'q', the joint values, or 'xyz', where the tool is")
+    t = given["t"].number(TIME)
+    qd, qdd = _rates(given.get("qd"), robot), _rates(given.get("qdd"), robot)
     if "q" in given:
         for name in ("rpy", "wxyz"):
             if name in given:
                 given[name].fail("goes with 'xyz'; 'q' already says how the tool is turned")
-        return np.array(_numbers(given["q"], robot))
+        return ViaPoint(t, np.array(_numbers(given["q"], robot)), qd=qd, qdd=qdd)
+    field = given["xyz"]
+    place = at(field.path, field.line, field.name)
+    return ViaPoint(t, T=_pose(given), qd=qd, qdd=qdd, place=place)
+
+
+def _pose(given: dict[str, Field]) -> Array:
+    """Where the tool is, (4, 4), or (3,) where nothing is said of how it is turned."""
     xyz = np.array(given["xyz"].numbers(3, LENGTH))
     if "rpy" in given and "wxyz" in given:
         given["wxyz"].fail("the orientation is already given by 'rpy'")
-    target: Array = xyz
-    if "rpy" in given or "wxyz" in given:
-        target = np.eye(4)
-        target[:3, 3] = xyz
-        if "rpy" in given:
-            target[:3, :3] = matrix_from_rpy(given["rpy"].numbers(3, ANGLE))
-        else:
-            wxyz = given["wxyz"].numbers(4, NUMBER)
-            if not any(wxyz):
-                given["wxyz"].fail("a quaternion of length 0 is no rotation; give 1 0 0 0")
-            target[:3, :3] = matrix_from_wxyz(wxyz)
-    field = given["xyz"]
-    name = at(field.path, field.line, field.name)
-    return solve_poses(robot, np.zeros(1), [target], before, names=[name])[0]
+    if "rpy" not in given and "wxyz" not in given:
+        return xyz
+    T = np.eye(4)
+    T[:3, 3] = xyz
+    if "rpy" in given:
+        T[:3, :3] = matrix_from_rpy(given["rpy"].numbers(3, ANGLE))
+    else:
+        wxyz = given["wxyz"].numbers(4, NUMBER)
+        if not any(wxyz):
+            given["wxyz"].fail("a quaternion of length 0 is no rotation; give 1 0 0 0")
+        T[:3, :3] = matrix_from_wxyz(wxyz)
+    return T
 
 
 def _numbers(field: Field, robot: Robot) -> list[float]:
@@ -173,7 +193,7 @@ def _numbers(field: Field, robot: Robot) -> list[float]:
     ]
 
 
-def _rates(field: Field | None, robot: Robot) -> list[float] | None:
+def _rates(field: Field | None, robot: Robot) -> Array | None:
     """Derivatives of the joints: a plain number is rad or m, and `90deg` is 90° per second."""
     if field is None or field.is_null:
         return None
@@ -181,6 +201,6 @@ def _rates(field: Field | None, robot: Robot) -> list[float] | None:
     if len(items) != robot.n:
         field.fail(f"wanted a list of {robot.n} numbers: {', '.join(robot.joint_names)}")
     dimensions = {"revolute": (ANGLE, ANGULAR_SPEED), "prismatic": (LENGTH, SPEED)}
-    return [
-        item.number(*dimensions[kind]) for item, kind in zip(items, robot.joint_kinds, strict=True)
-    ]
+    return np.array(
+        [item.number(*dimensions[k]) for item, k in zip(items, robot.joint_kinds, strict=True)]
+    )

@@ -1,0 +1,137 @@
+"""`ViaList`: timed points as people write and edit them, of the joints or of the tool, and the
+motion through them.
+
+    cubic, quintic   the joints run on polynomials through what each point is in joint space
+    line             the tool goes straight from point to point and rests at each
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.options import Orientation
+from brazo.kinematics.orientation import angle_between, rpy_from_matrix
+from brazo.trajectory.cartesian import sequence
+from brazo.trajectory.follow import follow_path
+from brazo.trajectory.paths import line
+from brazo.trajectory.piecewise import Piecewise
+from brazo.trajectory.via_points import Rule, cubic_via_points, quintic_via_points
+from brazo.trajectory.via_poses import solve_poses
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+Array = np.ndarray
+Through = Literal["cubic", "quintic", "line"]
+THROUGH: tuple[Through, ...] = ("cubic", "quintic", "line")
+STRAIGHT_DT = 0.02  # s, between exact points of a straight line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ViaPoint:
+    """A point at a time: of the joints (`q`), or of the tool in the base frame (`T`)."""
+
+    t: float  # s
+    q: Array | None = None  # (n,)
+    T: Array | None = None  # (4, 4), or (3,) where the orientation is free
+    qd: Array | None = None  # (n,); None: by the rule
+    qdd: Array | None = None
+    place: str = ""  # what messages begin with: where it is written
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ViaList:
+    """Points in the order of their times, and how to go from one to the next."""
+
+    points: tuple[ViaPoint, ...]
+    curve: Through = "cubic"
+    rule: Rule = "average"
+    orientation: Orientation = "full"  # what of the poses counts
+
+    def joints(self, robot: Robot, q0: Array | None = None) -> Array:
+        """Every point in joint space (points, n), each as near as can be to the one before."""
+        found: list[Array] = []
+        for k, point in enumerate(self.points):
+            if point.q is not None:
+                found.append(np.asarray(point.q, dtype=float))
+                continue
+            name = point.place or f"point {k + 1}, t = {point.t:g} s: "
+            near = found[-1] if found else q0
+            solved = solve_poses(
+                robot, np.zeros(1), [point.T], near, orientation=self.orientation, names=[name]
+            )
+            found.append(solved[0])
+        return np.stack(found)
+
+    def trajectory(self, robot: Robot, q0: Array | None = None) -> Piecewise:
+        """The motion; a tool's first pose is taken in the way nearest to `q0`."""
+        if len(self.points) < 2:
+            raise BrazoError(f"{len(self.points)} points; a motion needs at least two")
+        q = self.joints(robot, q0)
+        if self.curve == "line":
+            return self._straight(robot, q)
+        t = [point.t for point in self.points]
+        qd = [point.qd for point in self.points]
+        if self.curve == "cubic":
+            return cubic_via_points(t, q, qd, self.rule)
+        return quintic_via_points(t, q, qd, [point.qdd for point in self.points], self.rule)
+
+    def _straight(self, robot: Robot, q: Array) -> Piecewise:
+        poses = robot.fk(q)
+        for k, point in enumerate(self.points):
+            if point.T is not None and point.T.shape == (4, 4):
+                poses[k] = point.T
+        lines = []
+        for k, (one, other) in enumerate(zip(self.points, self.points[1:], strict=False)):
+            if other.t <= one.t:
+                raise BrazoError(f"point {k + 2}: {other.t:g} s is not later than {one.t:g} s")
+            A, B = poses[k], poses[k + 1]
+            if np.linalg.norm(A[:3, 3] - B[:3, 3]) + angle_between(A[:3, :3], B[:3, :3]) < 1e-9:
+                raise BrazoError(f"points {k + 1} and {k + 2} are the same; leave one out")
+            lines.append(line(A, B, other.t - one.t))
+        motion = follow_path(
+            robot, sequence(*lines), STRAIGHT_DT, q[0], orientation=self.orientation
+        )
+        return Piecewise(motion.breaks + self.points[0].t, motion.coefficients)
+
+    def to_yaml(self) -> str:
+        """The list as a file that `parse_via_list` reads back to the same motion."""
+        lines = [f"curve: {self.curve}"]
+        if self.rule != "average":
+            lines.append(f"rule: {self.rule}")
+        if self.orientation != "full":
+            lines.append(f"orientation: {self.orientation}")
+        lines.append("points:")
+        for point in self.points:
+            fields = [f"t: {float(point.t)!r}"]
+            if point.q is not None:
+                fields.append(f"q: {_numbers(point.q)}")
+            elif point.T is not None and point.T.shape == (4, 4):
+                fields.append(f"xyz: {_numbers(point.T[:3, 3])}")
+                fields.append(f"rpy: {_numbers(rpy_from_matrix(point.T[:3, :3]))}")
+            else:
+                fields.append(f"xyz: {_numbers(point.T)}")
+            if point.qd is not None and self.curve != "line":
+                fields.append(f"qd: {_numbers(point.qd)}")
+            if point.qdd is not None and self.curve == "quintic":
+                fields.append(f"qdd: {_numbers(point.qdd)}")
+            lines.append(f"  - {{{', '.join(fields)}}}")
+        return "\n".join(lines) + "\n"
+
+
+def knots(motion: Piecewise) -> tuple[ViaPoint, ...]:
+    """The points of a motion whose quintics through them are the motion itself.
+
+    That holds for pieces of degree five at most between which the acceleration does not jump.
+    """
+    t = motion.breaks
+    s = motion.sample(t)
+    return tuple(ViaPoint(float(t[k]), s.q[k], qd=s.qd[k], qdd=s.qdd[k]) for k in range(len(t)))
+
+
+def _numbers(values: Array | None) -> str:
+    return "[" + ", ".join(repr(float(v)) for v in np.asarray(values)) + "]"
