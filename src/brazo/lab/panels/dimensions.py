@@ -84,10 +84,19 @@ class DimensionsPanel(Panel):
 
     def simulation_changed(self) -> None:
         if self.lab.sim is not self._sim:
+            known = {} if self._sim is None or not self._goes_on() else self._first
             self._sim = self.lab.sim
-            self._first = {one.name: one.source for one in self.lab.sim.cell.robots}
+            self._first = {}
+            for one in self.lab.sim.cell.robots:
+                first = known.get(one.name, one.source)
+                self._first[one.name] = one.source if first.edits == one.source.edits else first
             self._wishes = {}
         self.refresh()
+
+    def _goes_on(self) -> bool:
+        """Whether the simulation is the one before, rebuilt: its edits can still be taken back."""
+        old, new = self._sim.cell, self.lab.sim.cell
+        return (old.name, old.path) == (new.name, new.path)
 
     def selection_changed(self) -> None:
         self._wishes = {}

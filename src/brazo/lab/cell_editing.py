@@ -1,0 +1,129 @@
+"""Robots that come into a running cell and leave it; everything else goes on from where it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
+from brazo.lab.opening import floor_under
+from brazo.model.description import Array, frozen
+from brazo.robot import Robot
+from brazo.simulation import Simulation
+from brazo.simulation.robot import IDEAL, arm_of
+from brazo.world import Cell
+from brazo.world import state as states
+from brazo.world.cell import CellRobot, default_start
+from brazo.world.cell_fields import FLOOR, WORLD
+from brazo.world.cell_file import MAX_ROBOTS
+from brazo.world.robot_source import RobotSource, limits_of
+
+GAP = 0.3  # m between robots that are placed for a first time
+FAR = 100.0  # m
+
+
+def with_robot(cell: Cell, source: RobotSource, base: Array, name: str = "") -> tuple[Cell, str]:
+    """The cell with one robot more, at a base (4, 4) in the world; its name in the cell."""
+    if len(cell.robots) >= MAX_ROBOTS:
+        raise BrazoError(f"there are {MAX_ROBOTS} robots in the cell, and no more can be")
+    if not np.isfinite(base).all() or np.abs(base[:3, 3]).max() > FAR:
+        raise BrazoError(f"a robot stands within {FAR:g} m of the middle of the cell")
+    name = free_name(cell, name or source.model.name)
+    start = default_start(source.model, limits_of(source.model))
+    robot = CellRobot(name, source, base=frozen(base), start=start)
+    return replace(cell, robots=(*cell.robots, robot)), name
+
+
+def without_robot(cell: Cell, name: str) -> Cell:
+    """The cell with one robot less."""
+    if name not in (robot.name for robot in cell.robots):
+        raise BrazoError(f"no robot named '{name}' in this cell")
+    if len(cell.robots) == 1:
+        raise BrazoError(f"{name} is the only robot here; a cell without robots has nothing to do")
+    return replace(cell, robots=tuple(one for one in cell.robots if one.name != name))
+
+
+def free_name(cell: Cell, wanted: str) -> str:
+    """The name, or with a number behind it where it is taken."""
+    taken = {FLOOR, WORLD}
+    for group in (cell.robots, cell.bodies, cell.fixtures, cell.chutes):
+        taken |= {one.name for one in group}
+    wanted = wanted.replace("/", "-").strip() or "robot"
+    name, k = wanted, 2
+    while name in taken:
+        name, k = f"{wanted} {k}", k + 1
+    return name
+
+
+def free_place(cell: Cell, source: RobotSource) -> Array:
+    """A base (4, 4) beside the robots that stand there, at the height the robot is made for."""
+    start = default_start(source.model, limits_of(source.model))
+    robot = arm_of(CellRobot("", source, start=start), cell.gravity)
+    base = np.eye(4)
+    if cell.floor is not None:
+        base[2, 3] = cell.floor.height - floor_under(robot, start)
+    if cell.robots:
+        ends = [one.base[1, 3] + _reach(one.source, one.start, cell) for one in cell.robots]
+        base[1, 3] = round(max(ends) + GAP + _reach(source, start, cell), 1)
+    return base
+
+
+def carried_over(sim: Simulation, cell: Cell) -> Simulation:
+    """A simulation of a cell with other robots; those that stay go on from their present state."""
+    with sim.lock:
+        laws = {
+            name: IDEAL if robot.law == IDEAL else robot.controller
+            for name, robot in sim.robots.items()
+            if name in cell.models
+        }
+        new = Simulation(cell, laws, mode=sim.world.mode, seed=sim.seed)
+        old = sim.world
+        states.carry_over(old.mj_model, old.mj_data, new.world.mj_model, new.world.mj_data)
+        new.world.forward()
+        for name in laws:
+            before, now = sim.robots[name], new.robots[name]
+            now.world.force_feedback = before.world.force_feedback
+            if before.world.clamp is not None and now.world.clamp is not None:
+                what, value = before.world.clamp.command
+                (now.world.clamp.grip if what == "force" else now.world.clamp.open)(value)
+        for robot in new.robots.values():
+            robot.restart()
+        for name in laws:
+            load = sim.robots[name].load
+            if load is not None:
+                new.robots[name].carry(*load)
+        new.player.speed = sim.player.speed
+    return new
+
+
+def in_the_way(sim: Simulation, name: str) -> str:
+    """What a robot stands in, in words; empty when it stands clear."""
+    cell = sim.cell
+    others = [*cell.robots, *cell.bodies, *cell.static]
+    for other in others:
+        if other.name != name:
+            found = sim.world.distance(name, other.name, limit=0.05)
+            if found is not None and found.value < -1e-3:
+                return f"{other.name} (by {-1000.0 * found.value:.0f} mm)"
+    return ""
+
+
+def moved(base: Array, part: int, value: float) -> Array:
+    """A base with x, y, z (0 to 2, m) or roll, pitch, yaw (3 to 5, rad) changed."""
+    T = np.array(base)
+    if part < 3:
+        T[part, 3] = value
+    else:
+        rpy = np.array(rpy_from_matrix(T[:3, :3]))
+        rpy[part - 3] = value
+        T[:3, :3] = matrix_from_rpy(rpy)
+    return T
+
+
+def _reach(source: RobotSource, start: Array, cell: Cell) -> float:
+    """About how far a robot sticks out to its side, as it starts (m)."""
+    robot: Robot = arm_of(CellRobot("", source, start=start), cell.gravity)
+    points = np.vstack([robot.frames(start)[:, :2, 3], robot.fk(start)[:2, 3]])
+    return float(np.linalg.norm(points, axis=1).max())

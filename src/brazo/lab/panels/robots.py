@@ -1,0 +1,317 @@
+"""Robots and cells: open a shipped one or a file of the user's, and place more robots in the cell.
+
+A file is read as `brazo` reads it anywhere; what is wrong with it is said with file and line and
+stays to be read until something else is opened.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import rpy_from_matrix
+from brazo.lab import cell_editing
+from brazo.lab.brought import TAKEN, Brought
+from brazo.lab.opening import CELL, ROBOT, choices, is_cell_file
+from brazo.lab.panels.base import Panel, Values
+from brazo.lab.panels.html import (
+    button,
+    buttons,
+    column,
+    note,
+    number,
+    row,
+    section,
+    select,
+    table,
+    upload,
+)
+from brazo.lab.transfers import Upload
+from brazo.model.document import read_document
+from brazo.model.library import robot_directory
+from brazo.world.cell_file import cell_directory
+from brazo.world.robot_source import RobotSource
+
+if TYPE_CHECKING:
+    from brazo.lab.app import Lab
+    from brazo.lab.jobs import Job
+
+OWN = "file:"  # before the name of a brought file
+PLACES = ("x", "y", "z", "yaw")
+FINDINGS = 12  # shown
+
+
+class RobotsPanel(Panel):
+    """What stands in the cell and what else could."""
+
+    id, title, icon, side, order = "robots", "Robots and cells", "robot", "left", 50
+    rate = 4.0
+    scripts = ("robots.js",)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        self._brought = Brought()
+        self._problem = ""
+        self._job: Job | None = None
+        self._chosen = ""  # the robot to place
+        self._place = np.zeros(4)  # x, y, z in m, yaw in rad
+        self.on("open", self._open, str)
+        self.on("dismiss", self._dismiss)
+        self.on_upload("bring", self._bring, *TAKEN)
+        self.on("choose", self._choose, str)
+        for i, name in enumerate(PLACES):
+            unit = "deg" if name == "yaw" else "mm"
+            self.on_number(f"place-{name}", lambda v, i=i: self._set_place(i, v), unit=unit)
+            self.on_number(f"base-{name}", self._base_setter(i), str, unit=unit)
+        self.on("place", self._place_robot)
+        self.on("remove", self._remove, str)
+
+    def closed(self) -> None:
+        self._brought.close()
+
+    # ---- what is shown ---------------------------------------------------------------------
+
+    def html(self) -> str:
+        standing = [
+            column("name", "Robot"),
+            *(column(n, n, unit="mm", digits=0, event=f"base-{n}") for n in PLACES[:3]),
+            column("yaw", "yaw", unit="°", digits=1, event="base-yaw"),
+            column("", "✕", event="remove", kind="button"),
+        ]
+        fields = [
+            number(
+                f"place/{name}",
+                "°" if name == "yaw" else "mm",
+                label=f"Place {name}",
+                event=f"place-{name}",
+                digits=1 if name == "yaw" else 0,
+            )
+            for name in PLACES
+        ]
+        named = [
+            f'<span class="name">{name}</span>{one}'
+            for name, one in zip(PLACES, fields, strict=True)
+        ]
+        return "".join(
+            [
+                '<brazo-problem name="problem" event="dismiss"></brazo-problem>',
+                section(
+                    "Your files",
+                    upload("Bring a robot or cell file…", "bring", *TAKEN),
+                    note(
+                        "YAML, URDF, xacro or MJCF, by click or drop. Meshes (STL, OBJ, glTF, "
+                        "COLLADA) first, or all together as a .zip."
+                    ),
+                    '<brazo-openings name="own" event="open"></brazo-openings>',
+                ),
+                section(
+                    "In this cell",
+                    table("standing", standing, label="Robots in this cell"),
+                    '<div class="robots-place">',
+                    row(
+                        "Another",
+                        select(
+                            "chosen",
+                            label="Robot to place",
+                            event="choose",
+                            placeholder="Choose a robot…",
+                            options_from="placeable",
+                        ),
+                    ),
+                    f'<div class="robots-fields">{"".join(named)}</div>',
+                    buttons(
+                        button("Place", "place", look="primary", icon="plus", enabled="chosen")
+                    ),
+                    "</div>",
+                ),
+                section("Cells", '<brazo-openings name="cells" event="open"></brazo-openings>'),
+                section("Robots", '<brazo-openings name="robots" event="open"></brazo-openings>'),
+                section(
+                    "Findings",
+                    '<brazo-findings name="findings"></brazo-findings>',
+                    open=False,
+                ),
+            ]
+        )
+
+    def values(self) -> Values:
+        if self._job is not None and self._job.state == "done":
+            self.lab.jobs.cancel(self._job.number)  # what came of it is to be seen
+            self._job = None
+        source = self.lab.channel.get("source")
+        shipped = _shipped()
+        return {
+            "problem": self._problem,
+            "own": [
+                {"id": f"{OWN}{n}", "name": n, "about": "", "now": self._is_open(n)}
+                for n in self._brought.descriptions
+            ],
+            "cells": [{**one, "now": one["id"] == source} for one in shipped["cells"]],
+            "robots": [{**one, "now": one["id"] == source} for one in shipped["robots"]],
+            "standing": [_standing(one) for one in self.lab.sim.cell.robots],
+            "chosen": self._chosen,
+            "placeable": self._placeable(),
+            "findings": self._findings(),
+            **{f"place/{n}": v for n, v in zip(PLACES, _shown(self._place), strict=True)},
+        }
+
+    def _placeable(self) -> list[list[str]]:
+        own = [[f"{OWN}{n}", n] for n in self._brought.descriptions]
+        return own + [[f"{ROBOT}{n}", n] for n in choices()["robots"]]
+
+    def _is_open(self, name: str) -> bool:
+        return self.lab.sim.cell.path == self._brought.path(name)
+
+    def _findings(self) -> list[str]:
+        found = [self._brought.shown(one) for one in self.lab.sim.world.findings]
+        more = len(found) - FINDINGS
+        return found[:FINDINGS] + ([f"and {more} more"] if more > 0 else [])
+
+    # ---- opening ---------------------------------------------------------------------------
+
+    def _open(self, name: str) -> None:
+        """Open a shipped cell or robot, or a brought file; a page must not name other files."""
+        shipped = {one["id"] for group in _shipped().values() for one in group}
+        if name in shipped:
+            self._start(name.partition(":")[2], name)
+        elif name.startswith(OWN):
+            self._start(name.removeprefix(OWN), self._brought.path(name.removeprefix(OWN)))
+
+    def _start(self, title: str, source: Any) -> None:
+        if self._job is not None and self._job.state == "running":
+            raise BrazoError("something is being opened: wait, or cancel that first")
+        self._problem = ""
+        lab, brought = self.lab, self._brought
+
+        def work(job: Job) -> str:
+            try:
+                lab.open(source)
+            except BrazoError as error:
+                return brought.shown(error)
+            return ""
+
+        def done(problem: str) -> None:
+            self._problem = problem
+
+        self._job = self.lab.jobs.start(f"Open {title}", work, done)
+
+    def _bring(self, upload: Upload) -> None:
+        self._problem = ""
+        try:
+            found = self._brought.take(upload)
+        except BrazoError as error:
+            self._problem = self._brought.shown(error)
+            return
+        if not found:
+            self.lab.say(f"{upload.name} is here; now bring the robot file that speaks of it")
+        elif len(found) == 1:
+            self._start(found[0], self._brought.path(found[0]))
+        else:
+            self.lab.say(f"{upload.name}: {len(found)} descriptions are here; choose one to open")
+
+    def _dismiss(self) -> None:
+        self._problem = ""
+
+    # ---- placing ---------------------------------------------------------------------------
+
+    def _choose(self, name: str) -> None:
+        if name in (one[0] for one in self._placeable()):
+            source = self._source_of(name)
+            self._chosen = name
+            base = cell_editing.free_place(self.lab.sim.cell, source)
+            self._place = np.array([*base[:3, 3], 0.0])
+
+    def _source_of(self, name: str) -> RobotSource:
+        if not name.startswith(OWN):
+            return RobotSource.load(name.removeprefix(ROBOT))
+        path = self._brought.path(name.removeprefix(OWN))
+        try:
+            if is_cell_file(path):
+                raise BrazoError(f"{path}: a cell, not a robot: open it instead")
+            return RobotSource.load(path)
+        except BrazoError as error:
+            raise BrazoError(self._brought.shown(error)) from None
+
+    def _set_place(self, i: int, value: float) -> None:
+        self._place = self._place.copy()
+        self._place[i] = value
+
+    def _place_robot(self) -> None:
+        if not self._chosen:
+            raise BrazoError("choose the robot to place first")
+        base = np.eye(4)
+        for part, value in zip((0, 1, 2, 5), self._place, strict=True):
+            base = cell_editing.moved(base, part, float(value))
+        source = self._source_of(self._chosen)
+        cell, name = cell_editing.with_robot(self.lab.sim.cell, source, base)
+        sim = cell_editing.carried_over(self.lab.sim, cell)
+        blocked = cell_editing.in_the_way(sim, name)
+        if blocked:
+            sim.player.close()
+            raise BrazoError(f"{name} would stand in {blocked}: choose another place")
+        self._go_on(sim, name)
+
+    def _remove(self, name: str) -> None:
+        cell = cell_editing.without_robot(self.lab.sim.cell, name)
+        sim = cell_editing.carried_over(self.lab.sim, cell)
+        self._go_on(sim, cell.robots[0].name)
+
+    def _go_on(self, sim: Any, selected: str) -> None:
+        if self.lab.sim.tasks:
+            self.lab.say("the program that ran has ended: its cell is another now", "warn")
+        if self.lab.selection.robot not in sim.robots:
+            self.lab.selection = type(self.lab.selection)(selected)
+        self.lab.replace_simulation(sim)
+        self.lab.channel.put({"robots": list(sim.robots)})
+        self.lab.select(selected)
+
+    def _base_setter(self, i: int) -> Any:
+        part = (0, 1, 2, 5)[i]
+
+        def set_base(name: str, value: float) -> None:
+            robot = self.lab.sim.robot(name)
+            base = cell_editing.moved(robot.base, part, value)
+            self.lab.sim.edit(name, base=base)
+            self.lab.redraw()
+
+        return set_base
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> dict[str, list[dict[str, Any]]]:
+    """The shipped cells and robots with what their files say about them."""
+
+    def listed(prefix: str, names: list[str], folder: Any) -> list[dict[str, Any]]:
+        found = []
+        for name in names:
+            fields = read_document(folder / f"{name}.yaml").mapping()
+            about = " ".join(fields["about"].text().split()) if "about" in fields else ""
+            found.append({"id": f"{prefix}{name}", "name": name, "about": _sentence(about)})
+        return found
+
+    named = choices()
+    return {
+        "cells": listed(CELL, named["cells"], cell_directory()),
+        "robots": listed(ROBOT, named["robots"], robot_directory()),
+    }
+
+
+def _sentence(text: str) -> str:
+    """The first sentence, or clause, of a text."""
+    for end in (". ", ": ", "; "):
+        text = text.partition(end)[0]
+    return text.rstrip(".")
+
+
+def _standing(robot: Any) -> dict[str, Any]:
+    yaw = float(rpy_from_matrix(robot.base[:3, :3])[2])
+    place = _shown(np.array([*robot.base[:3, 3], yaw]))
+    return {"id": robot.name, "name": robot.name, **dict(zip(PLACES, place, strict=True))}
+
+
+def _shown(place: np.ndarray) -> list[float]:
+    return [*(1000.0 * place[:3]).tolist(), math.degrees(place[3])]
