@@ -72,7 +72,7 @@ def test_numbers_are_those_of_the_signals(recording):
     assert run["simulated time"] == "10 s" and run["sampling"] == "every 1 ms (1000 Hz)"
     assert run["least distance left-right"] == "100 mm (at 9.425 s)"
     assert run["greatest internal force while both hold"] == "7.00 N (mean 6.99 N)"
-    assert run["held by two at once"] == "1.00 s in 1 spans"
+    assert run["held by two at once"] == "1.00 s in 1 span"
     assert [(s.start, s.stop) for s in both_hold(recording)] == [(3.0, 4.0)]
 
 
@@ -158,3 +158,23 @@ def test_the_page_in_a_browser(recording, tmp_path, chromium_path):
             assert many.first.locator("table").is_visible()
             page.close()
         browser.close()
+
+
+def test_the_internal_force_counts_every_row_in_which_both_hold():
+    t = np.arange(6) * 1e-3
+    columns = {
+        "t": (t, "s"),
+        "a.grasp.body": (np.array([0.0, 1, 1, 1, 2, 0]), "1"),
+        "b.grasp.body": (np.array([1.0, 1, 1, 2, 2, 2]), "1"),
+        "internal.a-b.x": (np.array([0.0, 9, 1, 0, 2, 0]), "N"),
+    }
+    # The events come a step late, as what a step tells does.
+    events = [
+        {"t": 2e-3, "kind": "grasped", "text": "", "robot": "a", "body": "bar"},
+        {"t": 1e-3, "kind": "grasped", "text": "", "robot": "b", "body": "bar"},
+    ]
+    run = key_numbers(Recording(columns, events))["Run"]
+    assert run["greatest internal force while both hold"] == "9.00 N (mean 4.00 N)"
+    assert run["held by two at once"].endswith("in 1 span")
+    columns["a.grasp.body"] = (np.zeros(6), "1")
+    assert not any("internal" in name for name in key_numbers(Recording(columns))["Run"])

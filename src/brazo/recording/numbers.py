@@ -7,6 +7,7 @@ a tool is the sum of the distances between rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 
 import numpy as np
 
@@ -50,7 +51,9 @@ def _run(recording: Recording) -> Table:
     kinds = lanes(recording.events, float(t[-1]))
     contacts = [lane for lane in kinds if lane.kind == "contact"]
     if contacts:
-        found["contacts"] = f"{sum(c.count for c in contacts)} between {len(contacts)} pairs"
+        found["contacts"] = (
+            f"{sum(c.count for c in contacts)} between {counted(len(contacts), 'pair')}"
+        )
     return found
 
 
@@ -60,16 +63,16 @@ def _internal(recording: Recording) -> Table:
     together = both_hold(recording)
     if together:
         total = sum(span.stop - span.start for span in together)
-        found["held by two at once"] = f"{number(total, 3)} s in {len(together)} spans"
-    inside = np.zeros(len(recording), bool)
-    for span in together:
-        inside |= (recording.t >= span.start) & (recording.t <= span.stop)
+        found["held by two at once"] = f"{number(total, 3)} s in {counted(len(together), 'span')}"
     forces = internal_forces(recording)
     for pair, signals in forces.items():
+        inside = rows_shared(recording, pair)
+        if not inside.any():
+            continue  # nothing was shared: there is no such force
         for what, values in signals.items():
-            chosen = values[inside] if inside.any() else values
+            chosen = values[inside]
             label = "internal force" + ("" if what == "force" else f" {what}")
-            label += " while both hold" if inside.any() else ""
+            label += " while both hold"
             label += f", {pair}" if len(forces) > 1 else ""
             mean = measure(float(np.nanmean(np.abs(chosen))), "N")
             found[f"greatest {label}"] = f"{measure(_peak(chosen), 'N')} (mean {mean})"
@@ -90,6 +93,25 @@ def internal_forces(recording: Recording) -> dict[str, dict[str, np.ndarray]]:
         size = {"force": np.linalg.norm(np.column_stack(axes), axis=1)} if axes else {}
         found[pair] = size | signals
     return found
+
+
+def rows_shared(recording: Recording, pair: str) -> np.ndarray:
+    """The rows in which the two robots of a pair (`R-S`) hold one body.
+
+    The signals `R.grasp.body` say it row by row; without them the events do.
+    """
+    held = {
+        name.removesuffix(".grasp.body"): recording[name]
+        for name in recording.names
+        if name.endswith(".grasp.body")
+    }
+    for first, second in permutations(held, 2):
+        if f"{first}-{second}" == pair:
+            return (held[first] > 0.0) & (held[first] == held[second])
+    inside = np.zeros(len(recording), bool)
+    for span in both_hold(recording):
+        inside |= (recording.t >= span.start) & (recording.t <= span.stop)
+    return inside
 
 
 def both_hold(recording: Recording) -> list:
@@ -175,6 +197,11 @@ def measure_time(value: float) -> str:
     """A short time with a fitting unit, and how often that is."""
     text = f"{1e3 * value:.4g} ms" if value < 1 else f"{value:.4g} s"
     return f"every {text}" + (f" ({1 / value:.4g} Hz)" if value > 0 else "")
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 pair`, `2 pairs`."""
+    return f"{count} {thing}" + ("" if count == 1 else "s")
 
 
 def names_of(tables: Sequence[Table]) -> list[str]:
