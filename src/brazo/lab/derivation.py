@@ -41,7 +41,6 @@ def derive(
 ) -> Sheet:
     """Derive the equations and write them down in every way."""
     from brazo.dynamics.symbolic import derive as derive_equations
-    from brazo.dynamics.symbolic.export_html import equations_html
     from brazo.dynamics.symbolic.straight_line import identifier
 
     def told(fraction: float, text: str) -> None:
@@ -50,7 +49,7 @@ def derive(
     document = None if fields is None else Field(fields, "", model.path)
     found = derive_equations(model, parameters, form, told, document)  # type: ignore[arg-type]
     progress(0.8, "writing the sheet")
-    html = equations_html(found)
+    html = found.html()
     name = identifier(found.name.lower())
     files: dict[str, dict[str, str]] = {}
     for i, export in enumerate(EXPORTS):

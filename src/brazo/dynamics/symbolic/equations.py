@@ -168,6 +168,12 @@ class Equations:
 
         return latex(self)
 
+    def html(self) -> str:
+        """M, C, G and the rest as a piece of HTML: text with indices, no script."""
+        from brazo.dynamics.symbolic.export_html import equations_html
+
+        return equations_html(self)
+
     def c(self) -> dict[str, str]:
         """Self-contained C99: file name to text, a header and its source."""
         from brazo.dynamics.symbolic.export_c import c_files
