@@ -65,8 +65,15 @@ def test_collision_solids_are_those_of_the_engine(lab):
     show(lab, "boxes", True)
     model = lab.sim.world.mj_model
     drawn = {int(name.rpartition("-")[2]) for name in nodes(lab, "/solid-")}
-    planes = {g for g in range(model.ngeom) if model.geom_type[g] == 0}
-    assert drawn == set(range(model.ngeom)) - planes
+    labels = lab.sim.world.labels
+    ground = {g for g in range(model.ngeom) if labels[g].owner in ("floor", "platform")}
+    assert drawn == set(range(model.ngeom)) - ground
+    handles = lab._server.viser.scene._handle_from_node_name
+    data = lab.sim.world.mj_data
+    for name in nodes(lab, "/solid-"):
+        geom = int(name.rpartition("-")[2])
+        if name.count("/") == 2:  # one that stands still is placed in the world
+            assert handles[name].position == pytest.approx(data.geom_xpos[geom], abs=1e-12)
     show(lab, "boxes", False)
 
 

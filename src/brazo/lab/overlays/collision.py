@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.overlays.base import Overlay
 from brazo.model.mjcf.engine import engine
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
@@ -38,22 +39,27 @@ class CollisionSolids(Overlay):
             for i, one in reversed(list(enumerate(world.drawn)))
             if one.body is not None
         }
+        # The ground under everything would only veil the rest.
+        named = zip(self.scene.names, world.drawn, strict=True)
+        ground = {one.name for name, one in named if name.startswith(f"{self.scene.root}/s")}
         self._solids: dict[int, Any] = {}
         self._red: set[int] = set()
         for geom, label in enumerate(world.labels):
             surface = solid_of(model, geom)
-            body = int(model.geom_bodyid[geom])
-            if surface is None or (label.kind == "fixture" and body == 0 and label.part == ""):
+            if surface is None or label.owner in ground:
                 continue
-            parent = nodes.get(body, self.scene.root)
+            body = int(model.geom_bodyid[geom])
+            position, wxyz = model.geom_pos[geom], model.geom_quat[geom]
+            if body not in nodes:  # it never moves
+                position, wxyz = still_pose(world.mj_data, geom)
             handle = self.scene.server.scene.add_mesh_simple(
-                f"{parent}/solid-{geom}",
+                f"{nodes.get(body, self.scene.root)}/solid-{geom}",
                 GROWN * surface[0],
                 surface[1],
                 color=FREE,
                 opacity=FREE_OPACITY,
-                position=model.geom_pos[geom],
-                wxyz=model.geom_quat[geom],
+                position=position,
+                wxyz=wxyz,
                 cast_shadow=False,
                 receive_shadow=False,
             )
@@ -71,6 +77,11 @@ class CollisionSolids(Overlay):
             solid.color = HIT if geom in red else FREE
             solid.opacity = HIT_OPACITY if geom in red else FREE_OPACITY
         self._red = red
+
+
+def still_pose(data: Any, geom: int) -> tuple[np.ndarray, np.ndarray]:
+    """Position and wxyz in the world of a solid that does not move."""
+    return data.geom_xpos[geom].copy(), wxyz_from_matrix(data.geom_xmat[geom].reshape(3, 3))
 
 
 def solid_of(model: Any, geom: int) -> tuple[np.ndarray, np.ndarray] | None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from brazo.world import Contacts
 
 RED, ORANGE = (240, 40, 40), (255, 146, 43)
-CROSS = 0.018  # half length of a cross's lines, over the size of the cell
-REACH = 0.25  # length of the longest arrow, over the size of the cell
+CROSS = 0.008  # half length of a cross's lines, over the size of the cell
+REACH = 0.15  # length of the longest arrow, over the size of the cell
 NEWTONS = 100.0  # force of an arrow of half that length
 ROBOT_OBJECT, ROBOT_FIXTURE = 2, 3  # among the classes of contacts
 MOST = 200  # contacts drawn

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 COLORS = ((255, 193, 7), (32, 201, 151), (151, 117, 250), (255, 107, 107))
 STEP = 0.002  # distance of the points, over the size of the cell
 MOST = 1200  # points
+SENT_EVERY = 4  # moments
 
 
 class ToolTrace(Overlay):
@@ -22,14 +23,13 @@ class ToolTrace(Overlay):
 
     id, title = "trace", "Tool trace"
     hint = "The way the tools have come."
-    rate = 15.0
 
     def build(self, sim: Simulation) -> None:
         from brazo.lab.scene import tip_of
 
         scene = self.scene.server.scene
         self._traces: list[_Trace] = []
-        self._time = -1.0
+        self._time, self._count = -1.0, 0
         for k, (name, robot) in enumerate(sim.robots.items()):
             lines = scene.add_line_segments(
                 f"{self.scene.root}/trace-{k}",
@@ -50,14 +50,18 @@ class ToolTrace(Overlay):
             for trace in self._traces:
                 trace.clear()
         self._time = moment.time
+        self._count += 1
         for trace in self._traces:
             trace.follow(moment.poses)
+            if self._count % SENT_EVERY == 0:
+                trace.send()
 
 
 class _Trace:
     def __init__(self, lines: Any, tip: int, tool: np.ndarray, step: float) -> None:
         self._lines, self._tip, self._tool, self._step = lines, tip, tool, step
         self._points: list[np.ndarray] = []
+        self._news = False
 
     def follow(self, poses: np.ndarray) -> None:
         point = (poses[self._tip] @ self._tool)[:3]
@@ -65,7 +69,11 @@ class _Trace:
             return
         self._points.append(point)
         del self._points[:-MOST]
-        if len(self._points) > 1:
+        self._news = True
+
+    def send(self) -> None:
+        if self._news and len(self._points) > 1:
+            self._news = False
             way = np.array(self._points, np.float32)
             self._lines.points = np.stack([way[:-1], way[1:]], axis=1)
             self._lines.visible = True
