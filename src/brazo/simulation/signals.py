@@ -37,6 +37,7 @@ from itertools import combinations
 import numpy as np
 
 from brazo.simulation.block import Block
+from brazo.simulation.clock import moments
 from brazo.simulation.robot import SimRobot
 from brazo.simulation.robot_signals import POSE, RobotSignals
 from brazo.world import World
@@ -87,10 +88,11 @@ class Signals:
     def measure(self, block: Block) -> None:
         """Distances of a row that is nearly complete: they are the moment's it belongs to."""
         if self._nearest:
-            if self._since % self._every == 0:
-                self._distance = np.array([n.value(self._world.mj_data) for n in self._nearest])
+            if self._since % self._every == 0 or not block.filled:
+                if self._since % self._every == 0:
+                    self._distance = np.array([n.value(self._world.mj_data) for n in self._nearest])
+                block.distance[block.filled :] = self._distance  # this row and those to come
             self._since += 1
-            block.distance[block.filled] = self._distance
 
     def about(self) -> dict[str, str]:
         """What a recording should know: limits of the joints."""
@@ -102,7 +104,7 @@ class Signals:
     def table(self, block: Block) -> Array:
         """All columns (rows, columns) of the rows filled so far."""
         m = block.filled
-        columns: list[Array] = [block.t[:m, None]]
+        columns: list[Array] = [moments(block.t[:m], self._world.dt)[:, None]]
         for robot in self._robots:
             columns += robot.values(block, m)
         columns += [block.qpos[:m, at : at + 7] for at in self._bodies]

@@ -19,6 +19,7 @@ import numpy as np
 from brazo.control import Controller
 from brazo.errors import BrazoError
 from brazo.recording.recording import Recording
+from brazo.simulation.clock import moment
 from brazo.simulation.costs import EVERY, Costs, Meter
 from brazo.simulation.dump import Replay, free_name, replay_dump, write_dump
 from brazo.simulation.events import Event, EventLog, Listening
@@ -101,8 +102,8 @@ class Simulation:
 
     @property
     def time(self) -> float:
-        """Seconds since the start."""
-        return self.world.time
+        """Seconds since the start, without the rounding of adding up steps."""
+        return moment(self.world.time, self.world.dt)
 
     @property
     def dt(self) -> float:

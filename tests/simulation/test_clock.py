@@ -1,0 +1,37 @@
+"""Moments on the grid of steps: as people write them, the same for one and for many."""
+
+import numpy as np
+import pytest
+
+from brazo.simulation import Simulation
+from brazo.simulation.clock import moment, moments
+from tests.world.scenes import cell
+
+
+@pytest.mark.parametrize("dt", ["0.001", "0.002", "0.0005", "0.003", "0.1", "0.0123"])
+def test_added_up_steps_read_as_multiples(dt):
+    step = float(dt)
+    raw = np.concatenate([[0.0], np.cumsum(np.full(50_000, step))])
+    clean = moments(raw, step)
+    places = len(dt) - 2
+    wanted = [float(f"{k * int(dt[2:]) / 10**places:.{places}f}") for k in range(len(raw))]
+    assert clean.tolist() == wanted
+    assert [moment(t, step) for t in raw[::97]] == clean[::97].tolist()
+
+
+def test_a_clock_set_between_two_steps_is_left_alone():
+    raw = np.array([0.0005, 0.0015, 0.0025])
+    assert (moments(raw, 1e-3) == raw).all() and moment(0.0005, 1e-3) == 0.0005
+
+
+def test_a_run_is_recorded_at_multiples_of_its_step():
+    sim = Simulation(cell("floor: none\nrobots: [{name: arm, robot: scara1}]\n"))
+    sim.step(1200)
+    sim.start_recording()
+    sim.step(14)
+    sim.log("mark", "here")
+    sim.step(1)
+    recording = sim.stop_recording()
+    assert recording.t.tolist() == [k / 1000 for k in range(1200, 1215)]
+    assert sim.events[-1].t == 1.214 and sim.time == 1.215
+    assert recording.events_of("mark")[0]["t"] == 1.214
