@@ -147,7 +147,7 @@ def test_a_free_motion_goes_round_it(planner):
 
 
 def test_no_way_says_what_is_in_it():
-    cell = ARM + "fixtures: [{name: wall, box: [2, 2cm, 3], xyz: [1.05, 0, 0], rpy: [0, 0, 0]}]\n"
+    cell = ARM + "fixtures: [{name: wall, box: [2, 2cm, 3], xyz: [1.25, 0, 0], rpy: [0, 0, 0]}]\n"
     sim = sim_of(cell)
     program = program_of("arm: [{move_joints: {to: [0, 0, 0, 5cm, 0], plan: free}}]")
     why = run(sim, program).failure.why
@@ -407,3 +407,26 @@ def test_what_the_cell_has_not_is_said_before_the_first_step(robots, wanted):
     with pytest.raises(BrazoError) as error:
         program_of(robots).start(sim_of(BAR))
     assert wanted in str(error.value) and "task.yaml" in str(error.value)
+
+
+# ---- how it starts -------------------------------------------------------------------------
+
+
+def test_a_program_does_not_start_with_things_inside_each_other():
+    cell = BAR.replace("xyz: [0.3, 0.2, 15mm]", "xyz: [0.3, 0.2, 5mm]")
+    program = program_of("arm: [{wait: 1s}]")
+    with pytest.raises(BrazoError, match=r"cell.yaml:4: bodies\[0\]: 'bar' starts 10 mm inside"):
+        program.start(sim_of(cell))
+
+
+def test_what_touches_at_the_start_counts_as_a_touch_nobody_wanted():
+    # A floor below the fingers, then raised by half a millimetre too much: pressed, not planted.
+    world = sim_of(ARM + "floor: {height: -1}\n").world
+    fingers = {label.name for label in world.labels if label.part.startswith("finger")}
+    gaps = [world.distance(finger, "floor", 5.0) for finger in fingers]
+    height = min(gap.value for gap in gaps if gap is not None) - 1.0 + 0.0005
+    sim = sim_of(ARM + f"floor: {{height: {height}}}\n")
+    done = run(sim, program_of("arm: [{wait: 1s}]"))
+    touch = done.watch.collisions[0]
+    assert touch.first in fingers and (touch.second, touch.time) == ("floor", 0.0)
+    assert done.failed and sim.time < 0.01

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
 
 import brazo
 from brazo.model.transforms import pose, translate
-from brazo.world import World
+from brazo.world import World, cell_names, parse_cell
 from tests.world.control import run
 from tests.world.scenes import both_holding, cell
 
@@ -335,3 +337,36 @@ def test_an_edit_looks_anew_for_overlaps():
     world.edit("scara1", base=pose((0.4, 0, 0), (0, 0, 0)))
     world.step(5)
     assert not world.findings
+
+
+# ---- things put into each other ------------------------------------------------------------
+
+
+INSIDE = """\
+name: test
+robots:
+  - {name: left, robot: scara2}
+  - name: right
+    robot: scara2
+    base: {xyz: [0.25, 0, 0], rpy: [0, 0, 180deg]}
+fixtures: [{name: table, box: [20cm, 20cm, 10cm], xyz: [2, 0, 5cm]}]
+bodies:
+  - {name: low, box: [4cm, 4cm, 4cm], mass: 0.3, xyz: [2, 0, 9cm]}
+  - {name: flush, box: [4cm, 4cm, 4cm], mass: 0.3, xyz: [2, 6cm, 12cm]}
+"""
+
+
+def test_what_starts_inside_something_else_is_a_finding_with_its_line():
+    world = World(parse_cell(INSIDE, Path("cell.yaml")))
+    found = {str(finding) for finding in world.findings}
+    # 4 cm high, its middle 1 cm below the table's top: 3 cm deep.
+    assert "cell.yaml:9: bodies[0]: 'low' starts 30 mm inside 'table'" in found
+    (robots,) = [one for one in world.overlaps() if one.first.startswith("right/")]
+    assert robots.second.startswith("left/") and robots.depth > 0.001
+    assert str(robots).startswith("cell.yaml:4: robots[1]: 'right' (")
+    assert not any("flush" in text for text in found)
+
+
+@pytest.mark.parametrize("name", cell_names())
+def test_shipped_cells_start_apart(name):
+    assert World(name).overlaps() == ()

@@ -86,6 +86,7 @@ class Execution:
         self.grip_force = grip_force
         self.load = dict(load or {})
         flat = validate(program, sim)
+        _check_start(sim)
         _check_idle(sim, flat)
         if grip_force is not None:
             _check_force(grip_force, sim, flat)
@@ -292,6 +293,20 @@ def _check_idle(sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:
                 raise BrazoError(
                     f"'{both[0]}' is at work in program '{task.program.name}'; stop that first"
                 )
+
+
+def _check_start(sim: Simulation) -> None:
+    """Nothing may stand inside something else when time begins, unless it rides through."""
+    if sim.time > 0.0:
+        return
+    through = {name for name, robot in sim.robots.items() if not robot.force_feedback}
+    found = [
+        one
+        for one in sim.world.overlaps()
+        if not through & {name.partition("/")[0] for name in (one.first, one.second)}
+    ]
+    if found:
+        raise BrazoError("; ".join(str(one) for one in found[:5]) + "; move them apart")
 
 
 def _check_force(force: float, sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:

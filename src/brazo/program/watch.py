@@ -20,13 +20,15 @@ from brazo.program.frames import position_text
 from brazo.program.passage import Passage
 from brazo.program.program import Goal
 from brazo.simulation import Simulation
-from brazo.world import ContactEvent, GraspEvent
+from brazo.world import Contact, GraspEvent
+from brazo.world.contacts import ContactClass
 
 Array = np.ndarray
 LOST = 0.05  # s
 SLIP, SLIP_TURN = 0.010, math.radians(10.0)  # m, rad
 EVERY = 0.01  # s, between two looks
 ANYTHING = "*"
+TOUCHES: tuple[ContactClass, ...] = ("robot-robot", "self", "robot-fixture", "robot-object")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +82,8 @@ class Watch:
             for name, robot in world.robots.items()
             if robot.clamp is not None
         }
-        self.wanted: dict[str, str | None] = dict.fromkeys(sim.robots)  # what fingers may touch
+        # What fingers may touch; a program may begin with something in the clamp.
+        self.wanted: dict[str, str | None] = {**dict.fromkeys(sim.robots), **self.held}
         self.collisions: list[Collision] = []
         self.drops: list[Drop] = []
         self._meant: dict[str, tuple[str, Array]] = {}  # robot: body, T_hand_body when gripped
@@ -95,9 +98,10 @@ class Watch:
         self._subscriptions = [
             world.on_grasp(self._on_grasp),
             world.on_contact(
-                self._on_contact, ["robot-robot", "self", "robot-fixture", "robot-object"]
+                lambda event: self._on_contact(event.phase, event.time, event.contact), TOUCHES
             ),
         ]
+        self._touching_already()
 
     def close(self) -> None:
         """Listen no more."""
@@ -200,10 +204,26 @@ class Watch:
             else:
                 self._lost.pop(event.robot, None)
 
-    def _on_contact(self, event: ContactEvent) -> None:
-        contact = event.contact
-        if event.phase != "begin" or not self._listens():
-            return
+    def _touching_already(self) -> None:
+        """What touches when the program begins has begun to touch then.
+
+        Except for fingers in a run under way: they may lie at what they have just let go of.
+        """
+        pairs: set[tuple[str, str]] = set()
+        for contact in self._sim.world.contacts():
+            pair = (contact.first, contact.second)
+            if contact.kind not in TOUCHES or not contact.touching or pair in pairs:
+                continue
+            pairs.add(pair)
+            finger = contact.kind == "robot-object" and "/finger" in contact.first
+            if not (finger and self._sim.time > 0.0):
+                self._note_touch(self._sim.time, contact)
+
+    def _on_contact(self, phase: str, time: float, contact: Contact) -> None:
+        if phase == "begin" and self._listens():
+            self._note_touch(time, contact)
+
+    def _note_touch(self, time: float, contact: Contact) -> None:
         robots = [n.partition("/")[0] for n in (contact.first, contact.second) if "/" in n]
         robots = [name for name in robots if name in self._sim.robots]
         if contact.kind == "robot-object":
@@ -213,7 +233,7 @@ class Watch:
                 return
         through = any(not self._sim.world.robots[name].force_feedback for name in robots)
         collision = Collision(
-            event.time,
+            time,
             contact.first,
             contact.second,
             contact.kind,

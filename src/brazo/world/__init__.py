@@ -8,6 +8,7 @@ from brazo.world.distances import Distance
 from brazo.world.events import ContactEvent, GraspEvent
 from brazo.world.grasps import Grasp
 from brazo.world.guard import Diverged
+from brazo.world.overlaps import Overlap
 from brazo.world.robots import WorldRobot
 from brazo.world.state import State
 from brazo.world.world import World
@@ -26,6 +27,7 @@ __all__ = [
     "FreeBody",
     "Grasp",
     "GraspEvent",
+    "Overlap",
     "State",
     "World",
     "WorldRobot",

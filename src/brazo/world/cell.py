@@ -82,6 +82,7 @@ class CellRobot:
     start: Array = field(default_factory=lambda: frozen([]))  # (n,)
     force_feedback: bool = True
     grasp: GraspRule = "friction"
+    line: int | None = None  # of the cell file
 
     @property
     def model(self) -> Model:
@@ -98,6 +99,7 @@ class FreeBody:
     pose: Array
     friction: Friction = sliding(0.5)
     color: Color = RED
+    line: int | None = None  # of the cell file
 
 
 @dataclass(frozen=True, slots=True, eq=False)

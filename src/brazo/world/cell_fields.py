@@ -77,6 +77,7 @@ def read_body(block: Field, names: Names) -> FreeBody:
         read_pose(fields),
         _friction(fields.get("friction"), 0.5),
         read_color(fields["color"]) if "color" in fields else RED,
+        block.line,
     )
 
 

@@ -137,7 +137,7 @@ def _robot(block: Field, names: Names) -> CellRobot:
     if "robot" not in fields:
         block.fail("field 'robot' is missing: a shipped robot's name or the path of a robot file")
     source = _source(fields)
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {"line": block.line}
     if "base" in fields:
         given["base"] = read_pose(fields["base"].mapping(("xyz", "rpy")))
     if "force_feedback" in fields:

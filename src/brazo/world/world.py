@@ -36,6 +36,7 @@ from brazo.world.friction import JointFriction
 from brazo.world.grasps import Grasp, GraspReader
 from brazo.world.guard import Guard
 from brazo.world.observer import Observer
+from brazo.world.overlaps import Overlap, overlaps
 from brazo.world.robot_source import Edits, RobotSource, joint_names_of
 from brazo.world.robots import WorldRobot
 from brazo.world.sensors import HandSensors
@@ -64,6 +65,7 @@ class World:
         self.robots: Mapping[str, WorldRobot] = {}
         self._install(self._build())
         self.reset()
+        self._start_findings = [overlap.finding for overlap in self.overlaps()]
 
     # ---- time ------------------------------------------------------------------------------
 
@@ -227,7 +229,7 @@ class World:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is odd about the robots in this cell."""
+        """What is odd about the robots in this cell, and about where things start."""
         own = [f for robot in self.cell.robots for f in robot.model.findings]
         left_out = [f for _, _, findings in self._excluded.values() for f in findings]
         weightless = [
@@ -238,7 +240,7 @@ class World:
             for robot in self.cell.robots
             if not np.array_equal(robot.model.gravity, EARTH_GRAVITY)
         ]
-        return (*own, *left_out, *weightless)
+        return (*own, *left_out, *weightless, *self._start_findings)
 
     @property
     def drawn(self) -> tuple[Drawn, ...]:
@@ -292,6 +294,10 @@ class World:
         if self._contacts is None:
             self._contacts = self._reader.read(self.mj_data, self._moment)
         return self._contacts
+
+    def overlaps(self) -> tuple[Overlap, ...]:
+        """Things that stand inside each other now, as they should not; the deepest first."""
+        return overlaps(self.cell, self.contacts())
 
     def on_contact(
         self,

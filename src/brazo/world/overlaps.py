@@ -1,0 +1,64 @@
+"""What stands inside what: parts that should be apart and share space at one moment.
+
+A body laid on a table touches it, and rounding may put it in by some micrometres; what is deeper
+than `ALLOWED` was put there by mistake, and the engine would push it out with a force no drive has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from brazo.model.description import Finding
+from brazo.world.cell import Cell
+from brazo.world.contacts import Contact
+
+ALLOWED = 1e-3  # m
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two things of a cell that share space; `first` is the one to be moved."""
+
+    first: str  # `robot/part`, or the name of a body
+    second: str
+    depth: float  # m
+    finding: Finding  # the same as a sentence with file, line and field
+
+    def __str__(self) -> str:
+        return str(self.finding)
+
+
+def overlaps(cell: Cell, contacts: Iterable[Contact]) -> tuple[Overlap, ...]:
+    """The deepest of every two things, the deepest of all first."""
+    deepest: dict[tuple[str, str], Contact] = {}
+    for contact in contacts:
+        pair = (_owner(contact.first), _owner(contact.second))
+        if contact.depth > ALLOWED and contact.depth > getattr(deepest.get(pair), "depth", 0.0):
+            deepest[pair] = contact
+    found = [_overlap(cell, contact) for contact in deepest.values()]
+    return tuple(sorted(found, key=lambda one: -one.depth))
+
+
+def _overlap(cell: Cell, contact: Contact) -> Overlap:
+    """Of two robots or two bodies the later in the file is named, of others the body."""
+    first, second = contact.first, contact.second
+    if contact.kind in ("robot-robot", "robot-object", "object-object"):
+        first, second = second, first
+    owner = _owner(first)
+    field, line = "", None
+    for block, things in (("robots", cell.robots), ("bodies", cell.bodies)):
+        for i, thing in enumerate(things):
+            if thing.name == owner:
+                field, line = f"{block}[{i}]", thing.line
+    text = f"{_text(first)} starts {1e3 * contact.depth:.0f} mm inside {_text(second)}"
+    return Overlap(first, second, contact.depth, Finding(text, cell.path, line, field))
+
+
+def _owner(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def _text(name: str) -> str:
+    owner, _, part = name.partition("/")
+    return f"'{owner}' ({part})" if part else f"'{owner}'"
