@@ -22,6 +22,7 @@ class RunRecorder:
     ) -> None:
         self._signals = signals
         self._meter = meter
+        self._laws: dict[str, list[str]] = {}  # of each robot: those it had, and since when
         told = {**about, **signals.about()}
         self._sink: Recorder | MemoryRecorder = (
             MemoryRecorder(signals.columns, told)
@@ -34,6 +35,10 @@ class RunRecorder:
 
     def event(self, event: Event) -> None:
         """Write an event down."""
+        if event.kind == "control":
+            laws = self._laws.setdefault(str(event.data["robot"]), [])
+            law = str(event.data["law"])
+            laws.append(f"{law} from {event.t:g} s" if laws else law)
         self._sink.event(event.t, event.kind, event.text, **event.data)
 
     def before(self) -> None:
@@ -76,7 +81,8 @@ class RunRecorder:
     def finish(self) -> Recording:
         """The whole recording."""
         self.flush()
-        return self._sink.recording()
+        laws = ", ".join(f"{name} ({', '.join(had)})" for name, had in self._laws.items())
+        return self._sink.recording({"robots": laws} if laws else {})
 
     def abandon(self) -> None:
         """Leave a streamed file as it is, readable up to here."""

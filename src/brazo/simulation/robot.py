@@ -110,7 +110,12 @@ class SimRobot:
     def controller(self, law: Controller | str | None) -> None:
         with self._sim.lock:
             self.use(law)
-            self._sim.log("control", f"{self.name}: {self.law}", robot=self.name, law=self.law)
+            text, data = self.law_told()
+            self._sim.log("control", text, **data)
+
+    def law_told(self) -> tuple[str, dict[str, Any]]:
+        """Which law drives it, as an event says it."""
+        return f"{self.name}: {self.law}", {"robot": self.name, "law": self.law}
 
     @property
     def law(self) -> str:
@@ -123,7 +128,11 @@ class SimRobot:
         """Take a law into use without a word about it."""
         positioned = law == IDEAL
         chosen = None if positioned else self._bound(law)
-        self._controller, self._positioned = chosen, positioned
+        before, self._controller = self._controller, chosen
+        self._positioned = positioned
+        if before is not None and before is not chosen:
+            before.gains.told = None
+        self._listen()
         self._tell_load()
         self.world.torque[:] = 0.0
 
@@ -368,6 +377,18 @@ class SimRobot:
         if law is not None and not law.is_bound_to(self.arm, dt):
             rebound(law, self.arm, dt, self.world.q, self.world.qd)
             self._tell_load()
+        self._listen()
+
+    def _listen(self) -> None:
+        """Hear of gains that are changed."""
+        if self._controller is not None:
+            self._controller.gains.told = self._on_gain
+
+    def _on_gain(self, gain: str, values: Array) -> None:
+        same = (values == values[0]).all()
+        text = f"{values[0]:g}" if same else ", ".join(f"{value:g}" for value in values)
+        told = {"robot": self.name, "law": self.law, "gain": gain, "values": values.tolist()}
+        self._sim.log("gain", f"{self.name}: {self.law} {gain} = {text}", **told)
 
     def _attach(self) -> None:
         """Look at the arrays of the world's robot."""

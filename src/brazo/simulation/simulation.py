@@ -9,7 +9,7 @@ steps while they hold `lock`.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
@@ -293,6 +293,23 @@ class Simulation:
             signals = Signals(self.world, self.robots)
             file = None if path is None else Path(path)
             self._recorder = RunRecorder(signals, file, self._about(), self._meter)
+            for event in self._present():
+                self._recorder.event(event)
+
+    def _present(self) -> Iterator[Event]:
+        """What is already the case when a recording starts: laws, faults, who holds what."""
+        t = self.time
+        for robot in self._actors:
+            yield Event(t, "control", *robot.law_told())
+            for fault in robot.faults:
+                yield Event(t, "fault", *_told(fault))
+            row = (
+                -1 if robot.world.clamp is None else int(self.world.grips[robot.world.clamp_row, 0])
+            )
+            if row >= 0:
+                body = self.cell.bodies[row].name
+                data = {"robot": robot.name, "body": body}
+                yield Event(t, "grasped", f"{robot.name} holds {body}", data)
 
     def stop_recording(self) -> Recording:
         """End the recording; what it holds."""
@@ -412,7 +429,8 @@ class Simulation:
             ]
             for one in chosen:
                 for gone in one.mend(fault):
-                    self.log("fault cleared", gone.text, robot=gone.robot)
+                    text, data = _told(gone)
+                    self.log("fault cleared", text, **data)
 
     def _inject_due(self) -> None:
         while self._scheduled and self._scheduled[0][0] <= self.time + 0.5 * self.dt:
@@ -423,7 +441,8 @@ class Simulation:
         rng = np.random.default_rng([self.seed, self._injected])
         self._injected += 1
         self.robots[fault.robot].suffer(fault, rng)
-        self.log("fault", fault.text, robot=fault.robot, fault=type(fault).__name__)
+        text, data = _told(fault)
+        self.log("fault", text, **data)
 
     # ---- inside ----------------------------------------------------------------------------
 
@@ -479,6 +498,10 @@ class Simulation:
         verb = "holds" if event.phase == "grasped" else "lets go of"
         text = f"{event.robot} {verb} {event.body}"
         self.log(event.phase, text, robot=event.robot, body=event.body)
+
+
+def _told(fault: Fault) -> tuple[str, dict[str, Any]]:
+    return fault.text, {"robot": fault.robot, "fault": type(fault).__name__}
 
 
 def _looks_on(task: Task) -> bool:

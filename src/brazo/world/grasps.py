@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -52,17 +52,6 @@ class Grasp:
         return self.body if self.holds else None
 
 
-class Grip(NamedTuple):
-    """The gist of a grasp, as it is followed from step to step."""
-
-    body: str | None = None  # what is held
-    force: float = 0.0  # N, on the pad that presses less
-    welded: bool = False
-
-
-NO_GRIP = Grip()
-
-
 class GraspReader:
     """Finds out what the clamp of one robot has between its pads."""
 
@@ -75,6 +64,7 @@ class GraspReader:
     ) -> None:
         self.clamp = self._clamp = clamp
         self._pressures: list[tuple[str, Pressure, Pressure]] = []  # body, left, right
+        self._enough = settings.hold_force
         self._cosine = math.cos(settings.angle)
         self._pads = {geom: side for side, geom in enumerate(clamp.pad_ids)}
         self._tip = tip
@@ -103,24 +93,22 @@ class GraspReader:
         left, right = (tally.pad(geom, list(self._bodies)) for geom in self._clamp.pad_ids)
         self._pressures = [(name, left[name], right[name]) for name in self._bodies]
 
-    def grip(self, data: Any, before: str | None) -> Grip:
-        """What `read` would find held, from the pressures of the step."""
-        clamp = self._clamp
-        welded = self.welded(data) if clamp.weld else None
-        best, force = None, -1.0
+    def grip(self, data: Any, before: str | None) -> tuple[str | None, float]:
+        """What `read` would find held, and with which force, from the pressures of the step."""
+        best, force = None, 0.0
         for name, left, right in self._pressures:
-            if left.contacts and right.contacts and (welded is None or name == welded):
-                least = min(left.force, right.force)
-                if least > force:
+            if left.contacts and right.contacts:
+                least = left.force if left.force < right.force else right.force
+                if best is None or least > force:
                     best, force = name, least
-        if welded is not None:
-            return Grip(welded, max(force, 0.0), True)
+        if self._clamp.weld and (welded := self.welded(data)) is not None:
+            return welded, force if best == welded else 0.0
         if best is None:
-            return NO_GRIP
-        enough = self._settings.hold_force * (0.5 if best == before else 1.0)
+            return None, 0.0
+        enough = self._enough if best != before else 0.5 * self._enough
         if force < enough or not self._lies_well(best, data):
-            return Grip(None, force)
-        return Grip(best, force)
+            return None, force
+        return best, force
 
     @property
     def touches(self) -> bool:

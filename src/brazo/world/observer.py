@@ -17,7 +17,7 @@ from brazo.world.events import (
     Subscription,
     wanted_classes,
 )
-from brazo.world.grasps import GraspReader, Grip
+from brazo.world.grasps import GraspReader
 from brazo.world.tally import Tally
 
 
@@ -37,8 +37,9 @@ class Observer:
         self._clamps: list[Clamp] = []
         self._tally: Tally
         self._stale = False
-        self.grips: dict[str, Grip] = {}  # by robot, of the last step looked at
-        self.table = np.zeros((0, 3))  # the same as numbers: which body (-1 none), force, welded
+        self.held: dict[str, str | None] = {}  # by robot, in the last step looked at
+        self.table = np.zeros((0, 3))  # by clamp: which body (-1 none), force, welded
+        self._watched: list[tuple[str, GraspReader, np.ndarray]] = []
 
     def bind(
         self, reader: ContactReader, readers: dict[str, GraspReader], bodies: Sequence[str]
@@ -49,14 +50,9 @@ class Observer:
         for grasp in readers.values():
             grasp.watch(self._tally)
         self.table = np.zeros((len(readers), 3))
-        self._rows = list(self.table)
-        self.grips = {}
+        self._watched = [(name, r, self.table[i]) for i, (name, r) in enumerate(readers.items())]
+        self.held = dict.fromkeys(readers)
         self._numbers = {None: -1.0, **{name: float(i) for i, name in enumerate(bodies)}}
-
-    @property
-    def held(self) -> dict[str, str | None]:
-        """What each clamp holds."""
-        return {robot: grip.body for robot, grip in self.grips.items()}
 
     @property
     def watches(self) -> bool:
@@ -101,30 +97,26 @@ class Observer:
         """Take a moment as known, so that no event tells of it."""
         self._stale = True
         self._follower.look(self._tally.count(data), data, contacts.time)
-        for row, (name, reader) in enumerate(self._readers.items()):
+        for name, reader, values in self._watched:
             grasp = reader.read(contacts, data)
-            self._note(row, name, Grip(grasp.held, grasp.force, grasp.welded))
-
-    def _note(self, row: int, robot: str, grip: Grip) -> None:
-        before, self.grips[robot] = self.grips.get(robot), grip
-        values = self._rows[row]
-        values[1] = grip.force
-        if before is None or before.body != grip.body or before.welded != grip.welded:
-            values[0], values[2] = self._numbers[grip.body], grip.welded
+            self.held[name] = grasp.held
+            values[:] = self._numbers[grasp.held], grasp.force, grasp.welded
 
     def _grips(self, time: float, data: Any) -> list[GraspEvent]:
         """What the clamps hold now, and what changed about it."""
         events: list[GraspEvent] = []
-        for row, (name, reader) in enumerate(self._readers.items()):
-            before = self.grips[name]
-            now = reader.grip(data, before.body)
-            if now is before:
+        held = self.held
+        for name, reader, values in self._watched:
+            before = held[name]
+            body, force = reader.grip(data, before)
+            values[1] = force
+            if reader.clamp.weld:
+                values[2] = reader.welded(data) is not None
+            if body == before:
                 continue
-            self._note(row, name, now)
-            if now.body == before.body:
-                continue
-            if before.body is not None:
-                events.append(GraspEvent("released", time, name, before.body))
-            if now.body is not None:
-                events.append(GraspEvent("grasped", time, name, now.body))
+            held[name], values[0] = body, self._numbers[body]
+            if before is not None:
+                events.append(GraspEvent("released", time, name, before))
+            if body is not None:
+                events.append(GraspEvent("grasped", time, name, body))
         return events
