@@ -52,3 +52,19 @@ def test_both_hold_where_spans_of_one_body_overlap():
     first = [Span(0, 2, "bar 1"), Span(5, 8, "bar 2")]
     second = [Span(1, 3, "bar 1"), Span(4, 9, "bar 1"), Span(7, 9, "bar 2")]
     assert overlaps(first, second) == [Span(1, 2, "bar 1"), Span(7, 8, "bar 2")]
+
+
+def test_a_fault_lasts_until_it_is_mended_and_a_law_until_the_next():
+    events = [
+        {"t": 0.0, "kind": "control", "text": "a: PID", "robot": "a"},
+        {"t": 0.0, "kind": "control", "text": "b: PID", "robot": "b"},
+        {"t": 1.0, "kind": "fault", "text": "a: joint 'elbow' is locked", "robot": "a"},
+        {"t": 2.0, "kind": "fault", "text": "a: joint 'wrist' swings free", "robot": "a"},
+        {"t": 3.0, "kind": "fault cleared", "text": "a: joint 'elbow' is locked", "robot": "a"},
+        {"t": 4.0, "kind": "control", "text": "a: LQR", "robot": "a"},
+    ]
+    law, faults = lanes(events, 5.0)
+    assert law.name == "a, law"
+    assert [(s.start, s.stop, s.text) for s in law.spans] == [(0, 4, "PID"), (4, 5, "LQR")]
+    assert faults.name == "a, faults" and not faults.marks
+    assert [(s.start, s.stop) for s in faults.spans] == [(1, 3), (2, 5)]

@@ -190,3 +190,39 @@ def test_a_fault_of_the_past_is_refused():
     sim.step(100)
     with pytest.raises(brazo.BrazoError, match=r"a fault at 0\.05 s: it is 0\.1 s already"):
         sim.inject(JointLocked("arm", "elbow"), at=0.05)
+
+
+def test_a_recording_begins_with_what_is_already_the_case(sim):
+    sim.robots["arm"].controller = "PID"
+    sim.inject(EncoderBias("arm", "elbow", 0.05))
+    sim.step(10)
+    rec = sim.run(until=0.02)
+    assert [(e["t"], e["kind"], e["robot"]) for e in rec.events] == [
+        (0.01, "control", "arm"),
+        (0.01, "fault", "arm"),
+    ]
+    assert rec.events[0]["law"] == "PID" and rec.events[1]["fault"] == "EncoderBias"
+
+
+def test_laws_and_gains_that_change_are_in_the_recording(sim, tmp_path):
+    robot = sim.robots["arm"]
+    sim.start_recording(tmp_path / "run.parquet")
+    sim.step(10)
+    robot.controller = "PID"
+    left = robot.controller
+    sim.step(10)
+    robot.controller.gains["kp", "elbow"] = 7.0
+    robot.controller.gains["kd"] = 2.0
+    robot.controller.gains["kd"] = 2.0  # no change
+    state = sim.save()
+    sim.step(5)
+    sim.edit("arm", parameters={"L1": 0.27})
+    robot.controller = "ideal"
+    left.gains["kd"] = 3.0  # drives nobody any more
+    rec = sim.stop_recording()
+    assert rec.about["robots"] == "arm (ComputedTorque, PID from 0.01 s, ideal from 0.025 s)"
+    told = [(e["t"], e["gain"], e["values"][1]) for e in rec.events_of("gain")]
+    assert told == [(0.02, "kp", 7.0), (0.02, "kd", 2.0)]
+    sim.restore(state)
+    robot.controller.gains["kd"] = 4.0
+    assert sim.events[-1].text == "arm: PID kd = 4"

@@ -61,6 +61,8 @@ class Gains:
         changed: Callable[[], None] | None = None,
     ) -> None:
         self._owner, self._changed = owner, None
+        #: Called with name and values after each change, by who wants to know; copies tell nobody.
+        self.told: Callable[[str, np.ndarray], object] | None = None
         self._kinds = {gain.name: gain for gain in kinds}
         self._joints, self._joint_kinds = tuple(joint_names), tuple(joint_kinds)
         self._slices: dict[str, slice] = {}
@@ -115,6 +117,11 @@ class Gains:
         except BrazoError:
             self.vector[where] = before
             raise
+        if self.told is not None and not np.array_equal(before, values):
+            self.told(name, values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "told": None}
 
     def split(self, vector: Sequence[Any]) -> dict[str, list[Any]]:
         """A vector of any scalar in this order, by gain."""

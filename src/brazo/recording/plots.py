@@ -252,7 +252,7 @@ def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
     width = ax.get_figure().get_size_inches()[0] * 72 * 0.75  # points, about
     per_point = length / width
     for row, lane in enumerate(found):
-        color = {"hold": COLORS[2], "contact": COLORS[1]}.get(lane.kind, INK)
+        color = {"hold": COLORS[2], "contact": COLORS[1], "fault": BAD}.get(lane.kind, INK)
         if lane.kind == "sequence":
             _sequence(ax, row, lane.spans, per_point)
             continue

@@ -20,6 +20,7 @@ import queue
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,18 +119,21 @@ class Recorder:
         self._check_open()
         self._queue.put(json.dumps(event_entry(t, kind, text, data), ensure_ascii=False) + "\n")
 
-    def close(self) -> Path:
-        """Finish: everything to Parquet, the partial files gone."""
+    def close(self, about: Mapping[str, Any] | None = None) -> Path:
+        """Finish: everything to Parquet, the partial files gone.
+
+        `about` is what only now is known of the run.
+        """
         self.abandon()
         if self.part.exists():  # else closed before
-            finish_part(self.part, self.path)
+            finish_part(self.part, self.path, about)
         return self.path
 
-    def recording(self) -> Recording:
+    def recording(self, about: Mapping[str, Any] | None = None) -> Recording:
         """Finish, and open what was recorded."""
         from brazo.recording.recording import Recording
 
-        return Recording.open(self.close())
+        return Recording.open(self.close(about))
 
     def abandon(self) -> None:
         """Stop writing and leave the partial files as they are (still readable)."""
@@ -227,15 +231,16 @@ class MemoryRecorder:
         """Add an event: a moment, a kind, a sentence, and anything JSON can say."""
         self._events.append(event_entry(t, kind, text, data))
 
-    def recording(self) -> Recording:
-        """All that was recorded so far."""
+    def recording(self, about: Mapping[str, Any] | None = None) -> Recording:
+        """All that was recorded so far; `about` is what only now is known of the run."""
         from brazo.recording.recording import Recording
 
         self._collect()
         empty = np.empty((0, len(self.names)))
         table = np.concatenate([empty, *self._blocks]).T.copy()
         columns = {name: (table[i], unit) for i, (name, unit) in enumerate(self._units.items())}
-        return Recording(columns, list(self._events), self._about)
+        more = {key: _text(value) for key, value in (about or {}).items()}
+        return Recording(columns, list(self._events), self._about | more)
 
     def _collect(self) -> None:
         if self._rows:
@@ -248,12 +253,14 @@ def events_beside(part: Path) -> Path:
     return part.with_name(part.name.removesuffix(PART) + ".events" + PART)
 
 
-def finish_part(part: Path, path: Path) -> None:
+def finish_part(part: Path, path: Path, about: Mapping[str, Any] | None = None) -> None:
     """Turn what a run left behind into Parquet and remove it."""
     from brazo.recording.parquet import write_parquet
     from brazo.recording.source import part_source
 
-    write_parquet(path, part_source(part))
+    source = part_source(part)
+    more = {key: _text(value) for key, value in (about or {}).items()}
+    write_parquet(path, replace(source, about={**source.about, **more}))
     part.unlink(missing_ok=True)
     events_beside(part).unlink(missing_ok=True)
 

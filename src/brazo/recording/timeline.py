@@ -1,8 +1,8 @@
 """Events as lanes over time: spans where something began and ended, marks where it only happened.
 
-A contact that begins and ends, a body that is held and let go, are spans; spans of one pair of
-things share a lane, however often they touch.  What else happened is a mark in the lane of its
-kind.
+A contact that begins and ends, a body that is held and let go, a fault, are spans; spans of one
+pair of things share a lane, however often they touch.  What else happened is a mark in the lane of
+its kind.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 from brazo.recording.source import event_time
 
 BEGIN, END, WARNING = " begin", " end", " warning"
-SEQUENCES = ("step", "note")  # kinds that last until the next of the same robot
+# Kinds that last until the next of the same robot, and what their lane is called.
+SEQUENCES = {"step": "steps", "note": "notes", "control": "law"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +73,25 @@ def lanes(events: Iterable[Mapping[str, Any]], end: float) -> list[Lane]:
             if kind.endswith(BEGIN):
                 pair = f"{_owner(first)} touches {_owner(second)}"
                 going[key] = (t, "", lane("contact", pair))
+        elif kind in ("fault", "fault cleared") and "robot" in event:
+            robot = str(event["robot"])
+            text = str(event.get("text", "")).removeprefix(f"{robot}: ")
+            key = ("fault", robot, text)
+            close(key, t)
+            if kind == "fault":
+                going[key] = (t, text, lane("fault", f"{robot}, faults"))
         elif kind in SEQUENCES and "robot" in event:
             robot = str(event["robot"])
             key = ("sequence", robot, kind)
             close(key, t)
             text = str(event.get("text", "")).removeprefix(f"{robot}: ")
-            going[key] = (t, text, lane("sequence", f"{robot}, {kind}s"))
+            going[key] = (t, text, lane("sequence", f"{robot}, {SEQUENCES[kind]}"))
         elif not kind.endswith(WARNING):
             lane(kind, kind or "event").marks.append((t, str(event.get("text", ""))))
     for key in list(going):
         close(key, max(end, going[key][0]))
+    # A law that never changes is no news.
+    found = {k: one for k, one in found.items() if not (k[1].endswith(", law") and one.count == 1)}
     for one in found.values():
         one.spans.sort(key=lambda span: span.start)
     order = {"sequence": 0, "hold": 2, "contact": 3}
