@@ -238,6 +238,23 @@ def test_a_step_is_exact_and_clicks_add_up(lab, page):
     page.send(["pendant/step", "hold"])
 
 
+def test_a_clicked_link_moves_its_joint_by_a_step(lab, page):
+    drawn = [one.name for one in lab.sim.world.drawn].index("puma560/link 3")
+    page.send(["pendant/clicks", True], ["pendant/step", "10"])
+    start = lab.robot.reference.q
+    lab.do(lambda: lab.view.clicked(drawn))
+    lab.do(lambda: lab.view.clicked(drawn))
+    rest(lab)
+    assert np.degrees(lab.robot.reference.q - start) == pytest.approx([0, 0, 20, 0, 0, 0], abs=1e-5)
+    assert lab.selection.joint == 2
+    lab.do(lambda: lab.view.clicked(drawn, shift=True))
+    rest(lab)
+    assert np.degrees(lab.robot.reference.q - start)[2] == pytest.approx(10, abs=1e-5)
+    page.send(["pendant/clicks", False])
+    lab.do(lambda: lab.view.clicked(drawn))
+    assert not lab.sim.moving and lab.selection.joint is None
+
+
 def test_the_override_slows_and_the_reduced_mode_keeps_250_mm_a_second(lab, page):
     arm, dt = lab.robot.arm, lab.sim.dt
     for reduced in (True, False):

@@ -343,8 +343,8 @@ class Lab:
             }
         )
 
-    def _clicked(self, drawn: int) -> None:
-        self.post(lambda: self.view.clicked(drawn))
+    def _clicked(self, drawn: int, shift: bool) -> None:
+        self.post(lambda: self.view.clicked(drawn, shift))
 
     def _panels_shown(self, panels: list[Any]) -> None:
         page = self.channel.page

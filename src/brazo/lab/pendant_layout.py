@@ -75,6 +75,11 @@ class Layout:
                     toggle(
                         "gizmo", "Drag the tool in the scene", title="Arrows and rings at the tool."
                     ),
+                    toggle(
+                        "clicks",
+                        "Click a link to move its joint",
+                        title="By the jog step, or 1° or 1 mm; with Shift the other way.",
+                    ),
                     "<brazo-keys></brazo-keys>",
                     row(
                         "Units",

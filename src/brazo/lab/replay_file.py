@@ -167,7 +167,7 @@ def _start(sim: Simulation) -> tuple[Any, Any]:
 
     server = LabServer("127.0.0.1", 0, lambda _: None)
     try:
-        scene = Scene(server.viser, lambda _: None)
+        scene = Scene(server.viser, lambda *_: None)
         scene.show(sim)
         places = sim.world.poses()[:, :3, 3]
         middle = (places.min(axis=0) + places.max(axis=0)) / 2

@@ -47,7 +47,7 @@ GROUND = 0.6  # a fixture wider than this share of the whole is ground, not some
 class Scene:
     """What the pages see of a cell."""
 
-    def __init__(self, server: viser.ViserServer, clicked: Callable[[int], Any]) -> None:
+    def __init__(self, server: viser.ViserServer, clicked: Callable[[int, bool], Any]) -> None:
         self.server = server
         self._clicked = clicked
         self.root = ""  # the node all of the cell is below
@@ -163,13 +163,14 @@ class Scene:
                 wxyz=wxyz,
             )
             if kind == "robot":
-                solid.on_click(self._click_of(i))
+                solid.on_click(self._click_of(i, False))
+                solid.on_click(modifier="shift")(self._click_of(i, True))
             solids.append(solid)
         return solids
 
-    def _click_of(self, i: int) -> Callable[[Any], Any]:
+    def _click_of(self, i: int, shift: bool) -> Callable[[Any], Any]:
         async def click(_event: Any) -> None:  # on the network's thread: only posts
-            self._clicked(i)
+            self._clicked(i, shift)
 
         return click
 

@@ -69,8 +69,11 @@ class View:
             bodies = {int(i) for i, j in zip(own, joints, strict=True) if j == selection.joint}
         self._lab.scene.looks.select(frozenset(bodies))
 
-    def clicked(self, drawn: int) -> None:
-        """A link was clicked: its joint is selected, or no joint where it was already."""
+    def clicked(self, drawn: int, shift: bool = False) -> None:
+        """A link was clicked: a panel that wants the click has it, else its joint is selected.
+
+        A click on what is selected selects nothing.
+        """
         sim = self._lab.sim
         if drawn >= len(sim.world.drawn):
             return  # of the cell before this one
@@ -79,6 +82,10 @@ class View:
         joints = joints_of_bodies(sim.robots[robot].arm.model)
         # A finger belongs to the last link.
         joint = joints[own.index(drawn)] if drawn in own else joints[-1]
+        if joint is not None and any(
+            panel.clicked(robot, joint, shift) for panel in self._lab.panels.values()
+        ):
+            return
         before = self._lab.selection
         again = before.robot == robot and before.joint == joint
         self._lab.select(robot, -1 if joint is None or again else joint)

@@ -71,6 +71,10 @@ class Panel:
     def selection_changed(self) -> None:
         """`lab.selection` is another one."""
 
+    def clicked(self, robot: str, joint: int, shift: bool) -> bool:
+        """A link was clicked in the scene; True keeps the click from selecting its joint."""
+        return False
+
     def follow(self) -> None:
         """A new moment is on show; for what a panel draws in the scene, seen or not."""
 

@@ -55,6 +55,7 @@ class PendantPanel(Panel):
         self._tour: Tour | None = None
         self._gizmo = Gizmo(lab, self._drag)
         self._gizmo_on = False
+        self._clicks = False  # whether a click on a link moves its joint
         self._held: Held | None = None
         self._wanted: tuple[int, int] | None = None  # axis and sign of the button that is down
         self._moved = 0
@@ -74,6 +75,7 @@ class PendantPanel(Panel):
         self.on("zero", self._go_to_zero)
         self.on("joint", lambda i: lab.select(self.robot.name, i), int)
         self.on("gizmo", self._set_gizmo, bool)
+        self.on("clicks", self._set_clicks, bool)
         self.on("grip", self._grip)
         self.on("release", lambda: self.robot.open())
         self.on_number("opening", lambda value: self.robot.open(value), unit="mm")
@@ -115,6 +117,7 @@ class PendantPanel(Panel):
             "override": 100.0 * self.lab.mover.override,
             "reduced": self.lab.mover.reduced,
             "gizmo": self._gizmo_on,
+            "clicks": self._clicks,
             "why": self._why(),
             "moved": self._moved,
             "selected": -1 if self.lab.selection.joint is None else self.lab.selection.joint,
@@ -268,10 +271,13 @@ class PendantPanel(Panel):
                 raise
 
     def _increment(self, axis: int) -> float:
-        revolute = (
-            self.robot.arm.joint_kinds[axis] == "revolute" if self.mode == "joint" else axis > 2
-        )
-        return float(self.step) * (math.pi / 180.0 if revolute else 1e-3)
+        if self.mode == "joint":
+            return float(self.step) * self._per_unit(axis)
+        return float(self.step) * (math.pi / 180.0 if axis > 2 else 1e-3)
+
+    def _per_unit(self, joint: int) -> float:
+        """A degree or a millimetre, in SI."""
+        return math.pi / 180.0 if self.robot.arm.joint_kinds[joint] == "revolute" else 1e-3
 
     def _release(self) -> None:
         self._wanted = None
@@ -373,6 +379,20 @@ class PendantPanel(Panel):
 
     def _show_gizmo(self) -> None:
         self._gizmo.show(self.robot if self._gizmo_on and self.lab.sim.robots else None)
+
+    def _set_clicks(self, on: bool) -> None:
+        self._clicks = on
+
+    def clicked(self, robot: str, joint: int, shift: bool) -> bool:
+        if not self._clicks:
+            return False
+        if self.lab.selection.robot != robot or self.lab.selection.joint != joint:
+            self.lab.select(robot, joint)
+        self._end_tour()
+        size = 1.0 if self.step == "hold" else float(self.step)
+        by = (-1.0 if shift else 1.0) * size * self._per_unit(joint)
+        self.lab.mover.step(self.robot, "joint", joint, by)
+        return True
 
     def follow(self) -> None:
         """Keep the gizmo at the tool; called with every frame."""
