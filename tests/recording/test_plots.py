@@ -162,3 +162,32 @@ def test_a_recording_of_nothing_can_be_drawn():
     t = np.linspace(0, 1, 5)
     nothing = Recording({"t": (t, "s"), "x": (np.full(5, np.nan), "m")}, [{"kind": "k"}])
     assert figure(nothing, "x").axes and timeline_figure(nothing).axes
+
+
+def tick_labels(text):
+    return re.findall(r">(−?\d[\d.]*)</text>", text)
+
+
+def test_ticks_differ_and_rounding_is_no_motion():
+    t = np.linspace(0, 1, 101)
+    still = np.radians(50) + 1e-12 * np.sin(40 * t)
+    slow = np.radians(50 + 0.2 * t)
+    drawn = figure(Recording({"t": (t, "s"), "a.q.elbow": (still, "rad")}), ["a.q.elbow"])
+    low, high = drawn.axes[-1].get_ylim()
+    assert high - low == pytest.approx(0.05, rel=1e-2)  # a thousandth of 50 deg
+    for values in (still, slow):
+        text = svg(Recording({"t": (t, "s"), "a.q.elbow": (values, "rad")}), ["a.q.elbow"])
+        heights = [label for label in tick_labels(text) if float(label) > 40]
+        assert len(heights) >= 3 and len(set(heights)) == len(heights)
+
+
+def test_the_timeline_says_in_full_what_it_cuts_short():
+    t = np.linspace(0, 1, 101)
+    events = [
+        {"t": 0.3, "kind": "step", "text": "a: takes <the> bar to the far end", "robot": "a"},
+        {"t": 0.5, "kind": "fault", "text": "a: joint 'elbow' is locked", "robot": "a"},
+    ]
+    text = svg(Recording({"t": (t, "s"), "a.q.elbow": (t, "rad")}, events), ["a.q.elbow"])
+    assert "<title>takes &lt;the&gt; bar to the far end</title>" in text
+    assert "<title>joint &#x27;elbow&#x27; is locked</title>" in text
+    assert "hover-" not in text

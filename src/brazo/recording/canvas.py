@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from brazo.recording.colors import GRID, INK, SOFT
 WIDTH = 6.9  # inches
 FONT, SMALL, TITLE = 8.0, 7.0, 9.5  # points
 ENDINGS = (".png", ".svg", ".pdf")
+LEAST_SPAN = 1e-3  # of the greatest value on an axis
 POINTS = 1600  # of a line; more would only overlap on paper
 
 # matplotlib's settings belong to the process: one figure at a time is made or written.
@@ -206,4 +208,25 @@ def svg_text(fig: Any) -> str:
         fig.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
     text = out.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    return re.sub(r"(\d\.\d\d)\d+", r"\1", text)
+    for name, title in getattr(fig, "_brazo_titles", {}).items():
+        text = text.replace(f'<g id="{name}">', f"<g><title>{escape(title)}</title>")
+    # Only coordinates are cut short, never what is written on the axes.
+    return re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), text)
+
+
+def hover(artist: Any, title: str) -> None:
+    """Say `title` when the pointer rests on a part of a figure in a page."""
+    fig = artist.get_figure()
+    titles = fig.__dict__.setdefault("_brazo_titles", {})
+    name = f"hover-{len(titles)}"
+    titles[name] = title
+    artist.set_gid(name)
+
+
+def widen(ax: Any, least: float = LEAST_SPAN) -> None:
+    """Let an axis span at least a share of the values on it: rounding is no motion."""
+    low, high = ax.get_ylim()
+    span = least * max(abs(low), abs(high))
+    if high - low < span:
+        middle = 0.5 * (low + high)
+        ax.set_ylim(middle - 0.5 * span, middle + 0.5 * span)

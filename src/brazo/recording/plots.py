@@ -19,11 +19,13 @@ from brazo.recording.canvas import (
     SMALL,
     drawing,
     finish,
+    hover,
     label_lines,
     new_figure,
     save,
     svg_text,
     thinned,
+    widen,
 )
 from brazo.recording.colors import BAD, COLORS, GRID, INK, ON_COLOR, SOFT
 from brazo.recording.display import number, shown
@@ -149,6 +151,7 @@ class Panel:
                     )  # fmt: skip
                     low, high = min(low, at * 1.04), max(high, at * 1.04)
         ax.set_ylim(low, high)
+        widen(ax)
 
 
 def torque_figure(recording: Recording, names: Sequence[str], title: str = "") -> Any:
@@ -188,6 +191,7 @@ def _torque_panel(
             for limit in limits:
                 ax.axhline(factor * limit, color=BAD, lw=0.9, ls=(0, (5, 3)))
             ax.set_ylim(1.08 * factor * limits[0], 1.08 * factor * limits[1])
+    widen(ax)
     ax.set_title(last(name), loc="left", fontsize=SMALL + 0.5, weight="bold", pad=3)
     ax.set_title(text, loc="right", fontsize=SMALL, color=SOFT, pad=3)
     ax.set_ylabel(f"[{unit}]")
@@ -262,7 +266,10 @@ def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
         if bars:
             # No thinner than a point: what was short must be seen.
             boxes = [(s.start, max(s.stop - s.start, 1.2 * per_point)) for s in bars]
-            ax.broken_barh(boxes, (row - 0.32, 0.64), facecolor=color, lw=0)
+            for box, span in zip(boxes, bars, strict=True) if lane.kind == "fault" else ():
+                hover(ax.broken_barh([box], (row - 0.32, 0.64), facecolor=color, lw=0), span.text)
+            if lane.kind != "fault":
+                ax.broken_barh(boxes, (row - 0.32, 0.64), facecolor=color, lw=0)
         for span in bars:
             room = (span.stop - span.start) / per_point
             if span.text and room > 4.2 * len(span.text):
@@ -279,15 +286,16 @@ def _sequence(ax: Any, row: int, spans: Sequence[Span], per_point: float) -> Non
     for k, span in enumerate(spans):
         width = span.stop - span.start
         shade = 0.16 if k % 2 else 0.28
-        ax.broken_barh([(span.start, width)], (row - 0.42, 0.84), facecolor=SOFT, alpha=shade, lw=0)
+        box = [(span.start, width)], (row - 0.42, 0.84)
+        hover(ax.broken_barh(*box, facecolor=SOFT, alpha=shade, lw=0), span.text)
         room = int((width / per_point - 2) / 3.5)  # characters
         if room >= min(4, len(span.text)) and span.text:
             at = span.start + 1.5 * per_point
-            _inside(ax, at, row, _short(span.text, room), INK, "left")
+            hover(_inside(ax, at, row, _short(span.text, room), INK, "left"), span.text)
 
 
-def _inside(ax: Any, x: float, row: int, text: str, color: str, side: str) -> None:
-    ax.text(x, row, text, color=color, ha=side, va="center_baseline", fontsize=SMALL - 1)
+def _inside(ax: Any, x: float, row: int, text: str, color: str, side: str) -> Any:
+    return ax.text(x, row, text, color=color, ha=side, va="center_baseline", fontsize=SMALL - 1)
 
 
 def _marks(
@@ -300,10 +308,11 @@ def _marks(
     for (t, text), end in zip(marks, ends, strict=True):
         room = int((end - t) / per_point / 3.6) - 1  # characters
         if room >= min(8, len(text)) and text:
-            ax.text(
+            note = ax.text(
                 t + 2.5 * per_point, row, _short(text, room),
                 fontsize=SMALL - 1, va="center", color=INK,
             )  # fmt: skip
+            hover(note, text)
 
 
 def key_moments(found: Iterable[Lane], most: int = 8) -> list[float]:
