@@ -183,13 +183,15 @@ def test_without_force_feedback_it_warns_and_rides_through():
         assert ("would" in warned[0]) is (plan == "direct")
 
 
-def test_watch_warn_goes_on_after_a_touch():
+def test_watch_warn_goes_on_after_a_touch_until_the_arm_is_stuck():
     sim = sim_of(ARM + PILLAR)
     program = program_of(
         "arm: [{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: unchecked}}]", "watch: warn\n"
     )
     done = run(sim, program)
-    assert done.watch.collisions and done.succeeded
+    touch, why = done.watch.collisions[0], done.failure.why
+    assert done.failure.time > touch.time + 1.0
+    assert "s after it should have arrived" in why and why.endswith("; it touches pillar")
 
 
 def test_a_robot_gives_way_to_one_under_way():
@@ -430,3 +432,32 @@ def test_what_touches_at_the_start_counts_as_a_touch_nobody_wanted():
     touch = done.watch.collisions[0]
     assert touch.first in fingers and (touch.second, touch.time) == ("floor", 0.0)
     assert done.failed and sim.time < 0.01
+
+
+# ---- arriving ------------------------------------------------------------------------------
+
+
+def test_a_step_is_over_when_the_arm_is_there_not_when_it_should_be():
+    """A soft law lags behind the reference: the next step has to wait for it."""
+    sim = sim_of(ARM)
+    program = program_of("""
+arm:
+  - set_controller:
+      law: PDGravity
+      gains: {kp: [30, 20, 5, 1000, 1], kd: [30, 10, 1, 200, 0.05]}
+  - move_joints: {to: [0, 0, 0, 5cm, 0], time: 1s, within: 2mm, timeout: 20s}
+""")
+    done = run(sim, program)
+    assert done.succeeded and sim.time > 1.1
+    away = sim.robots["arm"].tool()[:3, 3] - sim.robots["arm"].arm.fk([0, 0, 0, 0.05, 0])[:3, 3]
+    assert np.linalg.norm(away) <= 0.002
+
+
+def test_an_arm_that_does_not_arrive_says_how_far_it_is_and_why():
+    sim = sim_of(ARM)
+    text = "arm:\n  - set_controller: {law: PDGravity, gains: {kp: 0, kd: 20}}\n"
+    done = run(sim, program_of(text + "  - move_joints: {to: [0, 0, 0, 5cm, 0], timeout: 0.5s}"))
+    why = str(done.failure)
+    assert why.startswith("task.yaml:5: arm, step 2 (move_joints): arm is ")
+    assert "mm and " in why and "0.5 s after it should have arrived" in why
+    assert "law PDGravity leaves " in why and "with torque to spare" in why

@@ -149,7 +149,7 @@ def test_python_and_file_say_the_same():
     arm = built.robot("scara2")
     with arm.for_each("bar", ["bar 1", "bar 2"]):
         arm.move_to((-0.1, 0, 0.08), (math.pi, 0, 0), "$bar", plan="free", either_way=True)
-        arm.line(by=(0, 0, -0.07), tool_speed=0.1)
+        arm.line(by=(0, 0, -0.07), tool_speed=0.1, within=0.004, timeout=3.0)
         arm.grip(60, body="$bar").wait(0.5)
         with arm.repeat(2):
             arm.path("circle", centre=(0, 0.3, 0.2), radius=0.05, time=2.0)
@@ -166,7 +166,7 @@ robots:
         of: [bar 1, bar 2]
         do:
           - move_to: {xyz: [-10cm, 0, 8cm], rpy: [pi, 0, 0], in: $bar, plan: free, either_way: on}
-          - line: {by: [0, 0, -7cm], tool_speed: 0.1m/s}
+          - line: {by: [0, 0, -7cm], tool_speed: 0.1m/s, within: 4mm, timeout: 3s}
           - grip: {force: 60N, body: $bar}
           - wait: 500ms
           - repeat:

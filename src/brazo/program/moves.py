@@ -34,6 +34,8 @@ Array = np.ndarray
 Motion = s.MoveJoints | s.MoveTo | s.Line | s.FollowPath
 CHECK_DT = 0.002  # s, between the poses a motion is checked at, at most
 OVERLAPS = (1.0, 0.5, 0.25, 0.0)
+POLL = 0.01  # s, between two looks at whether the tool has arrived
+TURNED = np.radians(5.0)  # rad, an arrived tool may be turned away
 _THERE, _TURNED = 1e-6, 1e-6  # m, rad: the tool is where it should be
 _ELSEWHERE = 1e-6  # rad, m: the reference is not where the motion ends
 
@@ -62,7 +64,7 @@ class Moves:
 
     def _move_joints(self, step: s.MoveJoints) -> Iterator[float]:
         there = [Candidate(self._joint_values(step), "", 0.0)]
-        yield from self._go(lambda: self._to(there, step.pace, step.plan))
+        yield from self._go(lambda: self._to(there, step.pace, step.plan), step.arrival)
 
     def _joint_values(self, step: s.MoveJoints) -> Array:
         if not isinstance(step.to, str):
@@ -85,7 +87,9 @@ class Moves:
         if not choice.candidates:
             raise BrazoError(choice.reason)
         ways = choice.candidates
-        yield from self._go(lambda: self._to(ways, step.pace, step.plan, choice.refused))
+        yield from self._go(
+            lambda: self._to(ways, step.pace, step.plan, choice.refused), step.arrival
+        )
 
     def _line(self, step: s.Line) -> Iterator[float]:
         T0, T1 = asked_tool(self.robot), self._target(step.target)
@@ -112,7 +116,7 @@ class Moves:
             if not choice.candidates:
                 raise BrazoError(f"the beginning of the path: {choice.reason}")
             pace, ways = s.Pace(speed=step.pace.speed), choice.candidates
-            yield from self._go(lambda: self._to(ways, pace, step.plan))
+            yield from self._go(lambda: self._to(ways, pace, step.plan), step.arrival)
         yield from self._along(make, step)
 
     def _along(self, make: MakePath, step: s.Line | s.FollowPath) -> Iterator[float]:
@@ -125,9 +129,9 @@ class Moves:
                 self._refuse(self._hit(checker, motion))
             return motion
 
-        yield from self._go(checked)
+        yield from self._go(checked, step.arrival)
 
-    def _go(self, plan: Callable[[], Trajectory]) -> Iterator[float]:
+    def _go(self, plan: Callable[[], Trajectory], arrival: s.Arrival) -> Iterator[float]:
         """Plan a motion, giving way to robots that are under way, and do it."""
         while True:
             try:
@@ -140,6 +144,7 @@ class Moves:
                 while other.moving:
                     yield self.sim.time + max(other.remaining - 1.5 * self.sim.dt, 0.0)
         yield from self._follow(motion)
+        yield from self._arrive(arrival)
 
     def _to(
         self,
@@ -202,6 +207,42 @@ class Moves:
         away = np.abs(self.robot.reference.q - motion.sample(motion.end).q)
         if away.max() > _ELSEWHERE:
             raise BrazoError("the motion was broken off: something else stopped or moved the robot")
+
+    def _arrive(self, arrival: s.Arrival) -> Iterator[float]:
+        """Wait until the tool is where the motion ended; drives may be too weak for it."""
+        due = self.sim.time
+        while True:
+            wanted, tool = asked_tool(self.robot), self.robot.tool()
+            away = float(np.linalg.norm(tool[:3, 3] - wanted[:3, 3]))
+            turned = float(angle_between(tool[:3, :3], wanted[:3, :3]))
+            if away <= arrival.within and turned <= TURNED:
+                return
+            if self.sim.time - due > arrival.timeout:
+                raise BrazoError(
+                    f"{self.robot.name} is {1e3 * away:.1f} mm and {np.degrees(turned):.1f}° from "
+                    f"where it was sent, {arrival.timeout:g} s after it should have arrived "
+                    f"(allowed {1e3 * arrival.within:g} mm, {np.degrees(TURNED):.0f}°): "
+                    f"{self._why_away()}"
+                )
+            yield self.sim.time + POLL - 0.5 * self.sim.dt
+
+    def _why_away(self) -> str:
+        found, held = self._weakness(), self.execution.watch.held.get(self.robot.name)
+        mine = [c for c in self.sim.world.contacts().of(self.robot.name) if c.touching]
+        names = dict.fromkeys(name for c in mine for name in (c.first, c.second))
+        others = [n for n in names if not n.startswith(f"{self.robot.name}/") and n != held]
+        return f"{found}; it touches {', '.join(others)}" if others else found
+
+    def _weakness(self) -> str:
+        robot = self.robot
+        names = robot.arm.joint_names
+        spent = np.abs(robot.torque) >= 0.999 * robot.torque_limits
+        if spent.any():
+            weak = [name for name, one in zip(names, spent, strict=True) if one]
+            some = "drives of " + " and ".join(weak) + " are" if len(weak) > 1 else ""
+            return f"the {some or f'drive of {weak[0]} is'} saturated"
+        far = int(np.argmax(np.abs(robot.reference.q - robot.q)))
+        return f"law {robot.law} leaves {names[far]} short of it, with torque to spare"
 
     def _target(self, target: s.Target) -> Array:
         held = self.execution.watch.held.get(self.robot.name)

@@ -110,7 +110,7 @@ class StepList:
     def move_joints(self, to: Sequence[float] | str, *, plan: s.Plan = "direct", **pace: Any):
         """Joints to values, to a pose of the robot's file by name, or to `start`."""
         where = to if isinstance(to, str) else _numbers(to, "to")
-        return self.add(s.MoveJoints(to=where, pace=s.Pace(**pace), plan=plan))
+        return self.add(s.MoveJoints(to=where, plan=plan, **_manner(pace)))
 
     def move_to(
         self,
@@ -130,8 +130,8 @@ class StepList:
         return self.add(
             s.MoveTo(
                 target=_target(xyz, rpy, in_, by, of),
-                pace=s.Pace(**pace),
                 plan=plan,
+                **_manner(pace),
                 branch=branch,
                 orientation=orientation,
                 either_way=either_way,
@@ -154,8 +154,8 @@ class StepList:
         return self.add(
             s.Line(
                 target=_target(xyz, rpy, in_, by, of),
-                pace=s.Pace(**pace),
                 plan=plan,
+                **_manner(pace),
                 orientation=orientation,
             )
         )
@@ -169,6 +169,7 @@ class StepList:
         speed: float | None = None,
         time: float | None = None,
         tool_speed: float | None = None,
+        arrival: s.Arrival = s.Arrival(),  # noqa: B008
         plan: s.Plan = "direct",
         orientation: s.Orientation = "full",
         **values: Any,
@@ -182,6 +183,7 @@ class StepList:
                 rpy=None if rpy is None else _triple(rpy, "rpy"),
                 frame=in_,
                 pace=s.Pace(speed, time, tool_speed),
+                arrival=arrival,
                 plan=plan,
                 orientation=orientation,
             )
@@ -258,6 +260,12 @@ def walk(steps: Sequence[s.Step]) -> Iterator[s.Step]:
         yield step
         if isinstance(step, (s.Repeat, s.ForEach)):
             yield from walk(step.do)
+
+
+def _manner(given: dict[str, Any]) -> dict[str, Any]:
+    """`speed`, `time`, `tool_speed` say how fast; `within`, `timeout` when the motion is over."""
+    over = {name: given.pop(name) for name in ("within", "timeout") if name in given}
+    return {"pace": s.Pace(**given), "arrival": s.Arrival(**over)}
 
 
 def _target(xyz: Any, rpy: Any, frame: str, by: Any, of: str | None) -> s.Target:

@@ -19,6 +19,7 @@ from brazo.program.curve_fields import CURVES, MAX_POINTS, CurveField, check_cur
 MAX_STEPS = 1000
 MAX_NAMES = 1000
 _PACE = ("speed", "time", "tool_speed")
+_ARRIVAL = ("within", "timeout")
 _TARGET = ("xyz", "rpy", "in", "by", "of")
 _CONDITIONS = ("held", "free", "by", "touching", "signal", "at", "through", "body", "timeout")
 
@@ -122,6 +123,10 @@ class _Reader:
         )
         return _made(s.Pace, *numbers)
 
+    def arrival(self) -> s.Arrival:
+        given = self.options(("within", units.LENGTH), ("timeout", units.TIME))
+        return _made(s.Arrival, **given)
+
     def target(self) -> s.Target:
         return _made(
             s.Target,
@@ -145,7 +150,7 @@ def _made(kind: Callable[..., Any], *values: Any, **named: Any) -> Any:
 
 
 def _move_joints(r: _Reader, place: s.Place) -> s.Step:
-    r.take("to", "plan", "speed", "time", short="to")
+    r.take("to", "plan", "speed", "time", *_ARRIVAL, short="to")
     field = r.need("to", "joint values, or the name of a pose")
     kinds: tuple[str, ...] = ()
     if field.is_list:
@@ -162,16 +167,18 @@ def _move_joints(r: _Reader, place: s.Place) -> s.Step:
     else:
         to = r.text(field)
     plan = r.choice("plan", s.PLANS, "direct")
-    return r.make(s.MoveJoints, place, to=to, pace=r.pace(), plan=plan, kinds=kinds)
+    how = {"pace": r.pace(), "arrival": r.arrival(), "plan": plan}
+    return r.make(s.MoveJoints, place, to=to, kinds=kinds, **how)
 
 
 def _move_to(r: _Reader, place: s.Place) -> s.Step:
-    r.take(*_TARGET, "speed", "time", "plan", "branch", "orientation", "either_way")
+    r.take(*_TARGET, "speed", "time", *_ARRIVAL, "plan", "branch", "orientation", "either_way")
     return r.make(
         s.MoveTo,
         place,
         target=r.target(),
         pace=r.pace(),
+        arrival=r.arrival(),
         plan=r.choice("plan", s.PLANS, "direct"),
         branch=r.name("branch"),
         orientation=r.choice("orientation", s.ORIENTATIONS, "full"),
@@ -180,19 +187,20 @@ def _move_to(r: _Reader, place: s.Place) -> s.Step:
 
 
 def _line(r: _Reader, place: s.Place) -> s.Step:
-    r.take(*_TARGET, *_PACE, "plan", "orientation")
+    r.take(*_TARGET, *_PACE, *_ARRIVAL, "plan", "orientation")
     return r.make(
         s.Line,
         place,
         target=r.target(),
         pace=r.pace(),
+        arrival=r.arrival(),
         plan=r.choice("plan", s.PLANS, "direct"),
         orientation=r.choice("orientation", s.ORIENTATIONS, "full"),
     )
 
 
 def _path(r: _Reader, place: s.Place) -> s.Step:
-    r.take(*CURVES, "rpy", "in", *_PACE, "plan", "orientation")
+    r.take(*CURVES, "rpy", "in", *_PACE, *_ARRIVAL, "plan", "orientation")
     curves = [name for name in CURVES if r.has(name)]
     if len(curves) != 1:
         r.field.fail(f"give exactly one of {', '.join(CURVES)}")
@@ -212,6 +220,7 @@ def _path(r: _Reader, place: s.Place) -> s.Step:
         rpy=r.triple("rpy", units.ANGLE),
         frame=r.name("in") or "world",
         pace=r.pace(),
+        arrival=r.arrival(),
         plan=r.choice("plan", s.PLANS, "direct"),
         orientation=r.choice("orientation", s.ORIENTATIONS, "full"),
     )

@@ -72,6 +72,18 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrival:
+    """When a motion is over: the tool is near enough to its goal, or that has taken too long."""
+
+    within: float = 0.010  # m
+    timeout: float = 2.0  # s after the motion should have ended; then the program fails
+
+    def __post_init__(self) -> None:
+        _above(self.within, "within")
+        _seconds(self.timeout, "timeout")
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A pose to reach; without `rpy` the tool stays turned as it is.
 
@@ -108,6 +120,7 @@ class MoveJoints(Step):
 
     to: tuple[float, ...] | str
     pace: Pace = Pace()
+    arrival: Arrival = field(default_factory=Arrival)
     plan: Plan = "direct"
     # What was written for each value, "angle", "length" or "": checked once the robot is known.
     kinds: tuple[str, ...] = field(default=(), compare=False, repr=False)
@@ -131,6 +144,7 @@ class MoveTo(Step):
 
     target: Target
     pace: Pace = Pace()
+    arrival: Arrival = field(default_factory=Arrival)
     plan: Plan = "direct"
     branch: str | None = None
     orientation: Orientation = "full"
@@ -149,6 +163,7 @@ class Line(Step):
 
     target: Target
     pace: Pace = Pace()
+    arrival: Arrival = field(default_factory=Arrival)
     plan: Plan = "direct"  # never "free": the line is the way
     orientation: Orientation = "full"
 
@@ -170,6 +185,7 @@ class FollowPath(Step):
     rpy: Triple | None = None
     frame: str = "world"
     pace: Pace = Pace()
+    arrival: Arrival = field(default_factory=Arrival)
     plan: Plan = "direct"
     orientation: Orientation = "full"
 

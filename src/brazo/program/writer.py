@@ -60,21 +60,21 @@ def _value(step: s.Step) -> Any:
     """What stands behind a step's verb."""
     match step:
         case s.MoveJoints():
-            return {"to": step.to, **_pace(step.pace), **_rest(step, "plan")}
+            return {"to": step.to, **_pace(step), **_rest(step, "plan")}
         case s.MoveTo():
             own = _rest(step, "plan", "branch", "orientation", "either_way")
-            return {**_target(step.target), **_pace(step.pace), **own}
+            return {**_target(step.target), **_pace(step), **own}
         case s.Line():
             return {
                 **_target(step.target),
-                **_pace(step.pace),
+                **_pace(step),
                 **_rest(step, "plan", "orientation"),
             }
         case s.FollowPath():
             frame = {} if step.frame == "world" else {"in": step.frame}
             turn = {} if step.rpy is None else {"rpy": step.rpy}
             own = _rest(step, "plan", "orientation")
-            return {step.curve: dict(step.values), **turn, **frame, **_pace(step.pace), **own}
+            return {step.curve: dict(step.values), **turn, **frame, **_pace(step), **own}
         case s.WaitUntil():
             return {**_condition(step.condition), **_rest(step, "timeout")}
         case s.Note():
@@ -97,8 +97,13 @@ def _rest(step: s.Step, *names: str) -> dict[str, Any]:
     return found
 
 
-def _pace(pace: s.Pace) -> dict[str, float]:
+def _pace(step: s.MoveJoints | s.MoveTo | s.Line | s.FollowPath) -> dict[str, float]:
+    """How fast, and when it is over."""
+    pace, arrival, usual = step.pace, step.arrival, s.Arrival()
     named = {"speed": pace.speed, "time": pace.time, "tool_speed": pace.tool_speed}
+    for name in ("within", "timeout"):
+        if getattr(arrival, name) != getattr(usual, name):
+            named[name] = getattr(arrival, name)
     return {name: value for name, value in named.items() if value is not None}
 
 
