@@ -61,6 +61,12 @@ def test_shipped_cells_and_robots_are_opened_by_a_click(lab, page, panel):
     )
 
 
+def test_the_tab_of_the_panel_in_front_can_be_read(page, panel):
+    for title in ("Equations", "Inspector", "Robots and cells"):
+        show(page, title)
+        expect(page.get_by_role("tab", name=title, exact=True)).to_be_in_viewport(ratio=0.98)
+
+
 def test_a_good_robot_file_is_shown_at_once(lab, page, panel):
     bring(panel, "swing.yaml", GOOD.format(name="swing"))
     drawn(page, "swing")

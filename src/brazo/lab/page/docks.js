@@ -171,6 +171,7 @@ function arrange() {
       panel.tab.tabIndex = active ? 0 : -1;
       if (panel.body.parentNode !== dock.content) dock.content.append(panel.body);
       panel.body.hidden = !active;
+      if (active) panel.tab.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
   }
   for (const panel of panels.values()) if (sideOf(panel) === "float") openWindow(panel);
