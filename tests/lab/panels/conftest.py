@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from brazo.lab.app import Lab
 
@@ -24,6 +24,7 @@ ARGUMENTS = [
 ]
 SIZE = {"width": 790, "height": 560}  # hardly any scene: the processor draws it
 SOON = 30_000  # ms; a page drawn by a busy processor takes its time
+expect.set_options(timeout=SOON)
 
 
 @pytest.fixture(scope="module")
