@@ -125,7 +125,7 @@ def test_a_robot_without_masses_goes_where_it_is_asked_and_pushes_what_is_there(
     robot = sim.robots["arm"]
     assert robot.law == "ideal" and robot.controller is None
     start = robot.reference.q
-    robot.move(quintic(start, start + 0.3, 0.5))
+    robot.move(quintic(start, start - 0.3, 0.5))
     rec = sim.run()
     assert np.abs(rec.matrix("arm.error")).max() < 1e-12
     assert (rec.matrix("arm.qdd") == rec.matrix("arm.qdd_ref")).all()

@@ -314,3 +314,27 @@ def test_steps_that_bring_nothing_new_read_no_contacts(monkeypatch):
     )
     sim.run(until=sim.time + 0.3)
     assert len(reads) <= 3
+
+
+def test_a_motion_beyond_a_limit_is_refused_with_joint_value_and_time():
+    sim = Simulation(cell("floor: none\nrobots: [{name: arm, robot: scara1}]\n"))
+    robot = sim.robots["arm"]
+    start, high = robot.reference.q, robot.arm.limits[0, 1]
+    goal = start.copy()
+    goal[0] = high + 0.1
+    beyond = quintic(start, goal, 1.0)
+    joint = robot.arm.joint_names[0]
+    first = next(t for t in np.arange(1001) / 1000 if beyond.sample(t).q[0] > high + 1e-6)
+    with pytest.raises(brazo.BrazoError) as told:
+        robot.move(beyond)
+    text = str(told.value)
+    assert f"'arm': the trajectory takes {joint} beyond its limit" in text
+    assert f"{np.degrees(high):.6g} deg" in text and f"{np.degrees(high + 0.1):.6g} deg" in text
+    assert f"after {first:.3f} s" in text and "unchecked=True" in text
+    assert not robot.moving
+    robot.move(beyond, unchecked=True)
+    sim.step(1100)
+    assert robot.reference.q[0] == pytest.approx(goal[0])
+    with pytest.raises(brazo.BrazoError, match="beyond its limit"):
+        robot.move(quintic(goal, goal + [0.1, 0, 0, 0, 0], 0.5))
+    robot.move(quintic(goal, start, 0.5))  # from outside the way back is free

@@ -28,6 +28,7 @@ Array = np.ndarray
 IDEAL = "ideal"  # instead of a law: the robot is where it is asked to be
 DEFAULT_LAW = "ComputedTorque"
 JUMP = 0.02  # rad or m; a motion that begins farther from the reference is refused
+BEYOND = 1e-6  # rad or m; a motion farther outside a joint's limit than this is refused
 LONGEST_STOP = 60.0  # s
 GREATEST_SHARE = 10.0  # of a load
 
@@ -188,10 +189,11 @@ class SimRobot:
 
     # ---- motion ----------------------------------------------------------------------------
 
-    def move(self, trajectory: Trajectory, *, jump: bool = False) -> None:
+    def move(self, trajectory: Trajectory, *, jump: bool = False, unchecked: bool = False) -> None:
         """Follow a trajectory from now on, from its `start`.
 
-        It has to begin where the reference is now; with `jump` it may begin anywhere.
+        It has to begin where the reference is now; with `jump` it may begin anywhere.  One that
+        leaves the joints' limits is refused unless it is `unchecked`.
         """
         if not isinstance(trajectory, Trajectory):
             raise BrazoError(
@@ -212,7 +214,29 @@ class SimRobot:
                     f"{motion.q[i]:.4f}, but the joint is asked to be at {self.motion.q[i]:.4f}; "
                     "plan it from `reference.q`, or pass jump=True"
                 )
+            if not unchecked:
+                self._refuse_beyond(motion)
             self.motion = motion
+
+    def _refuse_beyond(self, motion: Sampled) -> None:
+        """Say where a motion leaves the limits; from outside it may come back, not go farther."""
+        q, arm = motion.table[:, : self.n], self.arm
+        low = np.minimum(arm.limits[:, 0], motion.q) - BEYOND
+        high = np.maximum(arm.limits[:, 1], motion.q) + BEYOND
+        outside = (q < low) | (q > high)
+        if not outside.any():
+            return
+        row = int(np.argmax(outside.any(axis=1)))
+        i = int(np.argmax(outside[row]))
+        worst = q[int(np.argmax(np.maximum(low[i] - q[:, i], q[:, i] - high[i]))), i]
+        limit = arm.limits[i, int(q[row, i] > high[i])]
+        turns = arm.joint_kinds[i] == "revolute"
+        least, most = (_measure(value, turns) for value in (limit, worst))
+        raise BrazoError(
+            f"robot '{self.name}': the trajectory takes {arm.joint_names[i]} beyond its limit of "
+            f"{least} after {row * motion.dt:.3f} s, and as far as {most}; plan it within "
+            "`arm.limits` (brazo.trajectory.check lists what is passed), or pass unchecked=True"
+        )
 
     def follow(self, source: Any) -> None:
         """Follow a live source: `source.next()`, or `source.update(dt)`, is asked every step."""
@@ -417,6 +441,10 @@ class SimRobot:
         inertia = solid_inertia(body.shape, body.mass)
         tensor = T[:3, :3] @ inertia.tensor @ T[:3, :3].T
         law.payload(share * body.mass, T[:3, 3], share * tensor)
+
+
+def _measure(value: float, turns: bool) -> str:
+    return f"{np.degrees(value):.6g} deg" if turns else f"{value:.6g} m"
 
 
 def arm_of(given: CellRobot, gravity: Array) -> Robot:
