@@ -5,7 +5,7 @@ import pytest
 
 import brazo
 from brazo.errors import BrazoError
-from brazo.kinematics.orientation import angle_between
+from brazo.kinematics.orientation import angle_between, rotvec_from_matrix
 from brazo.trajectory import CartesianJog, ToolLimits, limits_of
 
 DT = 0.01
@@ -103,6 +103,29 @@ def test_in_the_tools_own_axes():
     away = T[-1, :3, 3] - T[0, :3, 3]
     z = T[0, :3, 2]
     assert away @ z > 0.01 and np.linalg.norm(away - (away @ z) * z) < 1e-9
+
+
+@pytest.mark.parametrize("axis", range(6))
+def test_oblique_axes_are_kept_to_the_last_digit(axis):
+    arm = brazo.load("puma560")
+    q = arm.poses["nominal"] + np.array([0.2, 0.1, 0.1, 0.3, -0.2, 0.1])
+    jog = CartesianJog(arm, limits_of(arm), q, hold_time=1e9)
+    T = arm.fk(q)
+    velocity = np.zeros(6)
+    velocity[axis] = -0.25 if axis < 3 else -1.0
+    jog.hold(velocity, "tool")
+    for _ in range(300):
+        jog.update(1e-3)
+    jog.stop()
+    while jog.moving:
+        jog.update(1e-3)
+    end = arm.fk(jog.state.q)
+    way = T[:3, :3].T @ (end[:3, 3] - T[:3, 3])
+    turn = T[:3, :3].T @ rotvec_from_matrix(end[:3, :3] @ T[:3, :3].T)
+    moved = np.concatenate([way, turn])
+    assert moved[axis] < -0.02
+    moved[axis] = 0.0
+    assert np.abs(moved).max() < 1e-12
 
 
 def test_near_a_singularity_it_slows_down_and_stops_with_a_reason():

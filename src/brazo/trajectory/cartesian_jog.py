@@ -121,6 +121,8 @@ class CartesianJog:
         self._stopper = Planner(limits, "velocity", "none")
         most = Limits(*(self.tool.axes(name) for name in ("speed", "acceleration", "jerk")))
         self._steering = Planner(most, "velocity", "line")
+        self._on_line = Planner(Limits(1.0, 1.0, 1.0, n=1), "velocity", "none")
+        self._allowed = [self.tool.axes("acceleration"), self.tool.axes("jerk")]
         self._age = 0.0
         self.reason = ""  # why the tool was stopped, "" while nothing is in the way
         self.update_seconds = 0.0  # what the last update took, by the machine's own clock
@@ -286,11 +288,40 @@ class CartesianJog:
         bend = math.sqrt(_share(0.3 * self.limits.acceleration, steady.qdd))
         wanted = min(speed, bend) * wanted
         planner = self._planner(q, self._twist, (wanted != 0.0) | (self._twist != 0.0))
+        u = self._line(wanted)
+        if u is not None:
+            return self._along(u, wanted, dt)
         plan = planner.plan(np.zeros(6), self._twist, self._rate, wanted)
         if dt < plan.duration:
             return _Tool(*map(np.array, plan.at_time(dt)))
         moved = np.array(plan.at_time(plan.duration)[0]) + wanted * (dt - plan.duration)
         return _Tool(moved, wanted, np.zeros(6))
+
+    def _line(self, wanted: Array) -> Array | None:
+        """The one direction (6,) in which the tool moves and is to move, if it is one."""
+        longest = wanted if wanted.any() else self._twist
+        size = float(np.linalg.norm(longest))
+        if size == 0.0:
+            return None
+        u = longest / size
+        for v in (self._twist, self._rate):
+            if np.linalg.norm(v - (u @ v) * u) > 1e-9 * max(1.0, float(np.linalg.norm(v))):
+                return None
+        return u
+
+    def _along(self, u: Array, wanted: Array, dt: float) -> _Tool:
+        """The tool after dt on its line; six axes planned apart would leave it."""
+        used = np.abs(u) > 1e-12
+        most = [float((allowed[used] / np.abs(u[used])).min()) for allowed in self._allowed]
+        speed = 2.0 * max(abs(float(u @ wanted)), abs(float(u @ self._twist)), 1e-9)
+        self._on_line.limit(*(np.array([v]) for v in (speed, *most)))
+        goal = float(u @ wanted)
+        plan = self._on_line.plan([0.0], [u @ self._twist], [u @ self._rate], [goal])
+        if dt < plan.duration:
+            moved, twist, rate = (v[0] for v in plan.at_time(dt))
+            return _Tool(moved * u, twist * u, rate * u)
+        moved = plan.at_time(plan.duration)[0][0] + goal * (dt - plan.duration)
+        return _Tool(moved * u, wanted, np.zeros(6))
 
     def _planner(self, q: Array, twist: Array, used: Array) -> Planner:
         """Motion of the tool with accelerations along the used axes that the joints can give."""
@@ -303,6 +334,7 @@ class CartesianJog:
         # The speed is bound by what is wanted; the planner only has to have some limit for it.
         most = 2.0 * np.maximum(self.tool.axes("speed"), np.abs(twist))
         self._steering.limit(most, *allowed)
+        self._allowed = allowed
         return self._steering
 
     def _breach(self, old: Sample, new: Sample, dt: float, margin: float) -> str:
