@@ -119,7 +119,7 @@ def test_refused_with_place_and_what_is_allowed(text, wanted):
         ("name: x\nspeed: 3\nrobots: {a: []}", "task.yaml:2: speed: speed is 3"),
         ("name: x\nclearance: 1m\nrobots: {a: []}", "task.yaml:2: clearance:"),
         ("name: x\nwatch: no\nrobots: {a: []}", "task.yaml:2: watch: 'no' is not allowed"),
-        ("name: x\ngoals: [{body: b}]\nrobots: {a: []}", "field 'through' is missing"),
+        ("name: x\ngoals: [{body: b}]\nrobots: {a: []}", "a goal is {body: NAME, through"),
         ("- 3", "expected a program file"),
     ],
 )

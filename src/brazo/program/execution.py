@@ -20,6 +20,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.actions import Actions
+from brazo.program.frames import position_text
 from brazo.program.motions import braking, gathering
 from brazo.program.planner import Planner
 from brazo.program.program import Goal, Program
@@ -143,7 +144,7 @@ class Execution:
     @property
     def reached(self) -> dict[Goal, float | None]:
         """When each goal was reached; None where it was not yet."""
-        return {goal: self.watch.passages[goal].time for goal in self.program.goals}
+        return {goal: self.watch.reached(goal) for goal in self.program.goals}
 
     @property
     def paused(self) -> bool:
@@ -239,11 +240,13 @@ class Execution:
         elif now - self.finished >= GRACE:
             where = []
             for goal in missing:
-                x, y, z = self.sim.world.pose(goal.body)[:3, 3]
-                where.append(
-                    f"{goal.body} did not go through {goal.chute}: it is at "
-                    f"({x:.3f}, {y:.3f}, {z:.3f}) m"
-                )
+                at = position_text(self.sim.world.pose(goal.body)[:3, 3])
+                if goal.chute is not None:
+                    where.append(f"{goal.body} did not go through {goal.chute}: it is at {at}")
+                else:
+                    holders = [n for n, held in self.watch.held.items() if held == goal.body]
+                    by = f", held by {' and '.join(holders)}" if holders else ""
+                    where.append(f"not so: {goal}; it is at {at}{by}")
             self._fail(None, "goals", None, "; ".join(where))
 
     def fail(self, runner: _StepRunner, why: str) -> None:

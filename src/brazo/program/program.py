@@ -12,6 +12,7 @@ The names are those of the program file (`brazo.program.program_file`), where `i
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,10 +33,42 @@ PLANNERS: tuple[PlannerName, ...] = ("rrt", "ompl")
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a run of the program is for: a body that has gone through a chute."""
+    """What a run of the program is for: where a body is in the end.  One of the four is given."""
 
     body: str
-    chute: str
+    chute: str | None = None  # it has gone through this
+    at: s.Triple | None = None  # its middle rests here (m, world), `within` so much
+    within: float = 0.005  # m
+    on: str | None = None  # it rests on this, in no clamp
+    free: bool = False  # it is in no clamp
+    place: s.Place | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        given = (self.chute is not None, self.at is not None, self.on is not None, self.free)
+        if sum(given) != 1:
+            raise BrazoError(
+                "a goal is {body: NAME, through: CHUTE}, {body: NAME, at: [x, y, z], within: 5mm}, "
+                "{body: NAME, on: NAME} or {body: NAME, free: on}"
+            )
+        if not 0.0 < self.within < math.inf:
+            raise BrazoError(f"within is {self.within:g} m; it must be greater than 0")
+
+    def __str__(self) -> str:
+        if self.chute is not None:
+            return f"{self.body} through {self.chute}"
+        if self.at is not None:
+            x, y, z = self.at
+            near = f"within {1e3 * self.within:g} mm of"
+            return f"{self.body} at rest {near} ({x:g}, {y:g}, {z:g}) m"
+        return f"{self.body} free" if self.free else f"{self.body} on {self.on}"
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """As a program file has it."""
+        if self.at is not None:
+            return {"body": self.body, "at": self.at, "within": self.within}
+        named = {"through": self.chute, "on": self.on, "free": self.free or None}
+        return {"body": self.body, **{n: v for n, v in named.items() if v is not None}}
 
 
 @dataclass

@@ -20,13 +20,14 @@ from __future__ import annotations
 import difflib
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from brazo import units
 from brazo.errors import BrazoError
 from brazo.model.document import Field, parse_document, read_document
 from brazo.program.program import PLANNERS, WATCHES, Goal, PlannerName, Program, Watch
 from brazo.program.step_fields import MAX_STEPS, read_steps
+from brazo.program.steps import Place
 
 SUFFIXES = (".yaml", ".yml")
 MAX_ROBOTS = 16
@@ -109,9 +110,24 @@ def _read(root: Field) -> Program:
 def _goals(field: Field) -> list[Goal]:
     found = []
     for item in field.items(MAX_STEPS):
-        given = item.mapping(("body", "through"))
-        for name in ("body", "through"):
-            if name not in given:
-                item.fail(f"field '{name}' is missing: a goal is {{body: NAME, through: CHUTE}}")
-        found.append(Goal(given["body"].identifier(), given["through"].identifier()))
+        given = item.mapping(("body", "through", "at", "within", "on", "free"))
+        if "body" not in given:
+            item.fail("field 'body' is missing: what the goal is about")
+        if "within" in given and "at" not in given:
+            given["within"].fail("goes with 'at' only")
+        values: dict[str, Any] = {"place": Place(item.path, item.line)}
+        for name, field_name in (("through", "chute"), ("on", "on")):
+            if name in given:
+                values[field_name] = given[name].identifier()
+        if "at" in given:
+            values["at"] = tuple(given["at"].numbers(3, units.LENGTH))
+        if "within" in given:
+            values["within"] = given["within"].number(units.LENGTH, above=0.0)
+        if "free" in given:
+            values["free"] = given["free"].choice("on", "off", "true", "false") in ("on", "true")
+        body = given["body"].identifier()
+        try:
+            found.append(Goal(body, **values))
+        except BrazoError as error:
+            item.fail(str(error))
     return found

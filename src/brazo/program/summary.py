@@ -41,14 +41,17 @@ class Summary:
             return f"failed at {self.failure.time:.2f} s: {self.failure}"
         if not self.succeeded:
             return f"not done after {self.time:.2f} s"
-        return f"done in {self.time:.2f} s"
+        return f"done in {self.time:.2f} s" + ("" if self.goals else ", no goals")
 
     def rows(self) -> dict[str, str]:
         """Names and values for people to read."""
         found = {"simulated": f"{self.time:.2f} s"}
         by_chute: dict[str, list[tuple[str, float | None]]] = {}
         for goal, when in self.goals.items():
-            by_chute.setdefault(goal.chute, []).append((goal.body, when))
+            if goal.chute is None:
+                found[str(goal)] = "no" if when is None else f"yes, since {when:.2f} s"
+            else:
+                by_chute.setdefault(goal.chute, []).append((goal.body, when))
         for chute, bodies in by_chute.items():
             through = [f"{body} at {when:.2f} s" for body, when in bodies if when is not None]
             told = f" ({', '.join(through)})" if through else ""
@@ -68,10 +71,7 @@ class Summary:
             "program": self.program,
             "succeeded": self.succeeded,
             "time": self.time,
-            "goals": [
-                {"body": goal.body, "through": goal.chute, "time": when}
-                for goal, when in self.goals.items()
-            ],
+            "goals": [{**goal.plain, "time": when} for goal, when in self.goals.items()],
             "failure": None if failure is None else str(failure),
             "collisions": [
                 {

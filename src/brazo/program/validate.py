@@ -49,8 +49,13 @@ def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
     _syncs(flat)
     check = _Check(sim, next(iter(sim.robots.values())))
     for goal in program.goals:
-        check.name(None, goal.body, check.bodies, "free body")
-        check.name(None, goal.chute, check.chutes, "chute")
+        head = f"{goal.place}: goals: " if goal.place else "goals: "
+        check.name(head, goal.body, check.bodies, "free body")
+        if goal.chute is not None:
+            check.name(head, goal.chute, check.chutes, "chute")
+        if goal.on is not None:
+            solid = [n for n in check.solids if n != goal.body]
+            check.name(head, goal.on, solid, "body or fixture")
     return flat
 
 
@@ -97,6 +102,7 @@ class _Check:
         self.frames = frame_names(sim)
         labels = sim.world.labels
         self.parts = list(dict.fromkeys(n for label in labels for n in (label.owner, label.name)))
+        self.solids = list(dict.fromkeys(x.owner for x in labels if x.kind != "robot"))
         self.start = next(one.start for one in cell.robots if one.name == robot.name)
 
     def step(self, step: s.Step) -> None:
@@ -167,7 +173,7 @@ class _Check:
                 self.name(step, body, self.bodies, "free body")
                 self.name(step, chute, self.chutes, "chute")
 
-    def name(self, step: s.Step | None, name: str, known: Iterable[str], what: str) -> None:
+    def name(self, step: s.Step | str, name: str, known: Iterable[str], what: str) -> None:
         names = list(known)
         if name not in names:
             close = difflib.get_close_matches(name, names, n=1)
@@ -175,12 +181,12 @@ class _Check:
             _fail(step, f"no {what} '{name}' here; {hint}there are: {', '.join(names) or 'none'}")
 
 
-def _head(step: s.Step | None) -> str:
-    if step is None:
-        return "goals: "
+def _head(step: s.Step | str) -> str:
+    if isinstance(step, str):
+        return step
     verb = s.verb_of(step)
     return f"{step.place}: {verb}: " if step.place else f"{verb}: "
 
 
-def _fail(step: s.Step | None, message: str) -> NoReturn:
+def _fail(step: s.Step | str, message: str) -> NoReturn:
     raise BrazoError(_head(step) + message)

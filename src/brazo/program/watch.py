@@ -19,6 +19,7 @@ import numpy as np
 from brazo.program.frames import position_text
 from brazo.program.passage import Passage
 from brazo.program.program import Goal
+from brazo.program.standing import Standing
 from brazo.simulation import Simulation
 from brazo.world import Contact, GraspEvent
 from brazo.world.contacts import ContactClass
@@ -71,9 +72,7 @@ class Drop:
 class Watch:
     """Eyes of one execution; `look` is called in every step, the world's events in between."""
 
-    def __init__(
-        self, sim: Simulation, passages: Iterable[Goal], alive: Callable[[], bool]
-    ) -> None:
+    def __init__(self, sim: Simulation, goals: Iterable[Goal], alive: Callable[[], bool]) -> None:
         self._sim = sim
         self._alive = alive
         world = sim.world
@@ -92,9 +91,13 @@ class Watch:
         bodies = {body.name: body for body in sim.cell.bodies}
         self._ids = {name: int(world.mj_model.body(name).id) for name in bodies}
         chutes = {chute.name: chute for chute in sim.cell.chutes}
-        self.passages = {
-            goal: Passage(world, bodies[goal.body], chutes[goal.chute]) for goal in passages
-        }
+        self.passages: dict[Goal, Passage] = {}
+        self.standing: dict[Goal, Standing] = {}
+        for goal in goals:
+            if goal.chute is None:
+                self.standing[goal] = Standing(world, goal)
+            else:
+                self.passages[goal] = Passage(world, bodies[goal.body], chutes[goal.chute])
         self._subscriptions = [
             world.on_grasp(self._on_grasp),
             world.on_contact(
@@ -128,6 +131,10 @@ class Watch:
         meant = self._meant.get(robot)
         return None if meant is None else meant[0]
 
+    def reached(self, goal: Goal) -> float | None:
+        """When a goal was reached, or since when it has been so; None where it is not."""
+        return (self.standing[goal] if goal.chute is None else self.passages[goal]).time
+
     # ---- looking ---------------------------------------------------------------------------
 
     def look(self) -> None:
@@ -145,6 +152,8 @@ class Watch:
                     body=passage.body.name,
                     chute=passage.chute.name,
                 )
+        for standing in self.standing.values():
+            standing.look(now, self.held.values())
         for robot, (body, T) in list(self._meant.items()):
             how = self._dropped(robot, body, T, now)
             if how:

@@ -29,7 +29,7 @@ def to_yaml(program: Program) -> str:
             lines.append(f"{name}: {_flow(value)}")
     if program.goals:
         lines.append("goals:")
-        lines += [f"  - {_flow({'body': g.body, 'through': g.chute})}" for g in program.goals]
+        lines += [f"  - {_flow(goal.plain)}" for goal in program.goals]
     lines.append("robots:")
     for robot, steps in program.steps.items():
         lines.append(f"  {_text(robot)}:" + ("" if steps else " []"))
