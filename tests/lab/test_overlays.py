@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import brazo
 from brazo.lab.moment import Moment
 from brazo.lab.overlays.collision import FREE, HIT
 from brazo.lab.overlays.contacts import held_together, marks
+from brazo.lab.overlays.workspace import reached
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,7 @@ def nodes(lab, kind: str) -> set[str]:
         ("desired", "/desired-"),
         ("axes", "/axes"),
         ("trace", "/trace-"),
+        ("workspace", "/workspace-"),
         ("com", "/com"),
         ("labels", "/label"),
     ],
@@ -148,6 +151,17 @@ def test_robots_are_green_but_for_their_bases_while_they_hold_one_bar(lab, monke
     together.clear()
     lab.do(lambda: overlay.update(Moment.of(lab.sim)))
     assert lab.scene.looks._sent == lab.scene.looks._own
+
+
+@pytest.mark.parametrize("name", ["scara1", "delta", "panda"])
+def test_the_workspace_is_made_of_places_the_arm_reaches(name):
+    arm = brazo.load(name)
+    places = reached(arm, 400)
+    assert len(places) > 200
+    assert np.array_equal(places, reached(arm, 400))
+    q = arm.random_q(400, seed=0)
+    own = np.asarray(arm.fk(q))[:, :3, 3]
+    assert np.abs(places[:, None] - own[None]).sum(axis=2).min(axis=1).max() == 0.0
 
 
 def test_nobody_holds_together_what_only_lies_there(lab):

@@ -6,6 +6,7 @@ from brazo.lab.overlays.contacts import ContactMarks, HandOver
 from brazo.lab.overlays.ghost import DesiredRobots
 from brazo.lab.overlays.marks import Labels, LinkFrames, MassCentres
 from brazo.lab.overlays.trace import ToolTrace
+from brazo.lab.overlays.workspace import WorkspaceCloud
 
 OVERLAYS: tuple[type[Overlay], ...] = (
     CollisionSolids,
@@ -14,6 +15,7 @@ OVERLAYS: tuple[type[Overlay], ...] = (
     HandOver,
     LinkFrames,
     ToolTrace,
+    WorkspaceCloud,
     MassCentres,
     Labels,
 )
