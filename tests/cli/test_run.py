@@ -66,10 +66,14 @@ def test_varied_runs_and_json(tmp_path):
     program = tmp_path / "short.yaml"
     program.write_text(SHORT, encoding="utf-8")
     arguments = ("cooperative", "-p", str(program), "--headless", "--vary")
-    done = run(*arguments, "--seeds", "3", "--seed", "5", "--json")
+    done = run(*arguments, "--seeds", "3", "--seed", "5", "--json", "-o", str(tmp_path / "v"))
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["succeeded"] == 3 and [one["seed"] for one in told["runs"]] == [5, 6, 7]
+    for one in told["runs"]:
+        folder = tmp_path / "v" / f"seed-{one['seed']}"
+        assert one["files"] == [str(folder / "run.parquet"), str(folder / "report.html")]
+        assert len(Recording.open(folder / "run.parquet")) > 100
     done = run(*arguments, "--record", str(tmp_path / "run.parquet"), "--json")
     told = json.loads(done.stdout)
     assert told["succeeded"] and told["files"] == [str(tmp_path / "run.parquet")]

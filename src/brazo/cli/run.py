@@ -38,7 +38,10 @@ def run(
     ),
     headless: bool = typer.Option(False, "--headless", help="No browser: run to the end and stop."),
     output: Path = typer.Option(
-        None, "-o", "--output", help="A folder for run.parquet and report.html (headless)."
+        None,
+        "-o",
+        "--output",
+        help="A folder for run.parquet and report.html (headless); one in it a seed.",
     ),
     record: Path = typer.Option(None, help="Where the recording goes, instead of the folder."),
     seed: int = typer.Option(0, min=0, help="Of the planner, and of what --vary draws."),
@@ -71,7 +74,9 @@ def run(
         _open(work, seed)
         return
     if seeds is not None:
-        _many(work, range(seed, seed + seeds), json)
+        if record is not None:
+            raise BrazoError("--record is one file; with --seeds give a folder: -o")
+        _many(work, range(seed, seed + seeds), output, json)
         return
     if output is not None:
         _folder(output)
@@ -175,17 +180,22 @@ def _open(work: _Work, seed: int) -> None:
     serve(sim)
 
 
-def _many(work: _Work, seeds: range, json: bool) -> None:
-    """One run a seed, and a table of them."""
+def _many(work: _Work, seeds: range, output: Path | None, json: bool) -> None:
+    """One run a seed, each with a folder of its own, and a table of them."""
     found = []
     for seed in seeds:
-        summary, _ = work.run(seed, None, None, quiet=True)
-        found.append((seed, summary))
+        folder = None if output is None else output / f"seed-{seed}"
+        if folder is not None:
+            _folder(folder)
+        summary, files = work.run(seed, _file(folder, None), folder, quiet=True)
+        found.append((seed, summary, files))
         if not json:
-            say(f"seed {seed}: {summary.verdict}")
-    good = sum(summary.succeeded for _, summary in found)
+            where = f" ({folder})" if folder is not None else ""
+            say(f"seed {seed}: {summary.verdict}{where}")
+    good = sum(summary.succeeded for _, summary, _ in found)
     if json:
-        print_json({"succeeded": good, "runs": [{"seed": n, **s.plain()} for n, s in found]})
+        runs = [{"seed": n, **s.plain(), "files": [str(f) for f in files]} for n, s, files in found]
+        print_json({"succeeded": good, "runs": runs})
     else:
         rows = [
             (
@@ -196,7 +206,7 @@ def _many(work: _Work, seeds: range, json: bool) -> None:
                 "" if summary.internal_force is None else f"{summary.internal_force:.2f}",
                 f"{summary.time:.2f}",
             )
-            for seed, summary in found
+            for seed, summary, _ in found
         ]
         columns = ("seed", "done", "goals", "unintended contacts", "internal force [N]", "time [s]")
         table(f"{good} of {len(found)} runs reached every goal", columns, rows)
