@@ -1,5 +1,6 @@
 """The face of a recording: choosing, cutting, sampling anew."""
 
+import copy
 import json
 
 import numpy as np
@@ -111,3 +112,14 @@ def test_a_recording_leaves_under_its_own_ending(recording, tmp_path):
         recording.to_csv(tmp_path / "run.xlsx")
     with pytest.raises(brazo.BrazoError, match=r"leave as \.parquet, \.csv"):
         recording.to(tmp_path / "run.txt")
+
+
+def test_events_are_read_by_key_and_by_name():
+    t = np.arange(3.0)
+    event = Recording({"t": (t, "s")}, [{"t": 1.0, "kind": "mark", "robot": "a"}]).events[0]
+    assert event.kind == event["kind"] == "mark" and event.robot == "a" and event.text == ""
+    assert event.data == {"robot": "a"}
+    with pytest.raises(AttributeError, match="nothing of 'body'; it has t, kind, text, robot"):
+        _ = event.body
+    assert json.loads(json.dumps(event)) == event
+    assert copy.deepcopy(event) == event

@@ -1,9 +1,12 @@
 """Moments on the grid of steps: as people write them, the same for one and for many."""
 
+import copy
+
 import numpy as np
 import pytest
 
-from brazo.simulation import Simulation
+from brazo.recording import Recording
+from brazo.simulation import Event, Simulation
 from brazo.simulation.clock import moment, moments
 from tests.world.scenes import cell
 
@@ -35,3 +38,18 @@ def test_a_run_is_recorded_at_multiples_of_its_step():
     assert recording.t.tolist() == [k / 1000 for k in range(1200, 1215)]
     assert sim.events[-1].t == 1.214 and sim.time == 1.215
     assert recording.events_of("mark")[0]["t"] == 1.214
+
+
+def test_events_of_a_simulation_are_read_like_those_of_a_recording():
+    event = Event(1.5, "mark", "here", {"robot": "a"})
+    for one in (event, recording_of(event)):
+        assert one.kind == one["kind"] == one.get("kind") == "mark" and one.t == one["t"] == 1.5
+        assert one.robot == one["robot"] == one.data["robot"] == "a"
+        assert dict(one) == event.row() and "robot" in one and one.get("body") is None
+        with pytest.raises(AttributeError, match="nothing of 'body'"):
+            _ = one.body
+    assert copy.deepcopy(event) == event
+
+
+def recording_of(event: Event):
+    return Recording({"t": (np.zeros(1), "s")}, [event.row()]).events[0]

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from brazo.recording.conversion import convert
+    from brazo.recording.event import Event
     from brazo.recording.export import Export
     from brazo.recording.recording import Recording
     from brazo.recording.report import write_report
     from brazo.recording.stream import MemoryRecorder, Recorder
 
-__all__ = ["Export", "MemoryRecorder", "Recorder", "Recording", "convert", "write_report"]
+__all__ = ["Event", "Export", "MemoryRecorder", "Recorder", "Recording", "convert", "write_report"]
 
 # Found on first use: who only converts a table draws nothing.
 _PLACES = {
+    "Event": "event",
     "Export": "export",
     "MemoryRecorder": "stream",
     "Recorder": "stream",

@@ -12,8 +12,9 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.recording.conversion import writer_of
+from brazo.recording.event import Event
 from brazo.recording.names import choose, hint
-from brazo.recording.source import Event, Progress, Source, event_time, memory_source, open_source
+from brazo.recording.source import Progress, Source, event_time, memory_source, open_source
 
 if TYPE_CHECKING:
     from brazo.recording.export import Export
@@ -29,12 +30,12 @@ class Recording:
     `recording.t` the time axis.  Signals are in SI and radians; `unit` says which.
 
     `columns` maps a name to values and unit, the time first; `events` are moments with a kind and a
-    sentence; `about` says what the run was.  A recording is never changed: what cuts it, chooses
-    from it or samples it anew gives another.
+    sentence (`Event`); `about` says what the run was.  A recording is never changed: what cuts it,
+    chooses from it or samples it anew gives another.
     """
 
     columns: Mapping[str, tuple[np.ndarray, str]]
-    events: Sequence[Event] = field(default_factory=list)
+    events: Sequence[Any] = field(default_factory=list)  # each becomes an `Event`
     about: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -52,6 +53,8 @@ class Recording:
         for name in self.columns:
             if not name or any(c in name for c in "\r\n\0"):
                 raise BrazoError(f"a signal cannot be named {name!r}: one line of text is wanted")
+        events = [one if isinstance(one, Event) else Event(one) for one in self.events]
+        object.__setattr__(self, "events", events)
 
     @classmethod
     def open(

@@ -11,7 +11,11 @@ from brazo.errors import BrazoError
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: `kind` is a word to filter by, `text` a sentence to read."""
+    """Something that happened: `kind` is a word to filter by, `text` a sentence to read.
+
+    `event.kind`, `event["kind"]` and, for what it says beside, `event.robot` all work, here and on
+    the events of a recording.
+    """
 
     t: float  # s
     kind: str
@@ -21,6 +25,27 @@ class Event:
     def row(self) -> dict[str, Any]:
         """The event as a recording keeps it."""
         return {"t": self.t, "kind": self.kind, "text": self.text, **self.data}
+
+    # Read like one of a recording: by key, and what it says beside by name.
+
+    def __getitem__(self, key: str) -> Any:
+        return self.row()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.row()
+
+    def keys(self) -> list[str]:
+        return list(self.row())
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self.row().get(key, default)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and name != "data" and name in self.data:
+            return self.data[name]
+        raise AttributeError(
+            f"this event says nothing of '{name}'; it has {', '.join(self.keys())}"
+        )
 
 
 class Listening:
