@@ -161,20 +161,26 @@ def test_inverse_and_forward_dynamics_are_inverse():
 
 
 def test_simulate_writes_a_table_with_units(tmp_path):
-    from brazo.recording.tables import read_table
+    from brazo.recording.recording import Recording
 
     forces = tmp_path / "forces.py"
     forces.write_text("def torque(t, q, qd):\n    return -1e-3 * qd\n", encoding="utf-8")
-    for name in ("run.parquet", "run.csv"):
+    for name in ("run.parquet", "run.csv", "run.xlsx"):
         result = run(
             "simulate", "srm1", "--torque", str(forces), "--q0", "zero", "--t-end", "0.5",
             "-o", str(tmp_path / name),
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
-        columns = read_table(tmp_path / name)
-        assert columns["t"][1] == "s" and columns["tau.elbow"][1] == "N m"
-        assert len(columns["t"][0]) == 501
-        assert columns["energy.kinetic"][0][0] == 0.0
+        if name.endswith(".xlsx"):
+            assert (tmp_path / name).read_bytes()[:2] == b"PK"
+            continue
+        recording = Recording.open(tmp_path / name)
+        # The names a recording of a simulation has.
+        assert recording.unit("srm1.torque.elbow") == "N m" and len(recording) == 501
+        assert recording.unit("srm1.q.elbow") == "rad" and "srm1.tool.x" in recording
+        assert recording["energy.kinetic"][0] == 0.0
+    refused = run("simulate", "srm1", "-o", "run.doc")
+    assert refused.returncode == 2 and ".xlsx" in refused.stderr
     path = tmp_path / "path.py"
     path.write_text("def trajectory(t):\n    return [t] * 5, [1] * 5, [0] * 5\n", encoding="utf-8")
     follow = run("simulate", "rv2aj", "--trajectory", str(path), "--t-end", "0.1", "--json")

@@ -14,6 +14,8 @@ from brazo.cli.output import number, print_json, say, table
 from brazo.cli.user_code import load_function
 from brazo.errors import BrazoError
 
+FORMATS = (".parquet", ".csv", ".xlsx", ".mcap")
+
 
 def register(app: typer.Typer) -> None:
     app.command("id")(inverse_dynamics)
@@ -82,9 +84,15 @@ def forward_dynamics(
 
 def simulate(
     robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
-    torque: Path = typer.Option(None, help="A file with torque(t, q, qd); default no torque."),
+    torque: Path = typer.Option(
+        None,
+        help="A Python file with a function torque(t, q, qd) that returns one number a joint "
+        "(N m, N); t in s, q and qd in rad, m and rad/s, m/s. Default: no torque.",
+    ),
     trajectory: Path = typer.Option(
-        None, help="A file with trajectory(t) -> q, qd, qdd, or an .npy array n x samples x 3."
+        None,
+        help="A Python file with a function trajectory(t) that returns q, qd, qdd (rad, m, s), "
+        "or an .npy array n x samples x 3.",
     ),
     q0: str = typer.Option(None, help="Start (deg, m) or a pose's name."),
     qd0: str = typer.Option(None, help="Speeds at the start (deg/s, m/s)."),
@@ -93,21 +101,23 @@ def simulate(
     method: str = typer.Option("rk4", help="rk4 or dopri5."),
     rtol: float = typer.Option(1e-9, help="Relative tolerance of dopri5."),
     stops: bool = typer.Option(False, "--stops", help="Joints halt at their limits."),
-    output: Path = typer.Option(None, "-o", "--output", help="Write the run: .parquet or .csv."),
+    output: Path = typer.Option(
+        None, "-o", "--output", help="Write the run: .parquet, .csv, .xlsx or .mcap."
+    ),
     rad: bool = typer.Option(False, "--rad", help="Bare angles are radians."),
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
     """Let a robot fall or be driven (--torque), or carry it along a motion (--trajectory)."""
     import brazo
-    from brazo.recording.tables import SUFFIXES, write_table
+    from brazo.recording.recording import Recording
 
     if trajectory is not None and (torque, q0, qd0) != (None, None, None):
         raise BrazoError("--trajectory gives the whole motion: leave out --torque, --q0, --qd0")
     if trajectory is not None and (stops or method != "rk4"):
         raise BrazoError("--trajectory integrates nothing: leave out --method and --stops")
-    if output is not None and output.suffix.lower() not in SUFFIXES:
-        raise BrazoError(f"{output}: unknown kind of table; use {' or '.join(SUFFIXES)}")
+    if output is not None and output.suffix.lower() not in FORMATS:
+        raise BrazoError(f"{output}: unknown format; a run leaves as {', '.join(FORMATS)}")
     arm = brazo.load(robot, tip=tip)
     if trajectory is not None:
         run = arm.follow(_trajectory(trajectory), t_end, dt)
@@ -124,7 +134,7 @@ def simulate(
         )
     if output is not None:
         about = {"robot": run.robot, "method": run.method}
-        write_table(run.columns(), output, about)
+        Recording(_as_recorded(run.robot, run.columns()), [], about).to(output)
     report = {
         "robot": run.robot,
         "method": run.method,
@@ -141,6 +151,18 @@ def simulate(
         print_json(report)
         return
     _print_run(arm, run, report, rad)
+
+
+def _as_recorded(robot: str, columns: dict) -> dict:
+    """The names recordings of simulations have: `srm1.q.elbow`, `srm1.torque.elbow`."""
+
+    def renamed(name: str) -> str:
+        group, _, rest = name.partition(".")
+        if group not in ("q", "qd", "qdd", "tau", "tool"):
+            return name
+        return f"{robot}.{'torque' if group == 'tau' else group}.{rest}"
+
+    return {renamed(name): column for name, column in columns.items()}
 
 
 def _print_run(arm, run, report: dict, rad: bool) -> None:
