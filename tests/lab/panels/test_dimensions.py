@@ -107,6 +107,7 @@ def test_masses_and_friction_reach_the_equations(lab, page, panel):
     typed(panel.get_by_label("Viscous shoulder", exact=True), "0.25")
     typed(panel.get_by_label("Coulomb + shoulder", exact=True), "0.5")
     until(page, lambda: lab.robot.arm.model.joints[0].friction.coulomb[0] == 0.5)
+    lab.do(lambda: None)  # the edit is carried out to its end
     model = lab.robot.arm.model
     elbow = model.bodies[2].inertia
     assert elbow.mass == 7.0 and elbow.com == pytest.approx([-0.1, 0.0, 0.0])
