@@ -13,6 +13,7 @@ from brazo.errors import BrazoError
 from brazo.program import Program, load_program, parse_program, program_names
 from brazo.program import steps as s
 from brazo.program.curve_fields import CURVES
+from tests.program.scenes import ARM, program_of, sim_of
 
 FILE = Path("task.yaml")
 
@@ -320,3 +321,33 @@ any_steps = st.recursive(
 )
 def test_every_program_survives_the_way_to_text(program):
     assert parse_program(program.to_yaml(), FILE) == program
+
+
+@pytest.mark.parametrize(
+    ("step", "wanted"),
+    [
+        ("move_joints: [90, 0, 0, 5cm, 0]", "90 rad is outside the limits"),
+        ("move_joints: [90, 0, 0, 5cm, 0]", "; did you mean 90deg?"),
+        ("move_joints: [0, 0, 0, 50, 0]", "; did you mean 50mm?"),
+        ("set_controller: {law: PID, gains: {kpp: 1}}", "no gain of PID 'kpp' here; did you mean"),
+        ("set_controller: {law: ideal, gains: {kp: 1}}", "law 'ideal' has no gains"),
+        ("set_controller: {gains: {stiffness: 1}}", "'stiffness' here; there are: "),
+        ("grip: 0.5N", "a force of 0.5 N holds nothing: a body counts as held from 2 N"),
+    ],
+)
+def test_slips_are_told_before_the_first_step(step, wanted):
+    with pytest.raises(BrazoError) as error:
+        program_of(f"arm:\n  - {step}").start(sim_of(ARM))
+    assert str(error.value).startswith("task.yaml:4: ") and wanted in str(error.value)
+
+
+def test_a_robot_that_is_not_there_is_told_with_its_line():
+    with pytest.raises(BrazoError, match=r"task.yaml:3: robots: no robot 'arn' .* mean 'arm'\?"):
+        program_of("arn: [{wait: 1s}]").start(sim_of(ARM))
+
+
+def test_friction_holds_nothing_without_force_feedback():
+    program = program_of("arm:\n  - grip: 60N")
+    with pytest.raises(BrazoError, match=r"task.yaml:4: grip: force feedback of 'arm' is off"):
+        program.start(sim_of(ARM.replace("start", "force_feedback: off, start")))
+    program.start(sim_of(ARM.replace("start", "force_feedback: off, grasp: weld, start")))

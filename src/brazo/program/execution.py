@@ -315,6 +315,12 @@ def _check_start(sim: Simulation) -> None:
 def _check_force(force: float, sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:
     if not (np.isfinite(force) and force > 0.0):
         raise BrazoError(f"grip force {force:g} N: wanted a finite number greater than 0")
+    least = sim.cell.clamp.hold_force
+    if force < least:
+        raise BrazoError(
+            f"grip force {force:g} N holds nothing: a body counts as held from {least:g} N on each "
+            "pad (hold_force of the cell's clamp)"
+        )
     for name, steps in flat.items():
         clamp = sim.world.robots[name].clamp
         gripping = any(isinstance(step, s.Grip) for step in steps)

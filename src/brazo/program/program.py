@@ -85,6 +85,7 @@ class Program:
     goals: tuple[Goal, ...] = ()
     steps: dict[str, list[s.Step]] = field(default_factory=dict)
     path: Path | None = field(default=None, compare=False, repr=False)
+    places: dict[str, s.Place] = field(default_factory=dict, compare=False, repr=False)  # of robots
 
     def __post_init__(self) -> None:
         if not 0.0 < self.speed <= 1.0:

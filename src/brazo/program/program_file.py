@@ -92,6 +92,7 @@ def _read(root: Field) -> Program:
         goals=tuple(_goals(fields["goals"])) if "goals" in fields else (),
         steps={name: read_steps(block) for name, block in robots.items()},
         path=root.path,
+        places={name: Place(root.path, block.line) for name, block in robots.items()},
     )
     if "watch" in fields:
         program.watch = cast(Watch, fields["watch"].choice(*WATCHES))

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from brazo.program.execution import Execution, Failure
 from brazo.program.program import Goal
 from brazo.program.watch import Collision
 from brazo.recording.recording import Recording
 from brazo.simulation import Costs
-
-INTERNAL = "internal."  # signals of these names are forces two robots put on each other
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +22,7 @@ class Summary:
     goals: dict[Goal, float | None]  # when each was reached
     failure: Failure | None
     collisions: tuple[Collision, ...]
-    internal_force: float | None  # N, the greatest; None without a recording of it
+    internal_force: float | None  # N, the greatest while two hold a body; None: none did
     costs: Costs
 
     @property
@@ -111,11 +107,12 @@ def summarise(execution: Execution, recording: Recording | None = None) -> Summa
 
 
 def _internal_force(recording: Recording) -> float | None:
-    """The greatest size of internal.R-S.x y z over all pairs and moments."""
-    pairs = {name.rpartition(".")[0] for name in recording.columns if name.startswith(INTERNAL)}
-    sizes = [
-        np.linalg.norm([recording[f"{pair}.{axis}"] for axis in "xyz"], axis=0) for pair in pairs
+    """The greatest size of internal.R-S over all pairs and the rows in which both hold one body."""
+    from brazo.recording.numbers import internal_forces, rows_shared
+
+    found = [
+        float(signals["force"][rows].max())
+        for pair, signals in internal_forces(recording).items()
+        if "force" in signals and (rows := rows_shared(recording, pair)).any()
     ]
-    if not sizes or not len(recording):
-        return None
-    return max(float(size.max()) for size in sizes)
+    return max(found, default=None)

@@ -6,15 +6,17 @@ Everything that can be said before the first step is said here, with file and li
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
-from brazo.control import laws
+from brazo.control import Controller, laws
 from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.frames import frame_names
 from brazo.program.program import Program
 from brazo.simulation import SimRobot, Simulation
+from brazo.world.robot_source import outside
 
 MAX_FLAT = 100_000
 IDEAL = "ideal"
@@ -37,9 +39,11 @@ def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
     flat = {}
     for name, steps in program.steps.items():
         if name not in sim.robots:
-            where = f"{program.path}: " if program.path else ""
+            where = f"{program.places[name]}: " if name in program.places else ""
+            close = difflib.get_close_matches(name, list(sim.robots), n=1)
+            hint = f"did you mean '{close[0]}'? " if close else ""
             raise BrazoError(
-                f"{where}robots: no robot '{name}' in cell '{sim.cell.name}'; "
+                f"{where}robots: no robot '{name}' in cell '{sim.cell.name}'; {hint}"
                 f"robots: {', '.join(sim.robots)}"
             )
         flat[name] = flattened(steps)
@@ -102,6 +106,9 @@ class _Check:
         self.frames = frame_names(sim)
         labels = sim.world.labels
         self.parts = list(dict.fromkeys(n for label in labels for n in (label.owner, label.name)))
+        self.hold_force = cell.clamp.hold_force
+        law = robot.controller
+        self.law: type[Controller] | None = None if law is None else type(law)
         self.solids = list(dict.fromkeys(x.owner for x in labels if x.kind != "robot"))
         self.start = next(one.start for one in cell.robots if one.name == robot.name)
 
@@ -122,8 +129,24 @@ class _Check:
             case s.WaitUntil():
                 self._condition(step, step.condition)
             case s.SetController():
-                if step.law is not None:
-                    self.name(step, step.law, [*laws(), IDEAL], "law")
+                self._controller(step)
+
+    def _controller(self, step: s.SetController) -> None:
+        """Law and gains; gains alone are those of the law of the step before."""
+        if step.law is not None:
+            self.name(step, step.law, [*laws(), IDEAL], "law")
+            self.law = laws().get(step.law)
+        if self.law is None:
+            if step.gains:
+                _fail(step, f"law '{step.law or self.robot.law}' has no gains to set")
+            return
+        known = [gain.name for gain in self.law.GAINS]
+        if step.law is not None:
+            options = inspect.signature(self.law).parameters.values()
+            named = [one.name for one in options if one.kind is not one.VAR_KEYWORD]
+            known = list(dict.fromkeys([*known, *named]))
+        for gain in step.gains:
+            self.name(step, gain, known, f"gain of {self.law.__name__}")
 
     def _joints(self, step: s.MoveJoints) -> None:
         arm = self.robot.arm
@@ -139,10 +162,9 @@ class _Check:
                 _fail(step, f"value {i + 1} is of '{arm.joint_names[i]}', which takes a {wanted}")
         for i, (value, (low, high)) in enumerate(zip(step.to, arm.limits, strict=True)):
             if not low - 1e-9 <= value <= high + 1e-9:
+                plain = not (step.kinds and step.kinds[i])
                 _fail(
-                    step,
-                    f"{value:g} is outside the limits {low:g} .. {high:g} of joint "
-                    f"'{arm.joint_names[i]}'",
+                    step, outside(value, low, high, arm.joint_names[i], arm.joint_kinds[i], plain)
                 )
 
     def _clamp(
@@ -156,6 +178,19 @@ class _Check:
             self.name(step, body, self.bodies, "free body")
         if force is not None and force > gripper.max_force:
             _fail(step, f"a force of {force:g} N; the clamp gives at most {gripper.max_force:g} N")
+        least = self.hold_force
+        if force is not None and force < least:
+            _fail(
+                step,
+                f"a force of {force:g} N holds nothing: a body counts as held from {least:g} N on "
+                "each pad (hold_force of the cell's clamp)",
+            )
+        if isinstance(step, s.Grip) and not (self.robot.force_feedback or clamp.weld):
+            _fail(
+                step,
+                f"force feedback of '{self.robot.name}' is off, so friction holds nothing; "
+                "use grasp: weld in the cell",
+            )
         low, high = gripper.opening
         if opening is not None and not low <= opening <= high:
             _fail(step, f"an opening of {opening:g} m; the clamp's is {low:g} to {high:g} m")

@@ -27,7 +27,7 @@ from brazo.world.cell_fields import (
     read_floor,
     read_pose,
 )
-from brazo.world.robot_source import RobotSource, joint_names_of, kinds_of, limits_of
+from brazo.world.robot_source import RobotSource, joint_names_of, kinds_of, limits_of, outside
 
 SUFFIXES = (".yaml", ".yml")
 MAX_ROBOTS, MAX_SOLIDS = 16, 200
@@ -191,10 +191,9 @@ def _start(field: Field | None, model: Model) -> Array:
         q = frozen(model.poses[name])
     for i, (low, high) in enumerate(limits):
         if not low - 1e-9 <= q[i] <= high + 1e-9:
-            field.fail(
-                f"{q[i]:g} is outside the limits {low:g} .. {high:g} of joint "
-                f"'{joint_names_of(model)[i]}'"
-            )
+            plain = field.is_list and list(field.items())[i].quantity().dimension is None
+            joint, kind = joint_names_of(model)[i], kinds_of(model)[i]
+            field.fail(outside(float(q[i]), low, high, joint, kind, plain))
     return q
 
 
