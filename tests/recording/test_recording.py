@@ -123,3 +123,8 @@ def test_events_are_read_by_key_and_by_name():
         _ = event.body
     assert json.loads(json.dumps(event)) == event
     assert copy.deepcopy(event) == event
+
+
+def test_names_with_a_comma_between_are_told_apart(recording):
+    with pytest.raises(brazo.BrazoError, match=r"one by one: -s arm\.q -s count"):
+        recording.select("arm.q,count")

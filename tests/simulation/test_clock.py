@@ -5,6 +5,8 @@ import copy
 import numpy as np
 import pytest
 
+import brazo
+from brazo.control import Controller
 from brazo.recording import Recording
 from brazo.simulation import Event, Simulation
 from brazo.simulation.clock import moment, moments
@@ -53,3 +55,22 @@ def test_events_of_a_simulation_are_read_like_those_of_a_recording():
 
 def recording_of(event: Event):
     return Recording({"t": (np.zeros(1), "s")}, [event.row()]).events[0]
+
+
+def test_mistakes_are_answered_with_what_there_is():
+    sim = Simulation(cell("floor: none\nrobots: [{name: arm, robot: scara1}]\n"))
+    with pytest.raises(brazo.BrazoError, match="no robot named 'lft' in this cell; robots: arm"):
+        _ = sim.robots["lft"]
+    with pytest.raises(brazo.BrazoError, match="it is 0 s already"):
+        sim.run(until=-1)
+    with pytest.raises(brazo.BrazoError, match="solo-puma560"):
+        Simulation(brazo.load("puma560"))  # type: ignore[arg-type]
+    assert sim.robots.get("lft") is None and "arm (ComputedTorque)" in repr(sim)
+
+    class Forgetful(Controller):
+        def command(self, t, q, qd, reference):
+            pass
+
+    sim.robots["arm"].controller = Forgetful()
+    with pytest.raises(brazo.BrazoError, match="returned None: is a return missing"):
+        sim.step()

@@ -11,8 +11,10 @@ import typer
 
 from brazo import units
 from brazo.cli.output import print_json, say, table
+from brazo.errors import BrazoError
 
 if TYPE_CHECKING:
+    from brazo.recording.recording import Recording
     from brazo.recording.source import Progress
 
 _SOURCE = typer.Argument(help="A recording: .parquet, .csv, or the .parquet.part of a killed run.")
@@ -98,10 +100,9 @@ def plot(
     """Draw signals over time, an axis a unit; without --signals the positions of all joints."""
     from brazo.recording.canvas import save
     from brazo.recording.plots import figure
-    from brazo.recording.recording import Recording
     from brazo.recording.robots import robots_of
 
-    run = Recording.open(recording, start=_seconds(start), stop=_seconds(stop))
+    run = _opened(recording, start, stop)
     names = chosen or [name for robot in robots_of(run) for name in robot.group("q")] or run.names
     with _bar(f"drawing {target.name}"):
         save(figure(run, names, title, not rad, events), target)
@@ -116,12 +117,28 @@ def report(
     title: str = typer.Option("", help="Its heading; default: the name of the cell."),
 ) -> None:
     """Write a run as one page: key numbers, figures, events; it needs nothing else to be read."""
-    from brazo.recording.recording import Recording
-
-    run = Recording.open(recording, start=_seconds(start), stop=_seconds(stop))
+    run = _opened(recording, start, stop)
     with _bar(f"writing {target.name}"):
         run.report(target, title)
     say(f"wrote {target} ({_size(target.stat().st_size)})")
+
+
+def _opened(path: Path, start: str | None, stop: str | None) -> Recording:
+    """A recording, or the part of it from one moment to another, which must hold something."""
+    from brazo.recording.recording import Recording
+
+    run = Recording.open(path)
+    first, last = _seconds(start), _seconds(stop)
+    if not len(run) or (first is None and last is None):
+        return run
+    part = run.between(first, last)
+    if not len(part):
+        low, high = float(run.t[0]), float(run.t[-1])
+        raise BrazoError(
+            f"{path}: nothing was recorded from {low if first is None else first:g} s to "
+            f"{high if last is None else last:g} s; it goes from {low:g} s to {high:g} s"
+        )
+    return part
 
 
 @contextmanager
@@ -132,9 +149,7 @@ def _bar(text: str) -> Iterator[Progress]:
 
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     errors = Console(stderr=True)
-    with Progress(
-        *columns, console=errors, transient=True, disable=not errors.is_terminal
-    ) as bar:
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
         task = bar.add_task(text, total=None)
         yield lambda fraction: bar.update(task, completed=fraction, total=1.0)
 

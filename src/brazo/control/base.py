@@ -114,7 +114,10 @@ class Controller(ABC):
         """Torques (n,) to hold until the next call, within the drives' limits."""
         q, qd = self._vector(q, "q"), self._vector(qd, "qd")
         goal = Reference(*self._reference(reference))
-        wanted = np.array(self.command(t, q, qd, goal), dtype=float)
+        told = self.command(t, q, qd, goal)
+        if told is None:
+            raise BrazoError(f"{self.name}: command() returned None: is a return missing?")
+        wanted = np.array(told, dtype=float)
         if wanted.shape != (self.robot.n,):
             raise BrazoError(
                 f"{self.name}: command() gave shape {wanted.shape}; wanted ({self.robot.n},)"

@@ -37,6 +37,11 @@ def matches(name: str, pattern: str) -> bool:
 
 def hint(names: Sequence[str], wanted: str) -> str:
     """What to write instead of a name that is not there."""
+    if "," in wanted:
+        parts = [part.strip() for part in wanted.split(",")]
+        if all(any(matches(name, part) for name in names) for part in parts):
+            shown = " ".join(f"-s {part}" for part in parts)
+            return f"give them one by one: {shown}, in Python {parts}"
     close = difflib.get_close_matches(wanted, names, n=3)
     if close:
         return f"did you mean {', '.join(close)}?"

@@ -19,6 +19,7 @@ import numpy as np
 from brazo.control import Controller
 from brazo.errors import BrazoError
 from brazo.recording.recording import Recording
+from brazo.robot import Robot
 from brazo.simulation.clock import moment
 from brazo.simulation.costs import EVERY, Costs, Meter
 from brazo.simulation.dump import Replay, free_name, replay_dump, write_dump
@@ -66,6 +67,11 @@ class Simulation:
         mode: Mode = "contact",
         seed: int = 0,
     ) -> None:
+        if isinstance(cell, Robot):
+            raise BrazoError(
+                f"a simulation runs a cell, not a robot: brazo.Simulation('solo-{cell.name}') for "
+                "a shipped robot, or a cell file with `robots: [{name: arm, robot: my-robot.yaml}]`"
+            )
         self.lock = StepLock()
         self.world = cell if isinstance(cell, World) else World(cell, mode)
         self.seed = int(seed)
@@ -77,7 +83,7 @@ class Simulation:
         self._stepping = False
         self._epoch = 0  # counts resets and restores
         self._recorder: RunRecorder | None = None
-        self.robots: dict[str, SimRobot] = {}
+        self.robots: dict[str, SimRobot] = _Robots()
         for name in self.world.robots:
             self.robots[name] = SimRobot(self, name)
         given = dict(controllers or {})
@@ -92,6 +98,10 @@ class Simulation:
         self.world.remember()
         self.world.on_contact(self._on_contact, WATCHED)
         self.world.on_grasp(self._on_grasp)
+
+    def __repr__(self) -> str:
+        robots = ", ".join(f"{robot.name} ({robot.law})" for robot in self._actors)
+        return f"<brazo simulation of {self.cell.name} at {self.time:g} s: {robots}>"
 
     # ---- what there is ---------------------------------------------------------------------
 
@@ -112,10 +122,6 @@ class Simulation:
 
     def robot(self, name: str) -> SimRobot:
         """A robot by name."""
-        if name not in self.robots:
-            raise BrazoError(
-                f"no robot named '{name}' in this cell; robots: {', '.join(self.robots)}"
-            )
         return self.robots[name]
 
     @property
@@ -247,6 +253,8 @@ class Simulation:
         """
         if until is not None and not np.isfinite(until):
             raise BrazoError(f"until = {until}: wanted a finite time in seconds")
+        if until is not None and until < self.time - 0.5 * self.dt:
+            raise BrazoError(f"until = {until:g} s: it is {self.time:g} s already")
         self.player.pause()
         execution: Any = None
         if program is not None:
@@ -498,6 +506,13 @@ class Simulation:
         verb = "holds" if event.phase == "grasped" else "lets go of"
         text = f"{event.robot} {verb} {event.body}"
         self.log(event.phase, text, robot=event.robot, body=event.body)
+
+
+class _Robots(dict[str, SimRobot]):
+    """The robots by name; a name that is not there is answered with those that are."""
+
+    def __missing__(self, name: str) -> SimRobot:
+        raise BrazoError(f"no robot named '{name}' in this cell; robots: {', '.join(self)}")
 
 
 def _told(fault: Fault) -> tuple[str, dict[str, Any]]:
