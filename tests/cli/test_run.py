@@ -81,6 +81,37 @@ def test_varied_runs_and_json(tmp_path):
     assert varied["text"] == "hello"
 
 
+SPRING = """\
+from brazo.control import Controller, Gain
+
+
+class Spring(Controller):
+    GAINS = (Gain("k", "spring", ("N m/rad", "N/m")), Gain("d", "damper", ("N m s/rad", "N s/m")))
+
+    def __init__(self, k=300.0, d=30.0):
+        super().__init__(k=k, d=d)
+
+    def command(self, t, q, qd, reference):
+        return self.gains["k"] * (reference.q - q) + self.gains["d"] * (reference.qd - qd)
+"""
+
+
+def test_a_law_of_ones_own(tmp_path):
+    law, program = tmp_path / "mylaw.py", tmp_path / "lp.yaml"
+    law.write_text(SPRING, encoding="utf-8")
+    text = "name: lp\nrobots:\n  scara1: [{set_controller: {law: Spring}}, {wait: 20ms}]\n"
+    program.write_text(text, encoding="utf-8")
+    arguments = ("cooperative", "-p", str(program), "--headless")
+    done = run(*arguments, "--law", str(law))
+    assert done.returncode == 0, done.stderr
+    assert "lp: done in 0.02 s, no goals" in done.stdout
+    done = run(*arguments)
+    assert done.returncode == 2 and "no law 'Spring' here" in done.stderr
+    law.write_text("x = 3\n", encoding="utf-8")
+    done = run(*arguments, "--law", str(law))
+    assert done.returncode == 2 and "mylaw.py: has no law" in done.stderr
+
+
 def test_a_run_that_takes_too_long_is_given_up(tmp_path):
     program = tmp_path / "endless.yaml"
     program.write_text(ENDLESS, encoding="utf-8")

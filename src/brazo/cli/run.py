@@ -53,6 +53,9 @@ def run(
     feedback: bool = typer.Option(
         True, "--force-feedback/--no-force-feedback", help="Off: robots ride through what they hit."
     ),
+    law: Path = typer.Option(
+        None, "--law", help="A Python file with laws of your own, for set_controller."
+    ),
     until: float = typer.Option(600.0, help="Give up after this many simulated seconds."),
     json: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
 ) -> None:
@@ -65,6 +68,8 @@ def run(
         raise BrazoError("-o, --record and --seeds belong to a run without a browser: --headless")
     if not (math.isfinite(until) and until > 0.0):
         raise BrazoError(f"--until {until:g}: wanted seconds, greater than 0")
+    if law is not None:
+        _laws_of(law)
     nominal, chosen = load_cell(cell), _program(cell, program)
     if not feedback:
         still = tuple(replace(robot, force_feedback=False) for robot in nominal.robots)
@@ -166,6 +171,17 @@ def _program(cell: str, program: str | None) -> Program:
         f"no program is shipped for cell '{cell}': give one with --program, a file or one of "
         f"{', '.join(program_names())}"
     )
+
+
+def _laws_of(path: Path) -> None:
+    """Run a user's file; its laws are known by their names from then on."""
+    from brazo.cli.user_code import load_module
+    from brazo.control import laws
+
+    module = load_module(path)
+    own = [name for name, law in laws().items() if law.__module__ == module.__name__]
+    if not own:
+        raise BrazoError(f"{path}: has no law: a class derived from brazo.control.Controller")
 
 
 def _open(work: _Work, seed: int) -> None:

@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from brazo.errors import BrazoError
@@ -18,6 +19,14 @@ from brazo.errors import BrazoError
 
 def load_function(path: Path, name: str, signature: str) -> Callable[..., Any]:
     """The function `name` of a Python file."""
+    found = getattr(load_module(path), name, None)
+    if not callable(found):
+        raise BrazoError(f"{path}: has no function {signature}")
+    return found
+
+
+def load_module(path: Path) -> ModuleType:
+    """A Python file, run once."""
     if not path.is_file():
         raise BrazoError(f"{path}: no such file")
     spec = importlib.util.spec_from_file_location(f"user_file_{path.stem}", path)
@@ -32,10 +41,7 @@ def load_function(path: Path, name: str, signature: str) -> Callable[..., Any]:
     except Exception as error:
         line = _line_in(path, error)
         raise BrazoError(f"{path}:{line}: raised {type(error).__name__}: {error}") from error
-    found = getattr(module, name, None)
-    if not callable(found):
-        raise BrazoError(f"{path}: has no function {signature}")
-    return found
+    return module
 
 
 def _line_in(path: Path, error: Exception) -> int:
