@@ -63,7 +63,7 @@ def test_mistakes_are_answered_with_what_there_is():
         _ = sim.robots["lft"]
     with pytest.raises(brazo.BrazoError, match="it is 0 s already"):
         sim.run(until=-1)
-    with pytest.raises(brazo.BrazoError, match="solo-puma560"):
+    with pytest.raises(brazo.BrazoError, match="robot: puma560"):
         Simulation(brazo.load("puma560"))  # type: ignore[arg-type]
     assert sim.robots.get("lft") is None and "arm (ComputedTorque)" in repr(sim)
 

@@ -69,8 +69,8 @@ class Simulation:
     ) -> None:
         if isinstance(cell, Robot):
             raise BrazoError(
-                f"a simulation runs a cell, not a robot: brazo.Simulation('solo-{cell.name}') for "
-                "a shipped robot, or a cell file with `robots: [{name: arm, robot: my-robot.yaml}]`"
+                f"a simulation runs a cell, not a robot: write `robots: [{{name: {cell.name}, "
+                f"robot: {cell.name}}}]` into a cell file (or the robot file's path) and give that"
             )
         self.lock = StepLock()
         self.world = cell if isinstance(cell, World) else World(cell, mode)
