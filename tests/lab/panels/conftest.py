@@ -23,7 +23,7 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 SIZE = {"width": 790, "height": 560}  # hardly any scene: the processor draws it
-SOON = 30_000  # ms; a page drawn by a busy processor takes its time
+SOON = 60_000  # ms; a page drawn by a busy processor takes its time
 expect.set_options(timeout=SOON)
 
 

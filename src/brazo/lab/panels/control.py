@@ -36,6 +36,7 @@ from brazo.lab.panels.html import (
     toggle,
 )
 from brazo.lab.panels.typed import read_quantity
+from brazo.lab.playing import require_free
 from brazo.lab.step_response import BAND, USUAL, Response, StepTest
 from brazo.simulation.robot import IDEAL
 
@@ -360,10 +361,8 @@ class ControlPanel(Panel):
     def _step(self) -> None:
         self.lab.require_running()
         sim, robot = self.lab.sim, self.lab.robot
-        for task in sim.tasks:
-            if robot.name in getattr(task, "motions", ()) and not getattr(task, "paused", False):
-                raise BrazoError(f"a program moves {robot.name}: pause it first")
         with sim.lock:
+            require_free(sim, robot)
             sim.add_task(
                 StepTest(
                     sim,

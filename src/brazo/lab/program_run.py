@@ -1,0 +1,50 @@
+"""Going on with a paused program: once all its robots rest, for good or by one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from brazo.errors import BrazoError
+
+if TYPE_CHECKING:
+    from brazo.program import Execution
+    from brazo.simulation import Simulation
+
+
+class GoOn:
+    """A task; with `once` it pauses the program again when a robot begins its next step.
+
+    `failed(why)` is called when the program cannot go on where it was.
+    """
+
+    def __init__(self, execution: Execution, once: bool, failed: Callable[[str], None]) -> None:
+        self.execution = execution
+        self._once, self._failed = once, failed
+        self._from: dict[str, int] | None = None  # where each robot was when it went on
+        self._off = False
+
+    def pause(self) -> None:
+        """STOP: do not go on after all."""
+        self._off = True
+
+    def tick(self, sim: Simulation) -> bool:
+        execution = self.execution
+        if self._off or execution.done:
+            return False
+        now = {name: state.index for name, state in execution.states.items()}
+        if self._from is None:
+            if execution.paused:
+                if any(sim.robots[name].moving for name in now):
+                    return True  # still coming to rest
+                try:
+                    execution.resume()
+                except BrazoError as error:
+                    self._failed(str(error))
+                    return False
+            self._from = now
+            return self._once
+        if now == self._from:
+            return True
+        execution.pause()
+        return False

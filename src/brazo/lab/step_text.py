@@ -1,0 +1,92 @@
+"""Steps of a program as people read them: a verb, and what it is about in mm and degrees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from brazo.program import steps as s
+
+VERBS = {
+    "move_joints": "move joints",
+    "move_to": "move",
+    "wait_until": "wait until",
+    "set_signal": "signal",
+    "sync": "meet",
+    "set_controller": "law",
+}
+
+
+def verb(step: s.Step) -> str:
+    """One word or two."""
+    name = s.verb_of(step)
+    return VERBS.get(name, name)
+
+
+def about(step: s.Step) -> str:
+    """The rest of the sentence."""
+    match step:
+        case s.MoveJoints():
+            return f"to {step.to}" if isinstance(step.to, str) else f"to {len(step.to)} values"
+        case s.MoveTo() | s.Line():
+            return _target(step.target)
+        case s.FollowPath():
+            return step.curve + ("" if step.frame == "world" else f" in {step.frame}")
+        case s.Grip():
+            force = "" if step.force is None else f"{step.force:g} N"
+            return ", ".join(part for part in (step.body or "", force) if part)
+        case s.Release():
+            return "" if step.opening is None else f"to {1e3 * step.opening:g} mm"
+        case s.Wait():
+            return f"{step.time:g} s"
+        case s.WaitUntil():
+            return _condition(step.condition)
+        case s.SetSignal():
+            return f"{step.name} {'on' if step.on else 'off'}"
+        case s.Sync():
+            return step.name
+        case s.SetController():
+            gains = ", ".join(step.gains)
+            return " ".join(part for part in (step.law or "", gains) if part)
+        case s.Note():
+            return step.text
+        case _:
+            return ""
+
+
+def _target(target: s.Target) -> str:
+    of = f"{target.of} " if target.of else ""
+    frame = "" if target.frame == "world" else f" in {target.frame}"
+    if target.by is not None:
+        return f"{of}by {_point(target.by)}{frame}"
+    if target.xyz is not None:
+        return f"{of}to {_point(target.xyz)}{frame}"
+    assert target.rpy is not None
+    angles = ", ".join(_short(v) for v in np.degrees(target.rpy))
+    return f"{of}turned ({angles})°{frame}"
+
+
+def _condition(condition: s.Condition) -> str:
+    match condition:
+        case s.Held(body, by, off):
+            who = f" by {by}" if by else ""
+            return f"{body} is {'free' if off else 'held'}{who}"
+        case s.Touching(first, second):
+            return f"{first} touches {second}"
+        case s.Signal(name):
+            return f"signal {name}"
+        case s.At(time):
+            return f"{time:g} s"
+        case s.Through(body, chute):
+            return f"{body} is through {chute}"
+        case _:
+            return ""
+
+
+def _point(values: Sequence[float]) -> str:
+    return f"({', '.join(_short(1e3 * v) for v in values)}) mm"
+
+
+def _short(value: float) -> str:
+    return f"{round(value, 2) + 0.0:g}".replace("-", "−")

@@ -1,0 +1,190 @@
+"""The Program panel in a real Chromium: the cooperative program to its end, steps, text, files."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def lab(running):
+    with running("cooperative") as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def opened(lab, open_page):
+    lab.sim.player.pause()
+    lab.sim.player.speed = 4.0
+    # A small scene: what is drawn takes time from the run.
+    return open_page(lab, "program", {"width": 820, "height": 420})
+
+
+@pytest.fixture(autouse=True)
+def no_errors(opened):
+    yield
+    assert opened.errors == []
+
+
+def until(condition, seconds=120.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def current(opened, robot: str):
+    return opened.panel.get_by_role("list", name=f"Steps of {robot}").locator("[aria-current=step]")
+
+
+def write(opened, text: str) -> None:
+    """Type a text into the editor and leave it."""
+    editor = opened.panel.get_by_label("Text of the program")
+    editor.fill(text)
+    editor.press("Control+Enter")
+    opened.settle()
+
+
+def editor_text(opened) -> str:
+    return opened.panel.get_by_label("Text of the program").input_value()
+
+
+def test_the_cooperative_program_stepped_stopped_and_run_to_the_end(lab, opened):
+    panel = opened.panel
+    expect(panel.get_by_label("Program", exact=True)).to_have_value("cooperative")
+    expect(panel.locator("brazo-steps li")).to_have_count(42 + 51)
+    expect(panel.get_by_text("move to (−100, 0, 85) mm in bar 1")).to_have_count(0)  # three parts
+    opened.button("Step").click()
+    expect(panel.get_by_text(re.compile("^paused"))).to_be_visible()
+    expect(current(opened, "scara2")).to_have_count(1)
+    opened.settle()
+    program = lab.panels["program"]
+    where = {name: state.index for name, state in program._execution.states.items()}
+    opened.button("Step").click()
+    until(
+        lambda: (
+            program._execution.paused
+            and {n: s.index for n, s in program._execution.states.items()} != where
+        )
+    )
+    expect(opened.button("Go on")).to_be_enabled()
+    opened.button("Go on").click()
+    until(lambda: program._execution.states["scara2"].index >= 5)
+    opened.page.get_by_role("button", name="STOP", exact=True).click()
+    expect(panel.get_by_text(re.compile("^paused"))).to_be_visible()
+    until(lambda: not lab.sim.moving)
+    at = program._execution.states["scara2"].index
+    expect(current(opened, "scara2").locator("i")).to_have_text(str(at + 1))
+    opened.button("Go on").click()
+    until(lambda: program._execution.done)
+    assert program._execution.succeeded, program._execution.failure
+    expect(panel.get_by_text(re.compile(r"^done at .* 3 of 3 goals$"))).to_be_visible()
+    expect(panel.locator("brazo-steps li.done")).to_have_count(42 + 51)
+    for body in ("bar 1", "bar 2", "bar 3"):
+        assert lab.sim.world.pose(body)[2, 3] < 0.2  # down the chute
+    lab.sim.player.pause()
+
+
+def test_mistakes_in_the_text_are_told_with_their_line(lab, opened):
+    whole = editor_text(opened)
+    lines = whole.splitlines()
+    at = next(i for i, line in enumerate(lines) if "sync: in the air" in line)
+    lines[at] = lines[at].replace("sync: in the air", "synk: in the air")
+    write(opened, "\n".join(lines))
+    problem = opened.panel.get_by_text(re.compile(rf"^cooperative\.yaml:{at + 1}: "))
+    expect(problem).to_be_visible()
+    expect(problem).to_contain_text("synk")
+    expect(opened.panel.locator(".gutter .bad")).to_have_text(str(at + 1))
+    expect(opened.button("Run")).to_be_disabled()
+    lines[at] = lines[at].replace("synk: in the air", "grip: {body: bar 9}")
+    write(opened, "\n".join(lines))
+    expect(opened.panel.get_by_text(re.compile(r"no free body 'bar 9' here"))).to_be_visible()
+    write(opened, whole)
+    expect(opened.panel.locator(".gutter .bad")).to_have_count(0)
+    expect(opened.button("Run")).to_be_enabled()
+
+
+MOVE = "move_joints: {to: [20deg, -50deg, 3cm, 0, 0], plan: unchecked}"
+SHORT = f"""name: short
+robots:
+  scara1:
+    - note: <img src=x onerror=alert(1)>
+    - {MOVE}
+"""
+
+
+def test_an_own_program_is_typed_run_and_saved(lab, opened, tmp_path):
+    lab.do(lab.clock.reset)
+    write(opened, SHORT)
+    steps = opened.panel.get_by_role("list", name="Steps of scara1").get_by_role("listitem")
+    expect(steps).to_have_count(2)
+    expect(steps.first).to_contain_text("<img src=x onerror=alert(1)>")
+    opened.button("Reset and run").click()
+    until(lambda: lab.panels["program"]._execution is not None)
+    until(lambda: lab.panels["program"]._execution.done)
+    expect(opened.panel.get_by_text(re.compile("^done at"))).to_be_visible()
+    lab.sim.player.pause()
+    assert lab.sim.robots["scara1"].q[0] == pytest.approx(0.349, abs=2e-3)
+    with opened.page.expect_download() as download:
+        opened.button("Save").click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.read_text(encoding="utf-8") == SHORT
+    path.write_text(SHORT.replace("20deg", "15deg"), encoding="utf-8")
+    opened.panel.locator("brazo-upload input").set_input_files(path)
+    until(lambda: "15deg" in editor_text(opened))
+
+
+def test_a_failed_step_says_why_and_a_program_under_way_is_ended(lab, opened):
+    far = SHORT.replace(
+        "move_joints: {to: [20deg, -50deg, 3cm, 0, 0], plan: unchecked}", "wait: 60s"
+    )
+    write(opened, far)
+    opened.button("Run").click()
+    expect(opened.panel.get_by_text("running", exact=True)).to_be_visible()
+    expect(opened.panel.locator(".gutter .busy")).to_have_text("5")
+    opened.panel.get_by_label("Program", exact=True).select_option("cooperative")
+    expect(opened.page.get_by_text("end it first")).to_be_visible()
+    opened.button("End").click()
+    expect(opened.panel.get_by_text("program: stopped by the user")).to_be_visible()
+    write(opened, far.replace("wait: 60s", "line: {by: [3m, 0, 0]}"))
+    opened.button("Run").click()
+    expect(
+        opened.panel.get_by_text(re.compile(r"yaml:5: scara1, step 2 \(line\): "))
+    ).to_be_visible()
+    expect(current(opened, "scara1")).to_have_class(re.compile("failed"))
+    lab.sim.player.pause()
+
+
+def test_typing_is_never_overwritten_and_watchers_change_nothing(lab, opened, line):
+    editor = opened.panel.get_by_label("Text of the program")
+    editor.focus()
+    editor.press("Control+End")
+    editor.press_sequentially("# my own words")
+    lab.do(lambda: lab.clock.step(50))
+    opened.settle()
+    assert editor_text(opened).endswith("# my own words")
+    with line(lab) as other:
+        other.send(["program/run"], ["program/text", "name: theirs"], ["program/choose", "x"])
+        assert other.told["me/refused"] == 3
+    assert lab.panels["program"]._over
+    editor.press("Escape")
+    opened.settle()
+    assert lab.panels["program"]._text.endswith("# my own words")
+
+
+def test_a_program_of_another_cell_offers_to_open_it(lab, opened):
+    lab.open("solo-puma560")
+    lab.sim.player.pause()
+    opened.panel.get_by_label("Program", exact=True).select_option("cooperative")
+    expect(opened.panel.get_by_text("no robot 'scara2' in cell 'solo-puma560'")).to_be_visible()
+    opened.button("Open cooperative").click()
+    until(lambda: lab.sim.cell.name == "cooperative")
+    lab.sim.player.pause()
+    expect(opened.button("Run")).to_be_enabled()
+    expect(opened.panel.locator("brazo-steps li")).to_have_count(42 + 51)

@@ -1,0 +1,128 @@
+"""Stepping through a program, and steps as sentences."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.lab.program_run import GoOn
+from brazo.lab.step_text import about, verb
+from brazo.program import load_program, parse_program
+from brazo.program.validate import flattened
+
+TEXT = """
+name: two arms
+robots:
+  scara1:
+    - move_joints: {to: [10deg, -50deg, 3cm, 0, 0], plan: unchecked}
+    - move_joints: {to: start, plan: unchecked}
+    - wait: 0.2s
+  scara2:
+    - wait: 0.3s
+    - note: half way
+    - wait: 1s
+"""
+
+
+@pytest.fixture
+def sim():
+    return brazo.Simulation("cooperative")
+
+
+def step(sim, execution) -> dict[str, int]:
+    problems = []
+    sim.add_task(GoOn(execution, True, problems.append))
+    for _ in range(4000):
+        sim.step()
+        if execution.paused and not sim.moving:
+            break
+    assert problems == []
+    return {name: state.index for name, state in execution.states.items()}
+
+
+def test_one_step_at_a_time_to_the_end(sim):
+    execution = parse_program(TEXT).start(sim)
+    seen = [step(sim, execution)]
+    while not execution.done and len(seen) < 20:
+        seen.append(step(sim, execution))
+    assert execution.succeeded
+    total = [sum(one.values()) for one in seen]
+    assert total == sorted(total) and total[-1] == 6
+    assert all(b - a <= 3 for a, b in itertools.pairwise(total))
+    assert seen[0] == {"scara1": 0, "scara2": 2}  # a note takes no time
+    start = next(one.start for one in sim.cell.robots if one.name == "scara1")
+    assert np.abs(sim.robots["scara1"].q - start).max() < 1e-3
+
+
+def test_going_on_waits_until_all_rest(sim):
+    execution = parse_program(TEXT).start(sim)
+    sim.step(150)
+    execution.pause()
+    sim.add_task(GoOn(execution, False, pytest.fail))
+    sim.step(20)
+    assert execution.paused and sim.robots["scara1"].moving
+    sim.step(1000)
+    assert not execution.paused
+    sim.step(6000)
+    assert execution.succeeded
+
+
+def test_stop_takes_the_wish_to_go_on_back(sim):
+    execution = parse_program(TEXT).start(sim)
+    sim.step(150)
+    execution.pause()
+    task = GoOn(execution, False, pytest.fail)
+    sim.add_task(task)
+    task.pause()
+    sim.step(1000)
+    assert execution.paused and task not in sim.tasks
+
+
+def test_a_robot_that_was_moved_away_is_told(sim):
+    execution = parse_program(TEXT).start(sim)
+    sim.step(150)
+    execution.pause()
+    sim.step(1000)
+    robot = sim.robots["scara1"]
+    robot.world.set_state(robot.q + [0.3, 0.0, 0.0, 0.0, 0.0])
+    robot.restart()
+    problems = []
+    sim.add_task(GoOn(execution, False, problems.append))
+    sim.step(5)
+    assert len(problems) == 1 and "shoulder" in problems[0]
+
+
+def test_every_step_of_the_shipped_programs_is_a_sentence():
+    for robot, steps in load_program("cooperative").steps.items():
+        for one in flattened(steps):
+            assert verb(one) and isinstance(about(one), str), robot
+    lines = [
+        f"{verb(one)} {about(one)}"
+        for one in flattened(load_program("cooperative").steps["scara2"])
+    ]
+    assert lines[1] == "move to (−100, 0, 85) mm in bar 1"
+    assert lines[4] == "grip bar 1, 120 N"
+    assert lines[5] == "line by (0, 0, 170) mm"
+    assert lines[7] == "meet in the air"
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        ("move_joints: {to: [0, 1, 2]}", "move joints to 3 values"),
+        ("move_to: {rpy: [0, 0, 90deg], in: bar 1}", "move turned (0, 0, 90)° in bar 1"),
+        ("path: {circle: {centre: [0, 0, 0], radius: 5cm}, in: base}", "path circle in base"),
+        ("release: {opening: 3cm}", "release to 30 mm"),
+        ("wait_until: {held: bar 1, by: scara2}", "wait until bar 1 is held by scara2"),
+        ("wait_until: {touching: [scara1, bar 1]}", "wait until scara1 touches bar 1"),
+        ("wait_until: {at: 3s}", "wait until 3 s"),
+        ("set_signal: {name: go, on: off}", "signal go off"),
+        ("set_controller: {law: PID}", "law PID"),
+    ],
+)
+def test_sentences(step, says):
+    (one,) = parse_program(f"name: p\nrobots:\n  a:\n    - {step}\n").steps["a"]
+    assert f"{verb(one)} {about(one)}" == says
