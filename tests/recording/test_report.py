@@ -178,3 +178,14 @@ def test_the_internal_force_counts_every_row_in_which_both_hold():
     assert run["held by two at once"].endswith("in 1 span")
     columns["a.grasp.body"] = (np.zeros(6), "1")
     assert not any("internal" in name for name in key_numbers(Recording(columns))["Run"])
+
+
+def test_an_edit_is_no_motion_of_the_tool():
+    t = np.arange(11) * 1e-3
+    x = 1e-4 * np.arange(11) + 0.5 * (np.arange(11) >= 6)  # longer by half a metre from 6 ms on
+    columns = {"t": (t, "s"), "a.q.elbow": (t, "rad"), "a.tool.x": (x, "m")}
+    columns |= {f"a.tool.{axis}": (0.0 * t, "m") for axis in "yz"}
+    events = [{"t": 0.006, "kind": "edit", "text": "a: L1 = 0.8", "robot": "a"}]
+    told = key_numbers(Recording(columns, events))["a"]
+    assert told["greatest speed, tool"] == "100 mm/s"
+    assert key_numbers(Recording(columns))["a"]["greatest speed, tool"] == "500 m/s"

@@ -1,7 +1,7 @@
 """The key numbers of a run, computed from its signals, as rows of name and value with its unit.
 
 Tracking errors are q_ref − q over all rows; RMS is the root of the mean square.  The path length of
-a tool is the sum of the distances between rows.
+a tool is the sum of the distances between rows, but for those an edit of the robot makes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from brazo.recording.names import last
 from brazo.recording.paths import xyz
 from brazo.recording.recording import Recording
 from brazo.recording.robots import RobotSignals, robots_of
+from brazo.recording.source import event_time
 from brazo.recording.timeline import lanes, overlaps
 
 Table = dict[str, str]
+EDIT_ROUNDING = 1e-9  # s
 
 
 def key_numbers(recording: Recording) -> dict[str, Table]:
@@ -147,6 +149,12 @@ def _robot(robot: RobotSignals) -> Table:
     if robot.has_tool and len(recording) > 1:
         p = xyz(recording, robot.prefix("tool"))
         steps = np.linalg.norm(np.diff(p, axis=0), axis=1)
+        for event in recording.events_of("edit"):
+            if event.get("robot") == robot.name:
+                # Another geometry, not a motion: the step that ends at the first row after it.
+                at = int(np.searchsorted(recording.t, event_time(event) - EDIT_ROUNDING))
+                if 0 < at <= len(steps):
+                    steps[at - 1] = 0.0
         found["path of the tool"] = f"{number(float(np.nansum(steps)), 3)} m"
         dt = np.diff(recording.t)
         if (dt > 0).all():
