@@ -100,7 +100,7 @@ class Warning extends Tied {
   }
 }
 
-// <brazo-branches name="branches" event="branch">: one button for each way; a click goes there.
+// <brazo-branches name="branches" event="branch" empty="…">: one button for each way; a click goes there.
 class Branches extends Tied {
   build() {
     this.buttons = new Map();
@@ -112,6 +112,7 @@ class Branches extends Tied {
       this.names = names;
       this.buttons = new Map(rows.map((row) => [row.name, this.button(row)]));
       this.replaceChildren(...this.buttons.values());
+      if (!rows.length) this.append(element("p", "brazo-note", { textContent: this.getAttribute("empty") }));
     }
     for (const row of rows) {
       const button = this.buttons.get(row.name);

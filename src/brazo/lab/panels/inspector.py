@@ -44,6 +44,10 @@ FRAMES = {"base": "in its base", "world": "in the world"}
 JACOBIANS = {"base": "in base axes", "tool": "in tool axes"}
 ROWS = ["vx", "vy", "vz", "ωx", "ωy", "ωz"]
 BRANCHES_EVERY = 0.3  # s; they cost more than all the rest
+BRANCHES = (
+    '<brazo-branches name="branches" event="branch" empty="The inverse kinematics of this arm is '
+    'numeric: it knows no branches by name."></brazo-branches>'
+)
 SHORT, ALL = 3, 9  # digits of mm and degrees
 
 
@@ -60,7 +64,8 @@ class InspectorPanel(Panel):
         self._branches: tuple[Branch, ...] = ()
         self._branches_due = 0.0
         self._branch_pose: Array | None = None  # the tool's, while a branch is being gone to
-        self._compiled: Robot | None = None  # whose matrices are ready to be asked for
+        self._compiled: Robot | None = None  # the arm that is ready to be asked
+        self._compiling = False
         self.on("robot", lambda name: lab.select(name), str)
         self.on("angles", lambda which: self._set("angles", which, ANGLES), str)
         self.on("frame", lambda which: self._set("frame", which, FRAMES), str)
@@ -93,7 +98,7 @@ class InspectorPanel(Panel):
                 section("Tool", self._tool_html()),
                 section("Joints", *(self._bar(arm, i) for i in range(arm.n))),
                 section("Dexterity", self._dexterity_html()),
-                section("Ways to hold this pose", self._branches_html(arm), id="branches"),
+                section("Ways to hold this pose", BRANCHES, id="branches"),
                 self._table_html(arm),
                 section("Transforms", self._transforms_html(arm), open=False),
                 section("Jacobian", self._jacobian_html(arm), open=False),
@@ -137,13 +142,6 @@ class InspectorPanel(Panel):
             + '</div><brazo-warning name="dexterity/warning"></brazo-warning>'
             + '<p class="brazo-note"><brazo-text name="dexterity/about"></brazo-text></p>'
         )
-
-    def _branches_html(self, arm: Robot) -> str:
-        if not arm.configuration(arm.random_q(seed=0)):
-            return note(
-                "The inverse kinematics of this arm is numeric: it knows no branches by name."
-            )
-        return '<brazo-branches name="branches" event="branch"></brazo-branches>'
 
     def _table_html(self, arm: Robot) -> str:
         model = arm.model
@@ -214,14 +212,14 @@ class InspectorPanel(Panel):
             "frame": self.frame,
             "jacobian-in": self.jacobian_in,
             "precise": self.precise,
-            "configuration": arm.configuration(q).replace(" ", " · ") or "–",
+            **{f"q/{i}": self._joint_value(arm, i, q[i]) for i in range(arm.n)},
         }
-        T = np.array(arm.fk(q))
-        seen |= self._tool_values(base @ T if self.frame == "world" else T)
-        seen |= {f"q/{i}": self._joint_value(arm, i, q[i]) for i in range(arm.n)}
-        seen |= self._branch_values(robot, q)
         if not self._ready(arm, q):
             return seen
+        T = np.array(arm.fk(q))
+        seen["configuration"] = arm.configuration(q).replace(" ", " · ") or "–"
+        seen |= self._tool_values(base @ T if self.frame == "world" else T)
+        seen |= self._branch_values(robot, q)
         return seen | self._matrices(arm, q, qd, tau, base, T)
 
     def _matrices(
@@ -324,27 +322,34 @@ class InspectorPanel(Panel):
         self.refresh()
 
     def _ready(self, arm: Robot, q: Array) -> bool:
-        """Whether the arm's matrices are compiled; if not, that is done beside the lab."""
-        if self._compiled is not arm:
+        """Whether all of the arm is compiled; if not, that is done beside the lab, arm by arm."""
+        if self._compiled is not arm and not self._compiling:
+            self._compiling = True
 
             def compile_all() -> None:
-                inspection.dexterity(arm, q)
-                arm.jacobian(q, frame="tool")
-                if arm.has_dynamics:
-                    arm.mass_matrix(q)
-                    arm.coriolis(q, q)
-                    arm.gravity(q)
-                self.lab.post(lambda: self._now_ready(arm))
+                try:
+                    compile_for(arm, q)
+                finally:
+                    self.lab.post(lambda: self._now_ready(arm))
 
-            if self._compiling is not arm:
-                self._compiling = arm
-                threading.Thread(target=compile_all, name="brazo inspector", daemon=True).start()
+            threading.Thread(target=compile_all, name="brazo inspector", daemon=True).start()
         return self._compiled is arm
 
     def _now_ready(self, arm: Robot) -> None:
-        self._compiled = arm
+        self._compiled, self._compiling = arm, False
 
-    _compiling: Robot | None = None
+
+def compile_for(arm: Robot, q: Array) -> None:
+    """Ask for everything once, which is when it is compiled."""
+    inspection.branches(arm, np.array(arm.fk(q)), q)
+    arm.configuration(q)
+    arm.frames(q)
+    arm.jacobian(q, frame="tool")
+    inspection.dexterity(arm, q)
+    if arm.has_dynamics:
+        arm.mass_matrix(q)
+        arm.coriolis(q, q)
+        arm.gravity(q)
 
 
 def _figure(name: str, label: str, unit: str) -> str:
