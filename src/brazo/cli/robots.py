@@ -8,6 +8,7 @@ from textwrap import shorten
 
 import typer
 
+from brazo.cli.file_kind import cell_of, kind_of
 from brazo.cli.output import number, print_json, say, table
 from brazo.errors import BrazoError
 from brazo.model.description import DeltaModel
@@ -79,14 +80,19 @@ def show(
 
 
 def check(
-    file: str = typer.Argument(help="A robot file (.yaml, .urdf, .xacro, .xml) or a name."),
+    file: str = typer.Argument(
+        help="A robot (.yaml, .urdf, .xacro, .xml), cell or program file, or a name."
+    ),
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Check a robot file: what is wrong (exit code 2) or odd, with file and line."""
+    """Check a robot, cell or program file: what is wrong (exit code 2) or odd, and where."""
     import brazo
 
     try:
+        if kind_of(file) in ("cell", "program"):
+            _check_work(file, json)
+            return
         arm = brazo.load(file, tip=tip)
     except BrazoError as error:
         if json:
@@ -102,6 +108,30 @@ def check(
     joints = f"{arm.n} joint{'' if arm.n == 1 else 's'}"
     warnings = f"{len(arm.findings)} warning{'' if len(arm.findings) == 1 else 's'}"
     say(f"ok: {arm.name}, {joints}, {dynamics}, {warnings}")
+
+
+def _check_work(file: str, json: bool) -> None:
+    """A cell, or a program in the cell it names."""
+    from brazo.program import load_program
+    from brazo.simulation import Simulation
+
+    program = load_program(file) if kind_of(file) == "program" else None
+    cell = file if program is None else cell_of(program.path, program.cell)
+    sim = Simulation(cell)
+    if program is not None:
+        program.start(sim)
+    findings = [str(finding) for finding in sim.world.findings]
+    if json:
+        kind = "cell" if program is None else "program"
+        name = sim.cell.name if program is None else program.name
+        print_json({"ok": True, "findings": findings, "kind": kind, "name": name})
+        return
+    for finding in findings:
+        say(f"warning: {finding}", style="yellow")
+    warnings = f"{len(findings)} warning{'' if len(findings) == 1 else 's'}"
+    robots = ", ".join(sim.robots) or "no robots"
+    what = f"cell {sim.cell.name}" if program is None else f"program {program.name} in {cell}"
+    say(f"ok: {what}, {robots}, {warnings}")
 
 
 def export(

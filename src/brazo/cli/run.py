@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from brazo.cli.file_kind import cell_of, kind_of
 from brazo.cli.output import print_json, say, table
 from brazo.errors import BrazoError
 
@@ -32,7 +33,9 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    cell: str = typer.Argument(help="A shipped cell's name or a cell file."),
+    cell: str = typer.Argument(
+        help="A shipped cell's name, a cell file, or a program file that names its cell."
+    ),
     program: str = typer.Option(
         None, "--program", "-p", help="A shipped program's name or a program file."
     ),
@@ -70,7 +73,9 @@ def run(
         raise BrazoError(f"--until {until:g}: wanted seconds, greater than 0")
     if law is not None:
         _laws_of(law)
+    cell, program = _which(cell, program)
     nominal, chosen = load_cell(cell), _program(cell, program)
+    _note_mismatch(cell, nominal, chosen, json)
     if not feedback:
         still = tuple(replace(robot, force_feedback=False) for robot in nominal.robots)
         nominal = replace(nominal, robots=still)
@@ -156,6 +161,33 @@ class _Work:
     def _title(self) -> str:
         names = dict.fromkeys((self.cell.name, self.program.name))
         return ": ".join(names)
+
+
+def _which(cell: str, program: str | None) -> tuple[str, str | None]:
+    """Cell and program; a program file alone brings its own cell."""
+    kind = kind_of(cell)
+    if program is not None and kind_of(program) == "cell":
+        raise BrazoError(f"{program}: is a cell, not a program: brazo run CELL -p PROGRAM")
+    if kind == "robot":
+        raise BrazoError(
+            f"{cell}: is a robot, not a cell; a cell file has robots, bodies, fixtures"
+        )
+    if kind != "program":
+        return cell, program
+    if program is not None:
+        raise BrazoError(f"{cell}: is a program, not a cell: brazo run CELL -p PROGRAM")
+    from brazo.program import load_program
+
+    found = load_program(cell)
+    return cell_of(found.path, found.cell), cell
+
+
+def _note_mismatch(cell: str, nominal: Cell, program: Program, quiet: bool) -> None:
+    """A program may run in another cell than it was written for; that is worth a word."""
+    if program.cell is None or quiet:
+        return
+    if Path(program.cell).stem not in (nominal.name, Path(cell).stem):
+        say(f"note: {program.name} was written for cell '{program.cell}', this is '{cell}'")
 
 
 def _program(cell: str, program: str | None) -> Program:

@@ -1,0 +1,39 @@
+"""Robot, cell and program files are told apart, and `check` and `run` take what they are given."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from brazo.cli.file_kind import cell_of, kind_of
+from brazo.cli.main import app
+from brazo.errors import BrazoError
+
+CELL = "name: mine\nrobots: [{name: arm, robot: scara2}]\n"
+PROGRAM = "name: task\ncell: mine.yaml\nrobots:\n  arm: [{wait: 10ms}]\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "mine.yaml").write_text(CELL, encoding="utf-8")
+    (tmp_path / "task.yaml").write_text(PROGRAM, encoding="utf-8")
+    (tmp_path / "robot.yaml").write_text("name: arm\njoints: []\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_kinds(folder):
+    names = ("mine.yaml", "task.yaml", "robot.yaml", "none.yaml")
+    assert [kind_of(str(folder / n)) for n in names] == ["cell", "program", "robot", None]
+    assert kind_of("cooperative") is None
+    assert cell_of(folder / "task.yaml", "mine.yaml") == str(folder / "mine.yaml")
+    assert cell_of(folder / "task.yaml", "cooperative") == "cooperative"
+    with pytest.raises(BrazoError, match="names no cell"):
+        cell_of(folder / "task.yaml", None)
+
+
+def test_a_program_file_is_checked_and_run_in_its_own_cell(folder):
+    for name, wanted in (("mine.yaml", "ok: cell mine, arm"), ("task.yaml", "ok: program task")):
+        done = CliRunner().invoke(app, ["check", str(folder / name)])
+        assert done.exit_code == 0 and wanted in done.output
+    done = CliRunner().invoke(app, ["run", str(folder / "task.yaml"), "--headless"])
+    assert done.exit_code == 0 and "task: done in 0.01 s, no goals" in done.output
