@@ -52,6 +52,7 @@ def recording():
         "cell": "two <arms>",
         "robots": "left, right",
         "seed": "7",
+        "brazo": "0.0.7",
         "limits": '{"left.torque.shoulder": [-20, 20]}',
         "costs": '{"engine": 60, "control": 20}',
     }
@@ -118,6 +119,11 @@ def test_the_page_is_whole_and_safe(recording, tmp_path):
         recording, path, "Run <1>", verdict="all bars down", success=True,
         numbers={"bars": "3 of 3", "Speed": {"real-time factor": "13.9"}},
     ).read_text(encoding="utf-8")  # fmt: skip
+
+
+def test_the_header_says_which_brazo_made_the_run(recording, tmp_path):
+    page = write_report(recording, tmp_path / "page.html", figures={}).read_text(encoding="utf-8")
+    assert "seed 7 · brazo 0.0.7" in page
 
 
 def test_figures_may_be_named(recording, tmp_path):

@@ -1,6 +1,7 @@
 """Moments on the grid of steps: as people write them, the same for one and for many."""
 
 import copy
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ def test_a_run_is_recorded_at_multiples_of_its_step():
     recording = sim.stop_recording()
     assert recording.t.tolist() == [k / 1000 for k in range(1200, 1215)]
     assert sim.events[-1].t == 1.214 and sim.time == 1.215
+    assert recording.about["brazo"] == version("brazo")
     assert recording.events_of("mark")[0]["t"] == 1.214
 
 

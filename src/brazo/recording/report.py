@@ -89,6 +89,8 @@ def _header(recording: Recording, title: str, verdict: str, success: bool | None
         facts.append(f"{float(t[0]):g} s to {float(t[-1]):.6g} s of simulated time")
     if "seed" in about:
         facts.append(f"seed {escape(about['seed'])}")
+    if "brazo" in about:
+        facts.append(f"brazo {escape(about['brazo'])}")
     mark = {True: "good", False: "bad", None: "plain"}[success]
     told = f'<p class="verdict {mark}">{escape(verdict)}</p>' if verdict else ""
     line = " · ".join(facts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
@@ -481,6 +482,7 @@ class Simulation:
 
     def _about(self) -> dict[str, str]:
         return {
+            "brazo": version("brazo"),
             "cell": self.cell.name,
             "mode": self.world.mode,
             "dt": repr(self.dt),
