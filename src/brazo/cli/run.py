@@ -73,8 +73,8 @@ def run(
         raise BrazoError(f"--until {until:g}: wanted seconds, greater than 0")
     if law is not None:
         _laws_of(law)
-    cell, program = _which(cell, program)
-    nominal, chosen = load_cell(cell), _program(cell, program)
+    cell, wanted = _which(cell, program)
+    nominal, chosen = load_cell(cell), _program(cell, wanted)
     _note_mismatch(cell, nominal, chosen, json)
     if not feedback:
         still = tuple(replace(robot, force_feedback=False) for robot in nominal.robots)
