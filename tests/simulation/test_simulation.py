@@ -299,8 +299,10 @@ def test_costs_add_up(sim):
     go(sim, "scara1", [0.3, -0.2, 0.02, 0.1, 0.2])
     sim.run()
     costs = sim.costs
-    assert costs.steps == 400 and costs.engine > costs.control > 0.0 and costs.recording > 0.0
-    assert costs.total == pytest.approx(1e6 * sim.dt / costs.real_time_factor, rel=0.3)
+    assert costs.steps == 400
+    assert min(costs.engine, costs.control, costs.recording) > 0.0 and costs.other >= 0.0
+    # Parts are timed in some of the steps, the whole in all: an interrupted part counts for more.
+    assert costs.total >= 1e6 * sim.dt / costs.real_time_factor * (1 - 1e-12)
     assert "times real time" in str(costs)
 
 
