@@ -60,7 +60,7 @@ class Layout:
                 '<div class="brazo-buttons">'
                 '<brazo-move event="move" how="joint" label="Move" look="primary"></brazo-move>'
                 '<brazo-move event="move" how="line" label="Move straight"></brazo-move></div>',
-                row("Jog", segments("step", self._steps(), label="Jog step")),
+                row("Jog, ° · mm", segments("step", STEPS, label="Jog step")),
                 slider("override", "%", label="Speed override", least=1, most=100, digits=0),
                 toggle(
                     "reduced",
@@ -148,12 +148,6 @@ class Layout:
         if i >= len(PLUS_KEYS):
             return ""
         return f'plus-key="{PLUS_KEYS[i]}" minus-key="{MINUS_KEYS[i]}"'
-
-    def _steps(self) -> dict[str, str]:
-        unit = {"joint": "°", "world": " mm, °", "tool": " mm, °"}[self.mode]
-        return {key: label if key == "hold" else f"{label}" for key, label in STEPS.items()} | {
-            "10": f"10{unit}"
-        }
 
     def _poses(self) -> str:
         named = list(self.arm.poses)

@@ -88,7 +88,7 @@ def test_leaving_the_window_ends_a_jog(lab, opened, end):
 
 
 def test_a_click_is_one_step(lab, opened):
-    opened.panel.get_by_role("radio", name="10°").click()
+    opened.panel.get_by_role("radio", name="10", exact=True).click()
     start = lab.robot.reference.q
     opened.button("elbow plus").click()
     opened.button("elbow plus").click()

@@ -70,7 +70,8 @@ function makeDock(side) {
   const float = iconButton("popout", "Float as a window", () => popOut(dock));
   float.classList.add("float");
   strip.append(tabs, float, fold);
-  node.append(strip, content, edge);
+  dock.name = element("h2", "name-line");
+  node.append(strip, dock.name, content, edge);
   node.style.setProperty("--width", `${layout.width[side] ?? WIDTH.first[side]}px`);
   edge.onpointerdown = (down) => {
     edge.setPointerCapture(down.pointerId);
@@ -160,6 +161,8 @@ function arrange() {
     }
     dock.node.hidden = mine.length === 0;
     dock.tabs.replaceChildren(...mine.map((panel) => panel.tab));
+    dock.node.classList.toggle("many", mine.length > 4);
+    dock.name.textContent = panels.get(layout.active[dock.side])?.title ?? "";
     const folded = Boolean(layout.folded[dock.side]);
     dock.node.toggleAttribute("folded", folded);
     dock.fold.title = folded ? "Unfold" : "Fold this side away";

@@ -229,7 +229,8 @@ function frameNewCells() {
     setLoading(false);
     document.documentElement.dataset.brazoReady = value("cell");
   };
-  watch("view/root", () => {
+  watch("view/root", (root) => {
+    if (root === framed) return; // said again after a line that broke
     setLoading(true);
     requestAnimationFrame(tryToFrame);
   });
