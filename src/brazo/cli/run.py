@@ -54,7 +54,9 @@ def run(
     seeds: int = typer.Option(None, min=1, help="With --vary: this many runs, from --seed on."),
     grip_force: float = typer.Option(None, help="Every grip with this force (N)."),
     feedback: bool = typer.Option(
-        True, "--force-feedback/--no-force-feedback", help="Off: robots ride through what they hit."
+        True,
+        "--force-feedback/--no-force-feedback",
+        help="Off: robots ride through what they hit, clamps weld.",
     ),
     law: Path = typer.Option(
         None, "--law", help="A Python file with laws of your own, for set_controller."
@@ -77,7 +79,10 @@ def run(
     nominal, chosen = load_cell(cell), _program(cell, wanted)
     _note_mismatch(cell, nominal, chosen, json)
     if not feedback:
-        still = tuple(replace(robot, force_feedback=False) for robot in nominal.robots)
+        # Friction holds nothing where nothing pushes: clamps take hold by the weld rule.
+        still = tuple(
+            replace(robot, force_feedback=False, grasp="weld") for robot in nominal.robots
+        )
         nominal = replace(nominal, robots=still)
     work = _Work(nominal, chosen, vary, grip_force, until)
     if not headless:
