@@ -269,7 +269,7 @@ def test_a_state_saved_before_an_edit_fits_the_edited_robot(sim):
 
 def test_a_run_that_is_over_at_once_is_empty(sim):
     sim.step(10)
-    rec = sim.run(until=0.005)
+    rec = sim.run(until=sim.time)
     assert len(rec) == 0 and "scara1.q.elbow" in rec
 
 

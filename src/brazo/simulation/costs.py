@@ -1,7 +1,8 @@
 """What a step costs and where the time goes.
 
-The whole is always timed, its parts on every seventeenth step: that costs next to nothing, and a
-prime number does not beat with whatever else is done every so many steps.
+The whole, tasks and the deriving of columns are always timed; the rest is divided by what every
+seventeenth step says.  That costs next to nothing, and a prime number does not beat with whatever
+else is done every so many steps.
 """
 
 from __future__ import annotations
@@ -48,15 +49,16 @@ class Meter:
 
     def clear(self) -> None:
         self.steps = 0
-        self.timed = 0
-        self.engine = self.control = self.recording = self.whole = 0.0
-        self.deriving = 0.0  # of whole blocks, always timed
+        self.whole = self.tasks = self.deriving = 0.0  # s, of all steps
+        self.sampled = self.engine = self.control = self.recording = 0.0  # s, of some
 
     def costs(self, dt: float) -> Costs:
-        share, steps = 1e6 / max(self.timed, 1), max(self.steps, 1)
+        mean = 1e6 / max(self.steps, 1)
+        plain = self.whole - self.tasks - self.deriving
+        share = mean * plain / self.sampled if self.sampled else 0.0
         engine, control = share * self.engine, share * self.control
-        recording = share * self.recording + 1e6 * self.deriving / steps
-        whole = 1e6 * self.whole / steps
-        other = max(whole - engine - control - recording, 0.0)
+        recording = share * self.recording + mean * self.deriving
+        whole = mean * self.whole
         factor = dt * 1e6 / whole if whole else 0.0
+        other = max(whole - engine - control - recording, 0.0)
         return Costs(engine, control, recording, other, factor, self.steps)

@@ -180,7 +180,8 @@ class Simulation:
             self._run_tasks()
         world, epoch = self.world, self._epoch
         t = world.mj_data.time
-        told = perf_counter() if timed else 0.0
+        told = perf_counter()
+        meter.tasks += told - begin
         for robot in self._actors:
             robot.act(t)
         acted = perf_counter() if timed else 0.0
@@ -193,7 +194,7 @@ class Simulation:
             raise self._broken_down(error) from None
         if self._epoch != epoch:
             return  # a callback reset or restored: this step is of another time
-        moved = perf_counter() if timed else 0.0
+        moved, derived = perf_counter() if timed else 0.0, meter.deriving
         if self._recorder is not None:
             self._recorder.after()
         written = perf_counter() if timed else 0.0
@@ -201,10 +202,10 @@ class Simulation:
             robot.go_on()
         end = perf_counter()
         if timed:
-            meter.timed += 1
+            meter.sampled += end - told - (meter.deriving - derived)
             meter.control += (acted - told) + (end - written)
             meter.engine += moved - kept
-            meter.recording += (kept - acted) + (written - moved)
+            meter.recording += (kept - acted) + (written - moved) - (meter.deriving - derived)
         meter.whole += end - begin
 
     def _run_tasks(self) -> None:
