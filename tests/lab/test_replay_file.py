@@ -8,6 +8,7 @@ from playwright.sync_api import sync_playwright
 
 import brazo
 import brazo.trajectory
+from brazo.lab.opening import as_simulation
 from brazo.lab.replay_file import cell_of, frame_rows, write_replay
 from brazo.recording import Recording
 from brazo.recording.source import memory_source, open_source
@@ -109,6 +110,13 @@ def test_a_single_robot_is_replayed_too(tmp_path):
     recording.to_html(tmp_path / "fall.html")
     text = (tmp_path / "fall.html").read_text(encoding="utf-8")
     assert "<title>puma560</title>" in text and "connect-src data: blob:" in text
+
+
+def test_a_robot_alone_in_the_lab_is_found_by_its_file(tmp_path):
+    sim = as_simulation("robot:scara1")
+    recording = sim.run(until=0.1)
+    page = recording.to_html(tmp_path / "alone.html")
+    assert page.stat().st_size > 100_000
 
 
 def test_a_cell_of_ones_own_is_found_by_its_file(tmp_path):

@@ -68,13 +68,13 @@ def write_replay(
 
 def cell_of(source: Source, path: Path) -> Cell:
     """The cell a recording was made in: the file it names, else the shipped cell or robot."""
-    from brazo.lab.opening import lone_robot
+    from brazo.lab.opening import as_cell, lone_robot
     from brazo.world import load_cell
 
     about = source.about
     file = Path(about.get("cell_file", ""))
     if about.get("cell_file") and file.is_file():
-        return load_cell(file)
+        return as_cell(file)  # in the lab a robot may stand alone: then it is the robot's file
     if name := about.get("cell"):
         try:
             return load_cell(name)
