@@ -38,7 +38,11 @@ def panel(lab, page) -> Locator:
         lab.open("robot:scara1")
     lab.sim.player.pause()
     drawn(page, "scara1")
-    return show(page, "Dimensions")
+    for notice in page.locator(".brazo-notices button").all():
+        notice.click()  # in a window as small as this one they lie over the buttons
+    panel = show(page, "Dimensions")
+    expect(panel.locator('brazo-text[name="changed"]')).to_have_text("nothing")
+    return panel
 
 
 def mesh_size(page: Page, lab, body: int, part: int) -> list[float]:
