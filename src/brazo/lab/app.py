@@ -68,8 +68,9 @@ class Lab:
         self.jobs = Jobs(self.post, lambda jobs: self.channel.put({"jobs": jobs}))
         self._notices = 0
         self._closed = False
-        self._shown_at = (-1.0, -1)  # time and number of the simulation last shown
+        self._shown_at = (-1.0, -1, False)  # of the simulation last shown: time, number, running
         self._sims = 0
+        self.opened = 0  # how many cells were opened after the first; edits do not count
         self._dirty = True
         try:
             self._furnish()
@@ -287,6 +288,7 @@ class Lab:
             self._let_go(old)
         self._own = own
         self._sims += 1
+        self.opened += 1
         self.selection = Selection(next(iter(sim.robots), ""))
         self._show_simulation()
         sim.player.play()
@@ -404,7 +406,8 @@ class Lab:
 
     def _frame(self) -> None:
         """Show what changed since the last frame."""
-        now = (self.sim.time, self._sims)
+        # Whether it runs belongs to it: one that broke down has no later moment to be noticed by.
+        now = (self.sim.time, self._sims, self.sim.player.running)
         if now == self._shown_at and not self._dirty and not self._late():
             return
         if now != self._shown_at or self._dirty:

@@ -152,7 +152,7 @@ def test_recorded_steps_leave_in_every_format(lab, opened, tmp_path):
     opened.button("Stop").click()
     expect(opened.button("XLSX")).to_be_enabled()
     files = {}
-    for name in ("Parquet", "CSV", "XLSX", "MCAP", "Report"):
+    for name in ("Parquet", "CSV", "XLSX", "MCAP", "Report", "3D replay"):
         with opened.page.expect_download() as download:
             opened.button(name).click()
         path = tmp_path / download.value.suggested_filename
@@ -169,6 +169,8 @@ def test_recorded_steps_leave_in_every_format(lab, opened, tmp_path):
     assert files["MCAP"].read_bytes().startswith(b"\x89MCAP")
     report = files["Report"].read_text(encoding="utf-8")
     assert "<svg" in report and "scara1" in report
+    replay = files["3D replay"].read_text(encoding="utf-8")
+    assert replay.lstrip().lower().startswith("<!doctype html") and len(replay) > 100_000
 
 
 def test_a_watcher_changes_nothing(lab, opened, line):

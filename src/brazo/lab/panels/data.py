@@ -124,7 +124,7 @@ class DataPanel(Panel):
                     label="Values",
                     empty="Nothing is plotted.",
                 ),
-                note(f"Of what is plotted; least and greatest of the last {WINDOW:g} s."),
+                note(f"Of what is plotted; least and greatest of the last {WINDOW:g}\u00a0s."),
                 id="values",
             )
             + section(

@@ -52,6 +52,7 @@ class PendantPanel(Panel):
         self.angles = "oat"
         self.si = False  # radians and metres
         self._points: dict[str, Points] = {}
+        self._opened = 0  # which of the cells opened they belong to
         self._tour: Tour | None = None
         self._gizmo = Gizmo(lab, self._drag)
         self._gizmo_on = False
@@ -139,12 +140,9 @@ class PendantPanel(Panel):
         return shown | {"points": self._point_rows()}
 
     def simulation_changed(self) -> None:
-        robots = self.lab.sim.robots
-        self._points = {
-            name: points
-            for name, points in self._points.items()
-            if name in robots and all(len(point.q) == robots[name].n for point in points)
-        }
+        if self.lab.opened != self._opened:  # an edited robot keeps its points
+            self._opened = self.lab.opened
+            self._points.clear()
         self._end_tour()
         self._held = self._wanted = None
         self._gizmo.forget()
