@@ -78,10 +78,13 @@ def measure(
                     time.sleep(0.01)
                 time.sleep(0.5)
                 sent, took = _stream(link, seconds, 1.0 / rate, progress)
+                # Now: once the follower has ended, the link knows neither any more.
+                trip, offset = link.round_trip, link.offset
+                if trip is None or offset is None:
+                    raise BrazoError("the link was lost while it was measured; try again")
                 process.stdin.write("end\n")
                 process.stdin.flush()
                 seen = json.loads(process.stdout.readline())
-                trip, offset = link.round_trip or 0.0, link.offset or 0.0
                 left = link.counts["commands"]
         except (ValueError, OSError) as error:
             raise BrazoError(f"the follower's process failed: {error}") from None

@@ -71,7 +71,7 @@ def automatic_speeds(
         inner = 0.5 * (before + after)
     else:
         w_before, w_after = h[:-1] + 2.0 * h[1:], 2.0 * h[:-1] + h[1:]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             inner = (w_before + w_after) / (w_before / before + w_after / after)
     found = np.zeros_like(q)
     found[1:-1] = np.where(turning, 0.0, inner)

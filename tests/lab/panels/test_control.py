@@ -39,6 +39,8 @@ def step(lab, opened) -> dict[str, float]:
     figures = opened.panel.locator(".brazo-figures brazo-text")
     before = lab.panels["control"]._response
     lab.do(lab.sim.player.play)
+    begin = lab.sim.time  # a law just changed lets the arm sag, which takes a while to begin
+    until(lambda: lab.sim.time > begin + 1.0 and np.abs(lab.robot.qd).max() < 1e-3)
     opened.button("Step").click()
     until(lambda: lab.panels["control"]._response is not before)
     until(lambda: not lab.robot.moving)
