@@ -83,6 +83,7 @@ def test_a_longer_segment_is_drawn_and_moves_the_tool(lab, page, panel):
     inspector = show(page, "Inspector")
     switch(inspector, "All digits")
     x = inspector.locator(".inspector-pose brazo-text").first
+    until(page, lambda: x.inner_text().strip() != "")  # the panel was not in view before
     until(page, lambda: abs(number(x.inner_text()) - 1e3 * longer.fk(q)[0, 3]) < 1e-6)
     switch(inspector, "All digits")
 
