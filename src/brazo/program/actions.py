@@ -160,7 +160,8 @@ class Actions:
             if self.sim.time - begin > step.timeout:
                 who = ", ".join(meetings.missing(step.name))
                 raise BrazoError(f"'{step.name}': {step.timeout:g} s have passed without {who}")
-            yield 0.0
+            yield begin + step.timeout  # whoever comes last wakes the others
+        self.execution.wake(meetings.members(step.name))
 
     def _set_signal(self, step: s.SetSignal) -> Iterator[float]:
         self.execution.signal(step.name, step.on)

@@ -26,7 +26,6 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.model.mjcf.engine import engine
-from brazo.model.mjcf.quaternion import quat_of
 from brazo.program.reach import displacement_weights
 from brazo.robot import Robot
 from brazo.world import World, WorldRobot
@@ -258,6 +257,7 @@ class _Placer:
     def __init__(self, world: World, mover: Mover) -> None:
         self.robot, self._fk, self._base = mover.robot, mover.arm.fk, mover.robot.base
         model = world.mj_model
+        self._quat_of = engine().mju_mat2Quat
         self._held = [(int(model.joint(name).qposadr[0]), T) for name, T in mover.held.items()]
         bodies = {int(model.body(name).id): T for name, T in mover.held.items()}
         self.weights = displacement_weights(world, mover.robot, mover.arm, bodies)
@@ -269,7 +269,7 @@ class _Placer:
             for at, T in self._held:
                 pose = tool @ T
                 qpos[at : at + 3] = pose[:3, 3]
-                qpos[at + 3 : at + 7] = quat_of(pose[:3, :3])
+                self._quat_of(qpos[at + 3 : at + 7], pose[:3, :3].ravel())
 
 
 def touching_now(world: World, pairs: Sequence[tuple[str, str]]) -> list[Any]:

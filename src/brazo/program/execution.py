@@ -11,7 +11,7 @@ which it wants to be asked again, so a step under way costs next to nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -279,6 +279,11 @@ class Execution:
 
     # ---- for the actions -------------------------------------------------------------------
 
+    def wake(self, names: Iterable[str]) -> None:
+        """Ask these robots' steps again at once."""
+        for name in names:
+            self._lists[name].wake = 0.0
+
     def share_load(self, body: str) -> None:
         """Tell the laws of all who hold a body their part of it."""
         holders = self.watch.holders(body)
@@ -415,6 +420,9 @@ class _Meetings:
 
     def met(self, name: str, number: int) -> bool:
         return self._round[name] > number
+
+    def members(self, name: str) -> Iterable[str]:
+        return self._members[name]
 
     def missing(self, name: str) -> list[str]:
         return sorted(self._members[name] - self._there[name])

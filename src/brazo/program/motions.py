@@ -38,7 +38,7 @@ from brazo.trajectory import (
 Array = np.ndarray
 MakePath = Callable[[Timing], CartesianPath]
 STOPPING = 0.4  # s, in which a paused motion comes to rest and gathers way again
-_STEPS = (0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # s, of exact points on a path that takes 1 s
+_STEPS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # s, of exact points on a path that takes 1 s
 _SLOWEST = 1e-3  # of the first guess of 1 s
 
 

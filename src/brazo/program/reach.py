@@ -5,8 +5,9 @@ whatever pose.  A point is on a solid of b itself, or beyond the anchor of the n
 
     F(b) = max( |solid| + its radius,  |anchor c − anchor b| + stroke of c + F(c) )
 
-all constants of the model.  A revolute joint that turns by Δ then moves no point by more than
-F(b)·|Δ|, a sliding one by |Δ|; over all joints
+all constants of the model, but for what is in the hand, which lies beyond the anchor of its link.
+A revolute joint that turns by Δ then moves no point by more than F(b)·|Δ|, a sliding one by |Δ|;
+over all joints
 
     displacement ≤ Σ wᵢ |Δqᵢ|
 
@@ -18,6 +19,7 @@ A Delta's platform moves with its loops; its w come from its Jacobian over the w
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,55 +39,79 @@ def displacement_weights(
     world: World, robot: WorldRobot, arm: Robot, held: Mapping[int, Array]
 ) -> Array:
     """w (n,), m per rad or m per m; `held` are engine bodies in the hand, with T_tool_body."""
+    model = world.mj_model
     if isinstance(robot.model, DeltaModel):
         J = arm.jacobian(arm.random_q(_SAMPLES, seed=_SEED))[:, :3]
-        extra = sum(_size(world.mj_model, body) for body in held)
+        extra = sum(_size(model, body) for body in held)
         return _MARGIN * np.linalg.norm(J, axis=1).max(axis=0) + robot.model.L1 + extra
-    model = world.mj_model
-    own = set(robot.all_body_ids.tolist())
-    farthest: dict[int, float] = {}
-    # Children come after their parents among the engine's bodies.
-    for body in sorted(own, reverse=True):
-        anchor = _anchor(model, body)
-        reach = (
-            [
-                float(np.linalg.norm(model.geom_pos[g] - anchor)) + float(model.geom_rbound[g])
-                for g in range(
-                    model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]
-                )
-            ]
-            if model.body_geomnum[body]
-            else [0.0]
-        )
-        if body == robot.tip_id:
-            tool = robot.model.tool  # type: ignore[union-attr]
-            for thing, T in held.items():
-                at = (tool @ T)[:3, 3]
-                reach.append(float(np.linalg.norm(at - anchor)) + _size(model, thing))
-        for child in own:
-            if model.body_parentid[child] == body and child != body:
-                joint = _joint(model, child)
-                there = model.body_pos[child] + _turned(
-                    model.body_quat[child], _anchor(model, child)
-                )
-                way = float(np.linalg.norm(there - anchor))
-                reach.append(
-                    way + (0.0 if joint is None else _stroke(model, joint)) + farthest[child]
-                )
-        farthest[body] = max(reach)
-    # How every joint of the engine moves with each of the robot's own: by putting it there.
-    rest = np.zeros(model.nq)
-    robot.put(rest, np.zeros(robot.n))
-    w = np.zeros(robot.n)
-    for i, one in enumerate(np.eye(robot.n)):
-        moved = rest.copy()
-        robot.put(moved, one)
-        for place in np.flatnonzero(moved - rest):
-            joint = int(np.flatnonzero(model.jnt_qposadr == place)[0])
-            turns = int(model.jnt_type[joint]) == _HINGE
-            share = abs(float(moved[place] - rest[place]))
-            w[i] += share * (farthest[int(model.jnt_bodyid[joint])] if turns else 1.0)
-    return w
+    reach = _known.get(robot)
+    if reach is None:
+        reach = _known[robot] = _Reach(model, robot)
+    return reach.weights(
+        [_size(model, thing) + _length(reach.from_tip(T)) for thing, T in held.items()]
+    )
+
+
+class _Reach:
+    """What of F does not depend on the hand's load: worked out once for a robot of a world."""
+
+    def __init__(self, model: Any, robot: WorldRobot) -> None:
+        self._tool = robot.model.tool  # type: ignore[union-attr]
+        self._tip_anchor = _anchor(model, robot.tip_id)
+        own = set(robot.all_body_ids.tolist())
+        farthest: dict[int, float] = {}
+        to_tip: dict[int, float] = {}  # the longest way from a body's anchor to that of the tip
+        # Children come after their parents among the engine's bodies.
+        for body in sorted(own, reverse=True):
+            anchor = _anchor(model, body)
+            first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
+            reach = [0.0] if not count else []
+            for g in range(first, first + count):
+                reach.append(_length(model.geom_pos[g] - anchor) + float(model.geom_rbound[g]))
+            to_tip[body] = 0.0 if body == robot.tip_id else -math.inf
+            for child in own:
+                if model.body_parentid[child] == body and child != body:
+                    joint = _joint(model, child)
+                    there = model.body_pos[child] + _turned(
+                        model.body_quat[child], _anchor(model, child)
+                    )
+                    way = _length(there - anchor)
+                    way += 0.0 if joint is None else _stroke(model, joint)
+                    reach.append(way + farthest[child])
+                    to_tip[body] = max(to_tip[body], way + to_tip[child])
+            farthest[body] = max(reach)
+        # How every joint of the engine moves with each of the robot's own: by putting it there.
+        rest = np.zeros(model.nq)
+        robot.put(rest, np.zeros(robot.n))
+        self._n = robot.n
+        self._slides = np.zeros(robot.n)
+        self._turns: list[tuple[int, float, float, float]] = []  # joint, share, F, way to the tip
+        for i, one in enumerate(np.eye(robot.n)):
+            moved = rest.copy()
+            robot.put(moved, one)
+            for place in np.flatnonzero(moved - rest):
+                joint = int(np.flatnonzero(model.jnt_qposadr == place)[0])
+                share = abs(float(moved[place] - rest[place]))
+                if int(model.jnt_type[joint]) == _HINGE:
+                    body = int(model.jnt_bodyid[joint])
+                    self._turns.append((i, share, farthest[body], to_tip[body]))
+                else:
+                    self._slides[i] += share
+
+    def from_tip(self, T: Array) -> Array:
+        """Where a body with the pose T in the tool is, from the anchor of the holding link."""
+        return (self._tool @ T)[:3, 3] - self._tip_anchor
+
+    def weights(self, loads: list[float]) -> Array:
+        """w with loads in the hand that reach this far from the anchor of the link that holds."""
+        load = max(loads, default=-math.inf)
+        w = self._slides.copy()
+        for i, share, farthest, to_tip in self._turns:
+            w[i] += share * max(farthest, to_tip + load)
+        return w
+
+
+_known: weakref.WeakKeyDictionary[WorldRobot, _Reach] = weakref.WeakKeyDictionary()
 
 
 _SLIDE, _HINGE = 2, 3  # the engine's numbers for kinds of joints
@@ -109,11 +135,15 @@ def _stroke(model: Any, joint: int) -> float:
     return max(abs(float(end) - zero) for end in model.jnt_range[joint])
 
 
+def _length(v: Array) -> float:
+    return math.sqrt(float(v @ v))
+
+
 def _size(model: Any, body: int) -> float:
     """Radius of a ball about a body's origin with all its solids in it."""
     first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
     reach = [
-        math.sqrt(float(model.geom_pos[g] @ model.geom_pos[g])) + float(model.geom_rbound[g])
+        _length(model.geom_pos[g]) + float(model.geom_rbound[g])
         for g in range(first, first + count)
     ]
     return max(reach, default=0.0)

@@ -54,7 +54,7 @@ class RunRecorder:
         if self._open:
             self._complete()
         if self.block.full:
-            self.flush()
+            self._derive()
 
     def _complete(self) -> None:
         self._signals.measure(self.block)
@@ -62,13 +62,18 @@ class RunRecorder:
         self._open = False
 
     def flush(self) -> None:
-        """Turn the raw rows into columns and hand them on."""
+        """Between two steps: turn the raw rows into columns and hand them on."""
+        self._meter.whole += self._derive()
+
+    def _derive(self) -> float:
         begin = perf_counter()
         block = self.block
         if block.filled:
             self._sink.append_block(self._signals.table(block))
             block.clear()
-        self._meter.deriving += perf_counter() - begin
+        spent = perf_counter() - begin
+        self._meter.deriving += spent
+        return spent
 
     def rebind(self, signals: Signals) -> None:
         """Go on with the rows of an edited world; the columns are the same."""

@@ -83,6 +83,7 @@ class Simulation:
         self._injected = 0
         self._stepping = False
         self._epoch = 0  # counts resets and restores
+        self._now = (0.0, 0.0)  # the engine's clock, and the moment it means
         self._recorder: RunRecorder | None = None
         self.robots: dict[str, SimRobot] = _Robots()
         for name in self.world.robots:
@@ -114,7 +115,10 @@ class Simulation:
     @property
     def time(self) -> float:
         """Seconds since the start, without the rounding of adding up steps."""
-        return moment(self.world.time, self.world.dt)
+        t = self.world.mj_data.time
+        if t != self._now[0]:  # asked for several times a step
+            self._now = (t, moment(t, self.world.dt))
+        return self._now[1]
 
     @property
     def dt(self) -> float:

@@ -87,7 +87,7 @@ class Observer:
             self._grasps.publish(event)
         if self._stale:
             return  # a callback edited, restored or reset the world: all this is of the past
-        if levels != self._follower.levels:
+        if levels is not self._follower.levels and levels != self._follower.levels:
             for event in self._follower.events(levels, contacts, data, time):
                 self._contacts.publish(event)
         elif self._vanish:

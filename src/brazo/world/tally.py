@@ -1,9 +1,8 @@
-"""The contacts of a step walked through once: who touches whom, and how hard pads press.
+"""Who touches whom, and how hard pads press, summed up from the contacts of a step.
 
-Done in every step that is looked at, so it does no more than needed.  For every pair of solids a
-table, filled as pairs turn up, knows what a contact of theirs tells: the pair of parts whose level
-it is one of, and the pad and body whose pressure it adds to.  Most contacts (bodies at rest on what
-stands there) tell nothing.
+Done in every step that is looked at, so it does no more than needed.  Which solids are near each
+other and which of them touch is a pattern that stays the same over many steps and comes again:
+what it tells is worked out once.  Only the forces on pads are new every time.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from brazo.world.contacts import ContactReader
 
 Pair = tuple[int, int]  # of parts
 NEAR, TOUCHING = 1, 2
+MOST_PATTERNS = 1000  # kept at a time
 
 
 class Pressure:
@@ -28,20 +28,19 @@ class Pressure:
         self.force = 0.0
 
 
-Note = tuple[Pair | None, Pressure | None]
+Presses = list[tuple[Pressure, list[int]]]  # and the contacts that make it up
 
 
 class Tally:
     """Levels of the classes of contact somebody wants, and pressures of the pads of clamps."""
 
     def __init__(self, reader: ContactReader, wanted: frozenset[str]) -> None:
-        self._warning = reader.warning
+        self._bounds = np.array([[0.0], [reader.warning]])
         self._reader = reader
         self._wanted = wanted
-        self._known = _Notes(self)
+        self._known: dict[bytes, tuple[dict[Pair, int], Presses]] = {}
         self._pads: dict[int, dict[str, Pressure]] = {}  # pad: body
-        self._pressed: list[Pressure] = []
-        self.levels: dict[Pair, int] = {}
+        self._pressed: Presses = []
 
     def pad(self, geom: int, bodies: list[str]) -> dict[str, Pressure]:
         """Sum up from now on how a pad presses on these bodies."""
@@ -55,57 +54,43 @@ class Tally:
         self._known.clear()
 
     def count(self, data: Any) -> dict[Pair, int]:
-        """Walk through the engine's contacts; the levels by pair of parts."""
-        for pressure in self._pressed:
-            pressure.contacts, pressure.force = 0, 0.0
-        self._pressed.clear()
-        levels: dict[Pair, int] = {}
+        """Look at the engine's contacts; the levels by pair of parts, not to be changed."""
         contact = data.contact
-        pairs = memoryview(contact.geom.tobytes()).cast("q")  # both solids as one number
-        known, warning, forces = self._known, self._warning, None
-        last, pair, pressure = 0, None, None
-        for code, dist, at in zip(
-            pairs, contact.dist.tolist(), contact.efc_address.tolist(), strict=True
-        ):
-            if code != last:  # contacts of one pair come one after the other
-                last = code
-                pair, pressure = known[code]
-            if pair is None and pressure is None:
-                continue
-            if dist <= 0.0:
-                if pair is not None:
-                    levels[pair] = TOUCHING
-                if pressure is not None:
-                    if forces is None:
-                        forces = data.efc_force.data  # a view: only few of them are wanted
-                    if not pressure.contacts:
-                        self._pressed.append(pressure)
-                    pressure.contacts += 1
-                    if at >= 0:  # one that pushes
-                        pressure.force += forces[at]
-            elif pair is not None and dist <= warning and pair not in levels:
-                levels[pair] = NEAR
-        self.levels = levels
+        apart = contact.dist > self._bounds
+        pattern = contact.geom.tobytes() + apart.tobytes()
+        if (told := self._known.get(pattern)) is None:
+            if len(self._known) >= MOST_PATTERNS:
+                self._known.clear()
+            told = self._known[pattern] = self._tell(contact.geom.tolist(), apart)
+        levels, presses = told
+        for pressure, _ in self._pressed:
+            pressure.contacts, pressure.force = 0, 0.0
+        self._pressed = presses
+        if presses:
+            forces, address = data.efc_force.data, contact.efc_address.tolist()
+            for pressure, places in presses:
+                pressure.contacts = len(places)
+                force = 0.0
+                for i in places:
+                    if (at := address[i]) >= 0:  # one that pushes
+                        force += forces[at]
+                pressure.force = force
         return levels
 
-    def note(self, code: int) -> Note:
-        """What a contact of two solids tells."""
-        a, b = np.array([code]).view(np.int32).tolist()
+    def _tell(self, solids: list[list[int]], apart: np.ndarray) -> tuple[dict[Pair, int], Presses]:
+        """What contacts of these solids mean, of which some are apart and some out of sight."""
         reader = self._reader
-        if reader.rank[a] > reader.rank[b]:
-            a, b = b, a
-        first, second = int(reader.part[a]), int(reader.part[b])
-        pair = (first, second) if reader.class_of(a, b) in self._wanted else None
-        return pair, self._pads.get(a, {}).get(reader.names[second])
-
-
-class _Notes(dict[int, Note]):
-    """Notes by pair of solids, found out when first asked for."""
-
-    def __init__(self, tally: Tally) -> None:
-        super().__init__()
-        self._tally = tally
-
-    def __missing__(self, code: int) -> Note:
-        note = self[code] = self._tally.note(code)
-        return note
+        levels: dict[Pair, int] = {}
+        places: dict[Pressure, list[int]] = {}
+        for i, (a, b) in enumerate(solids):
+            if reader.rank[a] > reader.rank[b]:
+                a, b = b, a
+            first, second = int(reader.part[a]), int(reader.part[b])
+            touching = not apart[0, i]
+            if not apart[1, i] and reader.class_of(a, b) in self._wanted:
+                level = TOUCHING if touching else NEAR
+                levels[first, second] = max(level, levels.get((first, second), 0))
+            pressure = self._pads.get(a, {}).get(reader.names[second])
+            if touching and pressure is not None:
+                places.setdefault(pressure, []).append(i)
+        return levels, list(places.items())
