@@ -18,7 +18,7 @@ from brazo.errors import BrazoError
 from brazo.lab.opening import as_cell
 from brazo.recording.recording import Recording
 from brazo.simulation import Simulation
-from brazo.teleop import FollowerLink, IncrementMap, MasterLink, PoseMap, State
+from brazo.teleop import FollowerLink, IncrementMap, MasterLink, PoseMap, Rules, State
 from brazo.teleop.stations import (
     FollowerStation,
     Joystick,
@@ -41,6 +41,10 @@ steps:
   - {at: 2600ms, for: 300ms, clutch: true}
   - {at: 3s, release: true}
 """
+
+
+# How soon it holds is tested elsewhere; here a busy machine is to be slow and no reason to stop.
+RULES = Rules(degrade=0.4, recover=0.2, stale=0.8, late=1.0)
 
 
 def test_a_script_moves_a_hand():
@@ -165,7 +169,7 @@ def session(tmp_path_factory):
     mapping = PoseMap(arm, limits, delta, IncrementMap(scale=1.0))
     link = FollowerLink()
     with FollowerStation(
-        sim, link, mapping=mapping, limits=limits, record=folder / "follower.parquet"
+        sim, link, mapping=mapping, limits=limits, rules=RULES, record=folder / "follower.parquet"
     ) as station:
         start = sim.robot("teleop-scara").tool()[:3, 3].copy()
         steps = []
@@ -205,7 +209,7 @@ def test_the_simulated_arm_follows_the_hand(session):
         moved = np.abs(after.sample.q - before.sample.q)
         assert (moved <= limits.speed * 0.01 + 1e-9).all()
         if after.share > 0.0:
-            assert after.age <= 0.12
+            assert after.age <= RULES.stale
 
 
 def test_both_recordings_share_a_clock(session):
@@ -265,6 +269,7 @@ def test_from_the_shell(tmp_path):
             "127.0.0.1:0",
             "--record",
             "f.parquet",
+            "--headless",
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -279,7 +284,7 @@ def test_from_the_shell(tmp_path):
             address = first.split("ws://")[1].split("/")[0]
             done = subprocess.run(
                 [*brazo_teleop, "master", "--connect", address, "--script", str(script)]
-                + ["--record", "m.parquet"],
+                + ["--record", "m.parquet", "--headless"],
                 capture_output=True,
                 text=True,
                 cwd=tmp_path,
@@ -310,7 +315,8 @@ def test_from_the_shell(tmp_path):
         (["follower", "--robot", "delta", "--map", "magic"], "wanted pose or joint"),
         (["follower", "--robot", "delta", "--box", "1,2"], "wanted xmin,xmax"),
         (["follower", "--robot", "delta", "--key", "k.pem"], "both --certificate and --key"),
-        (["master", "--connect", "127.0.0.1:9"], "needs --script FILE"),
+        (["master", "--connect", "127.0.0.1:9", "--device", "script"], "needs --script FILE"),
+        (["master", "--connect", "127.0.0.1:9", "--headless"], "leave out --headless"),
         (["master", "--connect", "127.0.0.1:9", "--device", "hat"], "wanted script, keyboard"),
         (["report", "none.parquet"], "none.parquet"),
     ],

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from brazo.cli.output import number, print_json, say, table
 from brazo.errors import BrazoError
+
+PAGE: str = typer.Option(
+    "127.0.0.1:8080", help="Where the page is, host:port; the next free port is taken."
+)
+BROWSER: bool = typer.Option(
+    True, "--browser/--no-browser", help="Open the page in the default browser."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -38,11 +47,14 @@ def follower(
     box: str = typer.Option(
         None, help="Workspace in the base frame, m: xmin,xmax,ymin,ymax,zmin,zmax."
     ),
+    headless: bool = typer.Option(False, "--headless", help="Without a page."),
+    page: str = PAGE,
+    browser: bool = BROWSER,
     record: Path = typer.Option(None, help="Write down what happens, a .parquet file."),
     seconds: float = typer.Option(None, min=0.0, help="Leave after so long."),
     as_json: bool = typer.Option(False, "--json", help="Print the counts as JSON at the end."),
 ) -> None:
-    """A simulated robot that follows whoever connects; Ctrl+C ends it."""
+    """A simulated robot that follows whoever connects, with a page of its own; Ctrl+C ends it."""
     from brazo.lab.opening import as_cell
     from brazo.simulation import Simulation
     from brazo.teleop import FollowerLink, server_tls
@@ -70,15 +82,23 @@ def follower(
         name=chosen.name,
         joints=chosen.n if mapping == "joint" else 0,
     )
-    with FollowerStation(sim, link, chosen.name, law, limits=limits, record=record) as station:
+    page_at = None if headless else address(page)
+    station = FollowerStation(sim, link, chosen.name, law, limits=limits, record=record)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(station)
+        stopped = _until_signal(stack)
         if not as_json:
             say(f"{chosen.name} follows at {link.url}")
             if link.token is not None:
                 say(f"token {link.token}")
+        if page_at is not None:
+            from brazo.lab.stations import FollowerLab
+
+            _open(stack, FollowerLab(station, *page_at), browser, as_json)
         told = 0
         end = time.monotonic() + (float("inf") if seconds is None else seconds)
         try:
-            while time.monotonic() < end:
+            while time.monotonic() < end and not stopped.is_set():
                 events = sim.events
                 while told < len(events):
                     event, told = events[told], told + 1
@@ -94,6 +114,23 @@ def follower(
         print_json({"counts": counts, "unused": unused, "overruns": sim.player.overruns})
     else:
         say(", ".join(f"{n} {why}" for why, n in counts.items()) or "nobody came")
+
+
+def _until_signal(stack: contextlib.ExitStack) -> threading.Event:
+    from brazo.lab.serving import until_signal
+
+    return stack.enter_context(until_signal())
+
+
+def _open(stack: contextlib.ExitStack, lab: Any, browser: bool, quiet: bool) -> None:
+    """Show a station's page until the stack ends."""
+    from brazo.lab.serving import show
+
+    stack.callback(lab.stop)
+    if not quiet:
+        say(f"its page: {lab.url}  (Ctrl+C ends)")
+    if browser:
+        show(lab)
 
 
 def _mapping(kind, arm, limits, master, scale, directions, box):
@@ -129,25 +166,40 @@ def _mapping(kind, arm, limits, master, scale, directions, box):
 
 def master(
     connect: str = typer.Option(..., help="The follower's address, host:port."),
-    device: str = typer.Option("script", help="script, keyboard or joystick."),
+    device: str = typer.Option(
+        None, help="browser (without --script), script, keyboard or joystick."
+    ),
     script: Path = typer.Option(None, help="YAML file with what the hand does."),
     joystick: Path = typer.Option(Path("/dev/input/js0"), help="The joystick's device file."),
-    robot: str = typer.Option(None, help="A robot the hand holds; its joints are sent, too."),
+    robot: str = typer.Option(
+        None, help="A robot the hand holds, its joints are sent, too; a page has the Delta."
+    ),
     token: str = typer.Option(None, envvar="BRAZO_TOKEN", help="What the follower asks for."),
     tls: bool = typer.Option(False, help="The follower encrypts."),
     authority: Path = typer.Option(None, help="PEM file to trust instead of the system's."),
     rate: float = typer.Option(250.0, help="Commands a second."),
+    headless: bool = typer.Option(False, "--headless", help="Without a page."),
+    page: str = PAGE,
+    browser: bool = BROWSER,
     record: Path = typer.Option(None, help="Write down what happens, a .parquet file."),
     seconds: float = typer.Option(None, min=0.0, help="Leave after so long."),
     quiet: bool = typer.Option(False, "--quiet", help="Say nothing."),
 ) -> None:
-    """Drive a follower with a device until it is done."""
+    """Drive a follower with a device until it is done, with a page of its own."""
     import brazo
     from brazo.teleop import MasterLink, client_tls
-    from brazo.teleop.stations import Joystick, Keyboard, MasterStation, load_script
+    from brazo.teleop.proxy.proxy import address
+    from brazo.teleop.stations import Joystick, Keyboard, MasterStation, Pointed, load_script
 
+    if device is None:
+        device = "browser" if script is None else "script"
     if device == "script" and script is None:
         raise BrazoError("--device script needs --script FILE")
+    if device == "browser" and headless:
+        raise BrazoError("--device browser is the page: leave out --headless, or choose another")
+    page_at = None if headless else address(page)
+    if robot is None and not headless:
+        robot = "delta"
     held = None if robot is None else brazo.load(robot)
     if device == "script":
         chosen = load_script(script)
@@ -158,18 +210,36 @@ def master(
         say((keyboard.__doc__ or "").split("\n\n")[1])
     elif device == "joystick":
         chosen = Joystick(joystick)
+    elif device == "browser":
+        chosen = Pointed()
     else:
-        raise BrazoError(f"--device {device}; wanted script, keyboard or joystick")
+        raise BrazoError(f"--device {device}; wanted script, keyboard, joystick or browser")
     context = client_tls(authority) if tls or authority is not None else None
     with MasterLink(connect, token=token, tls=context, name=device) as link:
         try:
-            link.wait()
+            if page_at is None:  # a page tells by itself how the link is
+                link.wait()
             station = MasterStation(link, chosen, held, rate=rate, record=record)
         except BaseException:
             chosen.close()
             raise
-        with contextlib.suppress(KeyboardInterrupt):
-            station.run(seconds, None if quiet else say)
+        if page_at is None:
+            with contextlib.suppress(KeyboardInterrupt):
+                station.run(seconds, None if quiet else say)
+            return
+        from brazo.lab.stations import MasterLab
+
+        with contextlib.ExitStack() as stack:
+            stopped = _until_signal(stack)
+            _open(stack, MasterLab(station, *page_at), browser, quiet)
+            end = time.monotonic() + (float("inf") if seconds is None else seconds)
+            told = 0
+            while time.monotonic() < end and not (stopped.is_set() or station.hand.done):
+                said = list(station.log)
+                for t, text in said[told:] if not quiet else ():
+                    say(f"{t:8.3f} s  {text}")
+                told = len(said)
+                time.sleep(0.05)
 
 
 def report(

@@ -15,7 +15,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ class Lab:
         self.clock = Clock(self)
         self.mover = Mover(self)
         self.panels: dict[str, Panel] = {}
-        for make in panel_types():
+        for make in self.panel_types():
             self.panels[make.id] = make(self)
         self._due = dict.fromkeys(self.panels, 0.0)
         self._pending: set[str] = set(self.panels)
@@ -210,6 +210,10 @@ class Lab:
                 raise BrazoError("this lab was stopped meanwhile")
         if errors:
             raise errors[0]
+
+    def panel_types(self) -> Sequence[type[Panel]]:
+        """The windows it has."""
+        return panel_types()
 
     # ---- for panels, on the lab's thread ------------------------------------------------------
 

@@ -28,7 +28,7 @@ def serve(
     """
     if not block:
         return _open(source, host, port, open_browser)
-    with _until_signal() as stopped:
+    with until_signal() as stopped:
         lab = _open(source, host, port, open_browser)
         try:
             _say(f"brazo lab: {lab.note}" if lab.note else "")
@@ -42,9 +42,15 @@ def serve(
 
 def _open(source: Any, host: str, port: int, open_browser: bool) -> Lab:
     lab = Lab(source, host, port)
-    if open_browser and _has_screen():
-        threading.Thread(target=webbrowser.open, args=(lab.url,), daemon=True).start()
+    if open_browser:
+        show(lab)
     return lab
+
+
+def show(lab: Lab) -> None:
+    """Open a lab in the default browser, where there is a screen for one."""
+    if _has_screen():
+        threading.Thread(target=webbrowser.open, args=(lab.url,), daemon=True).start()
 
 
 def _has_screen() -> bool:
@@ -55,7 +61,7 @@ def _has_screen() -> bool:
 
 
 @contextlib.contextmanager
-def _until_signal() -> Iterator[threading.Event]:
+def until_signal() -> Iterator[threading.Event]:
     """An event that Ctrl+C and SIGTERM set, in place of what they otherwise do."""
     stopped = threading.Event()
     if threading.current_thread() is not threading.main_thread():

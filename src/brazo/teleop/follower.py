@@ -10,6 +10,7 @@ a network: time and the link's view are arguments, so every situation can be rep
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,7 @@ from brazo.trajectory.limits import Limits
 
 Array = np.ndarray
 LONGEST_STEP = 0.02  # s: after a pause of the loop the reference goes on from where it was
+ASK = "ask"  # a setting that only asks what is set
 _SMOOTH = 0.02  # s, of the speed that is read from commands
 
 
@@ -130,8 +132,13 @@ class Follower:
         )
 
     def set(self, setting: Setting) -> tuple[bool, str]:
-        """Change a setting of the mapping while running; whether it is done, or why not."""
+        """Change a setting of the mapping while running; whether it is done, or why not.
+
+        The setting `ask` changes nothing: its answer tells what is set, as JSON.
+        """
         value = list(setting.value) if isinstance(setting.value, tuple) else setting.value
+        if setting.name == ASK:
+            return True, json.dumps(self.mapping.settings(), separators=(",", ":"))
         try:
             self.mapping.set(setting.name, value)
         except BrazoError as error:

@@ -33,6 +33,7 @@ from brazo.teleop.channel import QUIET, Channel, LinkRules, count_closing, prepa
 from brazo.teleop.frames import (
     MAX_BYTES,
     MAX_JOINTS,
+    STATES,
     SUBPROTOCOL,
     VERSION,
     Answer,
@@ -53,6 +54,8 @@ PATH = "/teleop"
 CLOSING = {"version": 4001, "token": 4003, "role": 4004, "busy": 4009, "full": 4010}
 _UNKNOWN = 16  # connections that have not said who they are
 _SETTINGS = 32
+STALLED = 0.3  # s without a new report: the follower's own loop does not run
+_HOLD = STATES.index("HOLD")
 
 
 class FollowerLink:
@@ -86,6 +89,7 @@ class FollowerLink:
         self._master: Channel | None = None
         self._master_name = ""
         self._unknown = 0
+        self._reported = 0  # when the report was made, µs
         self._told = 0  # when a report last went out, µs
         self._background: Background | None = None
 
@@ -131,6 +135,12 @@ class FollowerLink:
         estimate = None if channel is None else channel.clock.estimate
         return None if estimate is None else 1e-6 * estimate.round_trip
 
+    @property
+    def heard(self) -> float | None:
+        """Seconds since the last good frame of the master, None when there is no master."""
+        channel = self._master
+        return None if channel is None else 1e-6 * (now_us() - channel.heard)
+
     def view(self) -> View:
         """What is known now."""
         return self._view
@@ -138,7 +148,7 @@ class FollowerLink:
     def publish(self, report: Report) -> None:
         """Tell everyone; of reports that come faster than the status rate the last counts."""
         before, self._report = self._report, report
-        now = now_us()
+        self._reported = now = now_us()
         changed = before is None or before.state != report.state
         if self._background is not None and (
             changed or now - self._told >= 1e6 / self.rules.status_rate
@@ -323,13 +333,19 @@ class FollowerLink:
         if channel.clogged:
             self.counts["status not sent"] += 1
             return
+        since = 1e-6 * (now_us() - self._reported)
+        state, cause, share = int(report.state), report.cause, float(report.share)
+        if since > STALLED:
+            # Nothing moves a robot whose loop does not run, whatever it said last.
+            state, share = _HOLD, 0.0
+            cause = f"the follower's own loop stands still for {since:.1f} s"
         channel.post_soon(
             Status,
-            int(report.state),
-            report.cause[:200],
-            float(report.share),
+            state,
+            cause[:200],
+            share,
             report.engagement,
-            int(1e6 * min(max(report.age, 0.0), 1e6)),
+            int(1e6 * min(max(report.age + since, 0.0), 1e6)),
             report.q,
             report.pose,
             report.wrench,

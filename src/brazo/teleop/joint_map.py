@@ -59,6 +59,10 @@ class JointMap:
         else:
             raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
 
+    def settings(self) -> dict[str, Any]:
+        """What is set."""
+        return {"gain": self.gain.tolist(), "absolute": self._absolute_next}
+
     def obstacle(self, master: MasterPoint, q: Array) -> str:
         n = self.limits.n
         if master.q is None or len(master.q) != n:

@@ -110,3 +110,7 @@ class Mapping(Protocol):
     def set(self, name: str, value: Any) -> None:
         """Change a setting while running; `BrazoError` says which there are."""
         ...
+
+    def settings(self) -> dict[str, Any]:
+        """What is set, as JSON types."""
+        ...

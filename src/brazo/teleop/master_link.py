@@ -159,6 +159,12 @@ class MasterLink:
         estimate = None if channel is None else channel.clock.estimate
         return None if estimate is None else 1e-6 * estimate.offset
 
+    @property
+    def heard(self) -> float | None:
+        """Seconds since the last good frame of the follower, None when there is no connection."""
+        channel = self._channel
+        return None if channel is None else 1e-6 * (now_us() - channel.heard)
+
     def wait(self, timeout: float = 10.0) -> None:
         """Wait until connected; not for use in a control loop."""
         if self._connected.wait(timeout):

@@ -89,6 +89,11 @@ class PoseMap:
         else:
             raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
 
+    def settings(self) -> dict[str, Any]:
+        """What is set; directions row by row, to nine digits."""
+        S = [float(f"{x:.9g}") for x in self.increments.directions.ravel()]
+        return {"scale": self.increments.scale, "directions": S}
+
     @property
     def pose(self) -> Array:
         """The follower's tool (4, 4) as commanded."""

@@ -55,6 +55,11 @@ class Tracker:
         """Whether any joint moves."""
         return self._jog.moving
 
+    @property
+    def goal(self) -> Array | None:
+        """Where they are to go; None where there is no target."""
+        return self._goal
+
     def target(self, q: Any, qd: Any = None, share: float = 1.0) -> None:
         """Follow to q (n,), passed with the speeds qd (or at rest), at a share of full speed."""
         n = self.limits.n

@@ -27,6 +27,7 @@ from brazo.control.impedance import tool_inertia
 from brazo.errors import BrazoError
 from brazo.robot import Robot
 from brazo.simulation.robot import arm_of
+from brazo.teleop.touch import Touch
 from brazo.world import World, WorldRobot
 
 Array = np.ndarray
@@ -49,8 +50,7 @@ class ToolPort:
         self.saturated = 0  # calls in which a drive could not give what was asked
         self._R = np.array(self.robot.base[:3, :3])
         self._limits = torque_limits(self.arm)
-        moving = np.isin(world.mj_model.geom_bodyid, self.robot.all_body_ids[1:])
-        self._moving = moving.astype(float)
+        self._touch = Touch(world, name)
         equations = equations_of(self.arm.model)
         self._state, self._joint_force = _state_kernel(equations), _force_kernel(equations)
 
@@ -61,12 +61,7 @@ class ToolPort:
 
     def contact(self) -> Array:
         """The force (3,) that what the robot touches puts on it, in the base's axes."""
-        contacts = self.world.contacts()
-        if not len(contacts):
-            return np.zeros(3)
-        # Between two bodies of the robot itself both count, and cancel.
-        share = self._moving[contacts.geoms]
-        return self._R.T @ ((share[:, 1] - share[:, 0]) @ contacts.force)
+        return self._touch.force()
 
     def push(self, force: Array) -> None:
         """Let the drives put this force (3,) on the tool until told otherwise."""

@@ -1,8 +1,8 @@
-"""Whole stations without a window: a follower with a simulated robot, masters with their devices.
+"""Whole stations, for a page or without: a simulated robot that follows, masters' devices.
 
 FollowerStation      a robot of a simulation that follows a link
 MasterStation        a device whose handle drives a link
-Script, Keyboard, Joystick      devices
+Script, Keyboard, Joystick, Pointed      devices
 session_report       what both ends wrote down, on one page
 """
 
@@ -11,6 +11,7 @@ from brazo.teleop.stations.follower import FollowerStation
 from brazo.teleop.stations.joystick import Joystick
 from brazo.teleop.stations.keyboard import Keyboard
 from brazo.teleop.stations.master import MasterStation
+from brazo.teleop.stations.pointed import Pointed
 from brazo.teleop.stations.script import Script, load_script, parse_script
 from brazo.teleop.stations.session import session_report
 
@@ -21,6 +22,7 @@ __all__ = [
     "Joystick",
     "Keyboard",
     "MasterStation",
+    "Pointed",
     "Script",
     "load_script",
     "parse_script",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -35,6 +35,15 @@ class Device(Protocol):
 
     def close(self) -> None:
         """Let go of the hardware."""
+        ...
+
+
+@runtime_checkable
+class Yielding(Protocol):
+    """A device whose hand gives way where the arm it holds cannot go."""
+
+    def stay(self, moved: np.ndarray, turned: np.ndarray) -> None:
+        """Be there, counted from where the hand began."""
         ...
 
 

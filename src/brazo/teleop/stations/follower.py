@@ -22,14 +22,17 @@ from brazo.teleop.mapping import Mapping
 from brazo.teleop.pose_map import PoseMap
 from brazo.teleop.safety import Rules, Transition
 from brazo.teleop.stations.device import joint_units
+from brazo.teleop.touch import Touch
 from brazo.trajectory.base import Sample
 from brazo.trajectory.limits import Limits, limits_of
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
     from brazo.simulation import Simulation
+    from brazo.teleop.bilateral.account import Account
 
 EVERY = 2  # steps from one report, and one row, to the next
+BY_HAND = 0.25  # share of full speed at which the robot is moved from its own place
 
 
 class FollowerStation:
@@ -65,6 +68,8 @@ class FollowerStation:
         )
         self.step: Step | None = None
         self.obstacle = ""  # a reason of the station's own not to begin
+        self._touch = Touch(sim.world, self.robot.name)
+        self.wrench = np.zeros(6)  # on the tool, base axes
         self._count = 0
         self._grip: float | None = None
         self._master = ""
@@ -111,6 +116,35 @@ class FollowerStation:
         """Whether the reference is on its way."""
         return self.follower.tracker.moving
 
+    @property
+    def begin(self) -> float:
+        """When the station began, by the clock of `time.perf_counter`."""
+        return self._begin
+
+    def stop(self, detail: str = "") -> None:
+        """Come to rest here and now; a master has to engage again."""
+        with self.sim.lock:
+            self.follower.stop(time.perf_counter(), detail)
+            self.follower.tracker.stop()
+
+    def target_by_hand(self) -> np.ndarray:
+        """Where the robot is asked to be, or to go (n,)."""
+        with self.sim.lock:
+            goal = self.follower.tracker.goal
+            return np.array(self.follower.tracker.state.q if goal is None else goal)
+
+    @property
+    def account(self) -> Account | None:
+        """The energies of a bilateral scheme; None without one."""
+        return None
+
+    def move_to(self, q: Any, share: float = BY_HAND) -> None:
+        """Move the robot from its own place, while no master moves it."""
+        with self.sim.lock:
+            if self.follower.safety.moving:
+                raise BrazoError(f"'{self.link.master}' moves the robot: press STOP first")
+            self.follower.tracker.target(q, None, share)
+
     def next(self) -> Sample:
         """The reference of the next step; asked by the simulation."""
         now = time.perf_counter()
@@ -134,7 +168,8 @@ class FollowerStation:
             self._event("link", f"'{self._master}' drives" if self._master else "nobody drives")
         T = np.linalg.inv(self.robot.base) @ self.robot.tool()
         pose = (*T[:3, 3].tolist(), *wxyz_from_matrix(T[:3, :3]).tolist())
-        self.link.publish(self.follower.report(step, pose))
+        self.wrench = self._touch.wrench()
+        self.link.publish(self.follower.report(step, pose, tuple(self.wrench.tolist())))
         if self._recorder is not None:
             self._write(step, T[:3, 3])
 

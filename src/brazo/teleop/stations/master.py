@@ -9,7 +9,10 @@ What is recorded has the master's own clock and, in `offset`, by how much the fo
 
 from __future__ import annotations
 
+import json
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.kinematics.orientation import wxyz_from_matrix
+from brazo.kinematics.orientation import rotvec_from_matrix, wxyz_from_matrix
 from brazo.recording.stream import Recorder
+from brazo.teleop.follower import ASK
 from brazo.teleop.frames import STATES
 from brazo.teleop.master_link import MasterLink
-from brazo.teleop.stations.device import Device, Hand, joint_units, pose_of
+from brazo.teleop.stations.device import Device, Hand, Yielding, joint_units, pose_of
 from brazo.trajectory.follow import onto
 from brazo.trajectory.joint_rates import ToolMotion
 
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 RATE = 250.0  # Hz
+HEARD = 1_000_000  # µs: a follower whose newest command is older has not had one of ours
+PATIENCE = 3.0  # s after which the hand begins in any case
 POSE = ("x", "y", "z")
 
 
@@ -58,9 +64,16 @@ class MasterStation:
         self.hand = Hand()
         self.blocked = False  # the master's own arm cannot go where the hand is
         self._begin = time.perf_counter()
+        self._zero: float | None = None  # when the hand began
         self._asked = 0
         self._state = -1
         self._connected = False
+        self._session = 0
+        self.log: deque[tuple[float, str]] = deque(maxlen=200)  # t and what changed
+        self.settings: dict[str, Any] = {}  # the follower's mapping, as it last told
+        self.error: Exception | None = None  # what ended a station that was started
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
         columns = {"t": "s", "offset": "s", "round_trip": "s", "run": "", "clutch": ""}
         columns |= {"engagement": "", "state": "", "share": "", "age": "s"}
         columns |= {f"handle.{axis}": "m" for axis in POSE}
@@ -72,6 +85,40 @@ class MasterStation:
             about["robot"] = robot.name
         self._recorder = None if record is None else Recorder(record, columns, about)
 
+    @property
+    def q(self) -> Array:
+        """The joints (n,) of the arm the hand holds; empty without one."""
+        return self._q
+
+    @property
+    def start_pose(self) -> Array:
+        """Where the handle (4, 4) was when the hand began."""
+        return self._start.copy()
+
+    def now(self) -> float:
+        """The station's own time, s."""
+        return time.perf_counter() - self._begin
+
+    def start(self) -> MasterStation:
+        """Run in a thread of its own until `close`."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._live, name="teleop station", daemon=True)
+            self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """Let go, and end."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _live(self) -> None:
+        try:
+            self.run()
+        except Exception as error:  # whoever looks at the station shows it
+            self.error = error
+
     def run(
         self,
         seconds: float | None = None,
@@ -82,7 +129,7 @@ class MasterStation:
         period, due = 1.0 / self.rate, time.perf_counter()
         end = float("inf") if seconds is None else due + seconds
         try:
-            while not self.hand.done and time.perf_counter() < end:
+            while not (self.hand.done or self._over.is_set()) and time.perf_counter() < end:
                 self.cycle(tell)
                 # A loop that was late does not catch up: two commands at once say no more than one.
                 due = max(due + period, time.perf_counter() + period / 2)
@@ -96,10 +143,13 @@ class MasterStation:
 
     def cycle(self, tell: Callable[[str], None]) -> None:
         """Look at the hand once, and send it."""
-        t = time.perf_counter() - self._begin
+        t = self.now()
         told = self.link.status()
         state = 0 if told is None else told.status.state
-        self.hand = hand = self.device.read(t, state)
+        if self._zero is None and (t > PATIENCE or (told is not None and told.status.age < HEARD)):
+            self._zero = t
+        # The hand begins when the follower has had a command: what comes before counts for nothing.
+        self.hand = hand = Hand() if self._zero is None else self.device.read(t - self._zero, state)
         T = self._held(hand)
         while self._asked < hand.engage:
             self.link.engage()
@@ -132,7 +182,11 @@ class MasterStation:
             self.blocked = bool(((q < low) | (q > high)).any())
         if not self.blocked:
             self._q = q
-        return self.robot.fk(self._q)
+        T = self.robot.fk(self._q)
+        if self.blocked and isinstance(self.device, Yielding):
+            turned = rotvec_from_matrix(T[:3, :3] @ self._start[:3, :3].T)
+            self.device.stay(T[:3, 3] - self._start[:3, 3], turned)
+        return T
 
     def _note(self, t: float, tell: Callable[[str], None]) -> None:
         """Say what has changed."""
@@ -144,11 +198,30 @@ class MasterStation:
         if told is not None and told.status.state != self._state:
             self._state = told.status.state
             said.append(f"{STATES[self._state]}: {told.status.cause}")
-        said += [answer.text for answer in link.answers()]
+        if link.session not in (0, self._session):
+            self._session = link.session
+            link.set(ASK, "mapping")
+        for answer in link.answers():
+            if answer.done and answer.text.startswith("{"):
+                self._learn(answer.text)
+            else:
+                said.append(answer.text)
+                if answer.done:
+                    link.set(ASK, "mapping")
         for text in said:
+            self.log.append((t, text))
             tell(f"{t:8.3f} s  {text}")
             if self._recorder is not None:
                 self._recorder.event(t, "master", text)
+
+    def _learn(self, text: str) -> None:
+        """What the follower's mapping is set to; another program may tell it in other words."""
+        try:
+            told = json.loads(text)
+        except ValueError:
+            return
+        if isinstance(told, dict):
+            self.settings = told
 
     def _let_go(self) -> None:
         """The last word is a hand that is off the switch."""

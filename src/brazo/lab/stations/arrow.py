@@ -1,0 +1,63 @@
+"""An arrow at the handle for the force that comes back from the follower."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from brazo.lab.scene import Scene
+    from brazo.simulation.robot import SimRobot
+
+COLOR = (232, 89, 12)
+REACH = 0.35  # length of the longest arrow, over the size of the cell
+NEWTONS = 20.0  # force of an arrow of half that length
+LEAST = 0.05  # N
+
+
+class ForceArrow:
+    """One arrow in the scene; on the lab's thread."""
+
+    def __init__(self) -> None:
+        self._lines: Any = None
+        self._drawn: np.ndarray | None = None
+
+    def forget(self) -> None:
+        """The cell was drawn anew, without it."""
+        self._lines = self._drawn = None
+
+    def show(self, scene: Scene, robot: SimRobot, force: np.ndarray | None) -> None:
+        """Draw the force (3,), in the axes of the robot's base, at its tool; None for none."""
+        if force is None or float(np.linalg.norm(force)) < LEAST:
+            if self._drawn is not None:
+                self._drawn, self._lines.visible = None, False
+            return
+        points = arrow(robot.tool()[:3, 3], robot.base[:3, :3] @ force, scene.size)
+        if self._drawn is not None and np.abs(points - self._drawn).max() < 1e-3 * scene.size:
+            return
+        if self._lines is None:
+            self._lines = scene.server.scene.add_line_segments(
+                f"{scene.root}/felt",
+                points.astype(np.float32),
+                COLOR,
+                thickness=5.0,
+                thickness_units="screen",
+            )
+        self._lines.points = points.astype(np.float32)
+        self._lines.visible = True
+        self._drawn = points
+
+
+def arrow(at: np.ndarray, force: np.ndarray, size: float) -> np.ndarray:
+    """The lines (5, 2, 3) of an arrow from a point, as long as a force is great."""
+    strength = float(np.linalg.norm(force))
+    way = force / strength
+    tip = at + REACH * size * strength / (strength + NEWTONS) * way
+    side = np.cross(way, [0.0, 0.0, 1.0])
+    if np.linalg.norm(side) < 0.1:
+        side = np.cross(way, [1.0, 0.0, 0.0])
+    side /= np.linalg.norm(side)
+    back, half = 0.2 * (at - tip), 0.1 * np.linalg.norm(tip - at)
+    wings = [tip + back + half * w for w in (side, -side, np.cross(way, side), np.cross(side, way))]
+    return np.array([[at, tip], *([tip, wing] for wing in wings)])

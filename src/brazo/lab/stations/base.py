@@ -1,0 +1,93 @@
+"""`StationLab`: a lab whose simulation is one end of a link.
+
+It differs from the lab in three things.  Its windows are those of a station.  Its cell is the
+station's and stays, and time cannot be paused: a robot that follows a hand has no pause button but
+STOP, which lets go of the link's robot in the station's own way (HOLD, or the switch released).
+And over the scene stands, always, what is known of the link: a page whose link is dead is grey.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from brazo.errors import BrazoError
+from brazo.lab.app import Lab
+from brazo.lab.panels import Panel
+from brazo.lab.panels.typed import fixed
+from brazo.lab.stations.seen import Seen, Watch
+
+if TYPE_CHECKING:
+    from brazo.simulation import Simulation
+    from brazo.teleop.bilateral.account import Account
+
+TOLD_EVERY = 0.1  # s
+
+
+class StationLab(Lab):
+    """A lab at one end of a link; its subclasses say which."""
+
+    role: ClassVar[str]
+    windows: ClassVar[Sequence[type[Panel]]]
+
+    def __init__(self, sim: Simulation, host: str, port: int) -> None:
+        self.watch = Watch()
+        self._told_at = 0.0
+        self._beat = 0
+        super().__init__(sim, host, port)
+
+    def seen(self) -> Seen:
+        """What is known now; with the simulation's lock held."""
+        raise NotImplementedError
+
+    def account(self) -> Account | None:
+        """The energies of a bilateral scheme; None without one."""
+        return None
+
+    def halt(self) -> None:
+        """What STOP means for the station's own robot."""
+        raise NotImplementedError
+
+    def panel_types(self) -> Sequence[type[Panel]]:
+        return self.windows
+
+    def stop_motion(self) -> None:
+        self.halt()
+        self.post(self._after_stop)
+
+    def tell(self) -> None:
+        """Show what stands over the scene; called with every moment shown."""
+        now = time.monotonic()
+        if now - self._told_at < TOLD_EVERY:
+            return
+        self._told_at = now
+        self._beat += 1
+        seen = self.seen()
+        self.channel.put(
+            {
+                "station/now": {
+                    "link": seen.link,
+                    "about": seen.about,
+                    "state": seen.state,
+                    "cause": seen.cause,
+                    "warning": seen.warnings[0] if seen.warnings else "",
+                    "trip": fixed(1e3 * seen.round_trip, 1) if seen.round_trip >= 0.0 else "–",
+                    "beat": self._beat,
+                }
+            }
+        )
+
+    def _furnish(self) -> None:
+        super()._furnish()
+        self.channel.put({"station/role": self.role, "choices": {"cells": [], "robots": []}})
+        for event, kinds in (
+            ("play", ()), ("pause", ()), ("step", (int,)), ("reset", ()), ("speed", (float,))
+        ):  # fmt: skip
+            self.channel.on(event, self._time_goes_on, *kinds)
+
+    def _time_goes_on(self, *_: Any) -> None:
+        raise BrazoError("a station's time goes on; STOP (space bar) brings its robot to rest")
+
+    def _open_shipped(self, name: str) -> None:
+        raise BrazoError("a station keeps its robot; start another one for another robot")

@@ -1,0 +1,165 @@
+"""The follower's page: the robot that follows, what moves it, and how to move it from here.
+
+While no master moves it, its joints can be moved from the page, slowly; a master that engages waits
+until it rests.  STOP is HOLD: the robot brakes, and the master has to engage again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.kinematics.sampling import sampling_box
+from brazo.lab.panels.base import Panel, Values
+from brazo.lab.panels.html import button, buttons, note, row, section, slider, text
+from brazo.lab.panels.typed import fixed
+from brazo.lab.panels.view import ViewPanel
+from brazo.lab.pendant_layout import joint_scales
+from brazo.lab.stations.base import StationLab
+from brazo.lab.stations.link_panel import LinkPanel
+from brazo.lab.stations.seen import Seen, seen_by_follower
+from brazo.teleop.bilateral.account import Account
+from brazo.teleop.pose_map import PoseMap
+from brazo.teleop.stations import FollowerStation
+
+if TYPE_CHECKING:
+    from brazo.lab.app import Lab
+
+
+class FollowerPanel(Panel):
+    """The robot that follows."""
+
+    id, title, icon, side, order = "follower", "Follower", "robot", "left", 10
+    rate = 20.0
+    scripts = ("station.js",)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        assert isinstance(lab, FollowerLab)
+        self.station = lab.station
+        self._scales = joint_scales(self.station.robot.arm, False)
+        self.on_number("revolute", self._move, int, unit="deg")
+        self.on_number("prismatic", self._move, int, unit="mm")
+        self.on("home", self._home)
+        self.on("rest", lambda: self.station.stop("on the page"))
+
+    def html(self) -> str:
+        arm = self.station.robot.arm
+        box = sampling_box(arm.limits, arm.joint_kinds) * self._scales[:, None]
+        joints = [
+            slider(
+                f"q/{i}",
+                "°" if arm.joint_kinds[i] == "revolute" else "mm",
+                label=name,
+                event=arm.joint_kinds[i],
+                args=[i],
+                least=float(box[i, 0]),
+                most=float(box[i, 1]),
+                digits=1,
+                limited="low high",
+            )
+            for i, name in enumerate(arm.joint_names)
+        ]
+        return "".join(
+            [
+                section(
+                    "Joints",
+                    *joints,
+                    buttons(button("Home", "home", icon="restart"), button("Hold here", "rest")),
+                    note("Moves at a quarter of its speed, while no master moves it."),
+                    f'<p class="pendant-why" role="status">{text("why", wide=True)}</p>',
+                ),
+                section(
+                    "Tool",
+                    *(row(axis.upper(), text(f"tool/{axis}", "mm")) for axis in "xyz"),
+                    row("Behind target", text("behind", "mm"), title="Of the tool's own target"),
+                    row("Speed", text("share", "% of full")),
+                ),
+                section("Mapping", *self._mapping()),
+            ]
+        )
+
+    def _mapping(self) -> list[str]:
+        mapping = self.station.mapping
+        if not isinstance(mapping, PoseMap):
+            return [row("Kind", "joint to joint"), row("Gain", text("gain", wide=True))]
+        return [
+            row("Kind", "pose to pose"),
+            row("Scale k", text("scale")),
+            row("Master X, Y, Z", text("directions", wide=True), title="become the follower's"),
+        ]
+
+    def values(self) -> Values:
+        station = self.station
+        robot, mapping, step = station.robot, station.mapping, station.step
+        q = robot.q * self._scales
+        T = np.linalg.inv(robot.base) @ robot.tool()
+        gap = np.zeros(3) if step is None else robot.arm.fk(step.sample.q)[:3, 3] - T[:3, 3]
+        shown: Values = {f"q/{i}": float(x) for i, x in enumerate(q)}
+        shown |= {f"tool/{a}": fixed(1e3 * x, 1) for a, x in zip("xyz", T[:3, 3], strict=True)}
+        shown["behind"] = fixed(1e3 * float(np.linalg.norm(gap)), 2)
+        shown["share"] = fixed(0.0 if step is None else 100.0 * step.share, 0)
+        shown["why"] = "; ".join(step.warnings) if step is not None else ""
+        if isinstance(mapping, PoseMap):
+            shown["scale"] = f"{mapping.increments.scale:g}"
+            shown["directions"] = directions_in_words(mapping.increments.directions)
+        else:
+            shown["gain"] = ", ".join(f"{g:g}" for g in mapping.settings().get("gain", ()))
+        return shown
+
+    def _move(self, joint: int, value: float) -> None:
+        arm = self.station.robot.arm
+        if not 0 <= joint < arm.n:
+            return
+        target = self.station.target_by_hand()
+        target[joint] = value
+        self.station.move_to(target)
+
+    def _home(self) -> None:
+        self.station.move_to(self.station.robot.world.start)
+
+
+class FollowerLab(StationLab):
+    """A page for a `FollowerStation`; closing it closes the station, too."""
+
+    role = "follower"
+    windows = (FollowerPanel, LinkPanel, ViewPanel)
+
+    def __init__(self, station: FollowerStation, host: str = "127.0.0.1", port: int = 8080) -> None:
+        self.station = station
+        super().__init__(station.sim, host, port)
+        try:
+            station.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def seen(self) -> Seen:
+        return seen_by_follower(self.station, self.watch)
+
+    def account(self) -> Account | None:
+        return self.station.account
+
+    def halt(self) -> None:
+        self.station.stop("on the page")
+        with self.sim.lock:
+            for name, robot in self.sim.robots.items():
+                if name != self.station.robot.name:
+                    robot.stop()
+
+    def stop(self) -> None:
+        self.station.close()
+        super().stop()
+
+
+def directions_in_words(S: np.ndarray) -> str:
+    """Where the master's axes go: `Y, −Z, −X`; "turned" for those between the axes."""
+    return ", ".join(_axis(column) for column in S.T)
+
+
+def _axis(column: np.ndarray) -> str:
+    i = int(np.argmax(np.abs(column)))
+    if abs(abs(column[i]) - 1.0) > 1e-6:
+        return "turned"
+    return f"{'−' if column[i] < 0 else ''}{'XYZ'[i]}"

@@ -1,0 +1,166 @@
+"""The state of link and follower in figures, the contact force, and what happened: for both ends.
+
+The figures are this end's own; see `brazo.lab.stations.seen` for what each may claim.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.lab.panels.base import Panel, Values
+from brazo.lab.panels.html import column, escape, row, section, table, text
+from brazo.lab.panels.typed import fixed
+from brazo.lab.stations.base import StationLab
+
+if TYPE_CHECKING:
+    from brazo.lab.app import Lab
+
+SCALE = 40.0  # N at the end of a bar
+ROWS = 12
+
+
+class LinkPanel(Panel):
+    """What the page knows of the other end."""
+
+    id, title, icon, side, order = "link", "Link", "teleop", "right", 10
+    rate = 10.0
+    scripts = ("station.js",)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        assert isinstance(lab, StationLab)
+        self.station_lab = lab
+
+    def html(self) -> str:
+        return "".join(
+            [
+                '<brazo-follower-state name="/station/now"></brazo-follower-state>',
+                section(
+                    "Link",
+                    row("Other end", text("peer", wide=True)),
+                    row("Round trip", text("trip", "ms"), title="The least of the last pings"),
+                    row(
+                        "Heard",
+                        text("heard", "ms ago"),
+                        '<brazo-heartbeat name="/station/now"></brazo-heartbeat>',
+                        title="Since the last good frame; heartbeats come every 100 ms",
+                    ),
+                    row(
+                        "Command age",
+                        text("age", "ms"),
+                        title="Of the newest good command, at the follower",
+                    ),
+                    row("Commands", text("rate", "/s"), "·", text("received")),
+                    row(
+                        "Lost · dropped",
+                        text("lost"),
+                        "·",
+                        text("dropped"),
+                        title="Numbers that never came · frames that came and were no good",
+                    ),
+                ),
+                section(
+                    "Contact force",
+                    *(_bar(f"force/{i}", axis) for i, axis in enumerate(("Fx", "Fy", "Fz"))),
+                    _bar("force/3", "|F|", signed=False),
+                    '<p class="brazo-note"><brazo-text name="force-about"></brazo-text></p>',
+                ),
+                self.energies(),
+                section(
+                    "What happened",
+                    table(
+                        "history",
+                        [column("t", "s", digits=1), column("text", "")],
+                        label="What happened",
+                        empty="Nothing yet.",
+                    ),
+                ),
+            ]
+        )
+
+    def energies(self) -> str:
+        """The account of a bilateral scheme, where there is one."""
+        account = self.station_lab.account()
+        if account is None:
+            return ""
+        return section(
+            f"Energy · {account.scheme}",
+            _bar("energy/0", "Master", unit="J", most=2.0),
+            _bar("energy/1", "Follower", unit="J", most=2.0),
+            _bar("energy/2", "Together", unit="J", most=2.0),
+            row("Buffered", text("buffered", "ms"), title="How long what came will last"),
+            row("Delay", text("delay", "ms"), title="There and back, by the scheme's own packets"),
+        )
+
+    def follow(self) -> None:
+        self.station_lab.tell()
+
+    def values(self) -> Values:
+        seen = self.station_lab.seen()
+        force = np.zeros(3) if seen.wrench is None else seen.wrench[:3]
+        rows = [
+            {"id": i, "t": t, "text": what, "mark": "HOLD" in what}
+            for i, (t, what) in enumerate(seen.history)
+        ]
+        known = seen.link in ("up", "late")
+        shown: Values = {
+            "peer": seen.peer or "–",
+            "trip": _ms(seen.round_trip, 2),
+            "heard": _ms(seen.heard, 0),
+            "age": _ms(seen.age, 1) if seen.age < 10.0 else "–",
+            "received": str(seen.received),
+            "rate": fixed(self._rate(seen.received), 0),
+            "lost": str(seen.lost),
+            "dropped": str(seen.dropped),
+            "force": known,
+            **{f"force/{i}": float(f) for i, f in enumerate(force)},
+            "force/3": float(np.linalg.norm(force)),
+            "force-about": (
+                "On the follower's tool, N, in the axes of its base."
+                if seen.wrench is not None
+                else "Not known: nothing comes from the follower."
+            ),
+            "history": rows[::-1][:ROWS],
+        }
+        return shown | self._account()
+
+    def _account(self) -> Values:
+        account = self.station_lab.account()
+        if account is None:
+            return {}
+        return {
+            "energy/0": account.master,
+            "energy/1": account.follower,
+            "energy/2": account.together,
+            "buffered": fixed(1e3 * account.buffered, 1),
+            "delay": _ms(account.round_trip, 1),
+        }
+
+    def _rate(self, received: int) -> float:
+        """Commands a second over the last second or so."""
+        t = self.station_lab.sim.time
+        before = getattr(self, "_counted", (t, received, 0.0))
+        if t < before[0] or received < before[1]:
+            before = (t, received, 0.0)
+        dt = t - before[0]
+        if dt >= 1.0:
+            self._counted = (t, received, (received - before[1]) / dt)
+        elif not hasattr(self, "_counted"):
+            self._counted = before
+        return self._counted[2]
+
+
+def _ms(seconds: float, digits: int) -> str:
+    return fixed(1e3 * seconds, digits) if math.isfinite(seconds) else "–"
+
+
+def _bar(
+    name: str, label: str, *, signed: bool = True, unit: str = "N", most: float = SCALE
+) -> str:
+    return (
+        f'<brazo-bar name="{name}" label="{escape(label)}" unit="{unit}" most="{most:g}" '
+        f"{'signed' if signed else ''}></brazo-bar>"
+    )

@@ -1,0 +1,331 @@
+"""The master's page: the arm the hand holds, to be dragged, and the switch that lets it drive.
+
+The handle is led by its arrows in the scene, by keys or by the buttons here.  What it feels comes
+back from the follower: an arrow at the handle and the bars of the Link window.  The mapping is the
+follower's; it is asked for what is set, and for changes while running.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import rotvec_from_matrix
+from brazo.lab.gizmo import Gizmo
+from brazo.lab.opening import as_cell
+from brazo.lab.panels.base import Panel, Values
+from brazo.lab.panels.html import (
+    button,
+    buttons,
+    hold,
+    note,
+    number,
+    row,
+    section,
+    segments,
+    select,
+    text,
+    toggle,
+)  # fmt: skip
+from brazo.lab.panels.typed import fixed
+from brazo.lab.panels.view import ViewPanel
+from brazo.lab.pendant_layout import joint_scales
+from brazo.lab.stations.arrow import ForceArrow
+from brazo.lab.stations.base import StationLab
+from brazo.lab.stations.follower import directions_in_words
+from brazo.lab.stations.link_panel import LinkPanel
+from brazo.lab.stations.seen import Seen, seen_by_master
+from brazo.simulation import Simulation
+from brazo.simulation.robot import IDEAL
+from brazo.teleop.mapping import DIRECTIONS
+from brazo.teleop.stations import MasterStation, Pointed
+from brazo.trajectory import Sample
+
+if TYPE_CHECKING:
+    from brazo.lab.app import Lab
+    from brazo.simulation.robot import SimRobot
+
+STEP = 5e-3  # s, of a simulation that only shows where the arm is
+KEYS = (("ArrowUp", "ArrowDown"), ("ArrowLeft", "ArrowRight"), ("PageUp", "PageDown"))
+WAYS = {
+    f"{sign}{axis}": f"{'−' if sign == '-' else '+'}{axis.upper()}"
+    for axis in "xyz"
+    for sign in "+-"
+}
+CLAMP = {"open": "Open", "closed": "Closed"}
+
+
+class MasterPanel(Panel):
+    """The hand."""
+
+    id, title, icon, side, order = "master", "Master", "teleop", "left", 10
+    rate = 20.0
+    scripts = ("station.js",)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        assert isinstance(lab, MasterLab)
+        self.station = lab.station
+        self.hand = lab.station.device if isinstance(lab.station.device, Pointed) else None
+        self._gizmo = Gizmo(lab, self._drag)
+        self._arrow = ForceArrow()
+        self._dragged = False
+        if self.hand is not None:
+            self._listen(self.hand)
+
+    def _listen(self, hand: Pointed) -> None:
+        # What is held is renewed on the network's thread: nothing stands in its way.
+        self.on("run", hand.press, bool, now=True)
+        self.on("run-end", hand.release, now=True)
+        self.on("grasp", hand.renew_grasp, now=True)
+        self.on("push", self._push, int, int, bool, now=True)
+        self.on("push-end", hand.let_keys_go, now=True)
+        self.on("clutch", self._set_clutch, bool)
+        self.on("drag-runs", self._set_drag_runs, bool)
+        self.on("clamp", self._set_clamp, str)
+        self.on("back", lambda: hand.point(np.zeros(3), np.zeros(3)))
+        self.on_number("scale", lambda k: hand.ask("scale", float(k)))
+        self.on("way", self._set_way, str, str)
+        self.on("crossed", lambda: self._set_directions(DIRECTIONS))
+        self.on("same", lambda: self._set_directions(np.eye(3)))
+
+    # ---- what is shown -------------------------------------------------------------------------
+
+    def html(self) -> str:
+        arm = self.lab.robot.arm
+        joints = [
+            row(name, text(f"q/{i}", "°" if arm.joint_kinds[i] == "revolute" else "mm"))
+            for i, name in enumerate(arm.joint_names)
+        ]
+        told = section(
+            "Follower, as it tells",
+            *(row(f"Tool {axis.upper()}", text(f"tool/{axis}", "mm")) for axis in "xyz"),
+            row("Joints", text("joints", wide=True), title="rad and m"),
+        )
+        return "".join([*self._control(), section("Joints", *joints), told])
+
+    def _control(self) -> list[str]:
+        if self.hand is None:
+            device = self.station.device.name
+            return [section("Hand", note(f"The hand is the {device}; this page watches it."))]
+        axes = [
+            row(
+                axis,
+                hold("−", "push", i, -1, title=f"{axis} minus", key=KEYS[i][1]),
+                text(f"at/{i}", "mm"),
+                hold("+", "push", i, 1, title=f"{axis} plus", key=KEYS[i][0]),
+            )
+            for i, axis in enumerate("XYZ")
+        ]
+        return [
+            '<div class="station-run">',
+            hold("Hold to run", "run", title="Hold to run (E)", key="e"),
+            '<kbd class="station-keys">E</kbd></div>',
+            f'<p class="pendant-why" role="status">{text("why", wide=True)}</p>',
+            toggle(
+                "drag-runs",
+                "Dragging the handle runs",
+                title="While the handle is dragged in the scene the switch counts as held. "
+                "Out of HOLD leads only the button, or E.",
+            ),
+            toggle(
+                "clutch", "Clutch", title="The handle moves alone; the follower stays (C)."
+            ),
+            section(
+                "Handle",
+                *axes,
+                note("Keys: ↑ ↓ for X, ← → for Y, Page up and down for Z."),
+                row("Clamp", segments("clamp", CLAMP, label="Clamp")),
+                buttons(button("Back to the middle", "back", icon="restart")),
+            ),
+            section(
+                "Mapping",
+                row(
+                    "Scale k",
+                    number("scale", label="Scale k", digits=2),
+                    title="The master's way over the follower's: above 1 finer, below 1 wider",
+                ),
+                row("Master X →", select("way/x", WAYS, label="Master X", event="way", args=["x"])),
+                row("Master Y →", select("way/y", WAYS, label="Master Y", event="way", args=["y"])),
+                row("Master Z →", text("way/z", wide=True), title="Follows from the other two"),
+                buttons(button("As in the paper", "crossed"), button("Same axes", "same")),
+            ),
+        ]  # fmt: skip
+
+    def values(self) -> Values:
+        station, robot = self.station, self.lab.robot
+        scales = joint_scales(robot.arm, False)
+        shown: Values = {f"q/{i}": fixed(x, 2) for i, x in enumerate(robot.q * scales)}
+        T = np.linalg.inv(robot.base) @ robot.tool()
+        shown |= {f"at/{i}": fixed(1e3 * x, 1) for i, x in enumerate(T[:3, 3])}
+        lab = self.lab
+        assert isinstance(lab, MasterLab)
+        seen = lab.seen()
+        told = station.link.status() if seen.link in ("up", "late") else None
+        pose = None if told is None else told.status.pose
+        for i, axis in enumerate("xyz"):
+            shown[f"tool/{axis}"] = "–" if pose is None else fixed(1e3 * pose[i], 1)
+        q = () if told is None else told.status.q
+        shown["joints"] = ", ".join(fixed(x, 3) for x in q) or "–"
+        if self.hand is not None:
+            S = lab.directions
+            ways = directions_in_words(S).split(", ")
+            shown |= {
+                "drag-runs": self.hand.drag_runs,
+                "clutch": self.hand.clutch,
+                "clamp": {None: "", 0.0: "open"}.get(self.hand.grip, "closed"),
+                "why": self._why(seen),
+                "scale": lab.scale,
+                "way/x": _key(ways[0]),
+                "way/y": _key(ways[1]),
+                "way/z": ways[2],
+            }
+        return shown
+
+    def _why(self, seen: Seen) -> str:
+        """What the operator should do next."""
+        if self._gizmo.reason:
+            return self._gizmo.reason
+        if self.station.blocked:
+            return "the arm cannot go there"
+        if seen.link == "dead":
+            return "no link: let go, and press again when it is back"
+        if seen.state == "HOLD":
+            return "HOLD: let go, then press and hold to go on"
+        return "; ".join(seen.warnings)
+
+    def simulation_changed(self) -> None:
+        self._gizmo.forget()
+        self._arrow.forget()
+        if self.hand is not None:
+            self._gizmo.show(self.lab.robot)
+        self.refresh()
+
+    def follow(self) -> None:
+        lab = self.lab
+        assert isinstance(lab, MasterLab)
+        self._gizmo.follow()
+        if self._dragged and not self._gizmo.dragging and self.hand is not None:
+            self._dragged = False
+            self.hand.drag(False)
+        self._arrow.show(lab.scene, lab.robot, lab.felt())
+
+    def stopped(self) -> None:
+        if self.hand is not None:
+            self.hand.stop()
+
+    # ---- what the user may do --------------------------------------------------------------------
+
+    def _drag(self, robot: SimRobot, q: np.ndarray) -> None:
+        assert self.hand is not None
+        T, start = robot.arm.fk(q), self.station.start_pose
+        turned = rotvec_from_matrix(T[:3, :3] @ start[:3, :3].T)
+        if not self._dragged:
+            self._dragged = True
+            self.hand.drag(True)
+        self.hand.point(T[:3, 3] - start[:3, 3], turned)
+
+    def _push(self, axis: int, sign: int, _fresh: bool) -> None:
+        assert self.hand is not None
+        if 0 <= axis < 3 and sign in (-1, 1):
+            self.hand.push(axis, sign)
+
+    def _set_clutch(self, on: bool) -> None:
+        assert self.hand is not None
+        self.hand.clutch = on
+
+    def _set_drag_runs(self, on: bool) -> None:
+        assert self.hand is not None
+        self.hand.drag_runs = on
+
+    def _set_clamp(self, which: str) -> None:
+        assert self.hand is not None
+        if which in CLAMP:
+            self.hand.grip = float(which == "closed")
+
+    def _set_way(self, axis: str, way: str) -> None:
+        """Another way for the master's X or Y; the others make room, right-handed."""
+        if axis not in ("x", "y") or way not in WAYS:
+            return
+        lab = self.lab
+        assert isinstance(lab, MasterLab)
+        wanted = np.zeros(3)
+        wanted["xyz".index(way[1])] = 1.0 if way[0] == "+" else -1.0
+        S = lab.directions
+        mine, other = (0, 1) if axis == "x" else (1, 0)
+        kept = S[:, other].copy()
+        if abs(kept @ wanted) > 1e-6:  # that axis is taken: the other gets the one given up
+            kept = S[:, mine] * (1.0 if kept @ wanted > 0 else -1.0)
+        x, y = (wanted, kept) if axis == "x" else (kept, wanted)
+        self._set_directions(np.column_stack([x, y, np.cross(x, y)]))
+
+    def _set_directions(self, S: np.ndarray) -> None:
+        assert self.hand is not None
+        self.hand.ask("directions", [float(x) for x in S.ravel()])
+
+
+class MasterLab(StationLab):
+    """A page for a `MasterStation` whose hand holds an arm; closing it closes the station, too."""
+
+    role = "master"
+    windows = (MasterPanel, LinkPanel, ViewPanel)
+
+    def __init__(self, station: MasterStation, host: str = "127.0.0.1", port: int = 8080) -> None:
+        if station.robot is None:
+            raise BrazoError("a master's page shows the arm the hand holds: give the station one")
+        self.station = station
+        cell = replace(as_cell(station.robot), step=STEP)
+        sim = Simulation(cell, {station.robot.name: IDEAL})
+        sim.robot(station.robot.name).world.set_state(station.q)
+        super().__init__(sim, host, port)
+        self.robot.follow(_Shown(station))
+        station.start()
+
+    def seen(self) -> Seen:
+        return seen_by_master(self.station, self.watch)
+
+    @property
+    def scale(self) -> float:
+        """k as the follower told."""
+        return float(self.station.settings.get("scale", 1.0))
+
+    @property
+    def directions(self) -> np.ndarray:
+        """S (3, 3) as the follower told; the paper's before it did."""
+        told: Any = self.station.settings.get("directions")
+        return DIRECTIONS if told is None else np.array(told, dtype=float).reshape(3, 3)
+
+    def felt(self) -> np.ndarray | None:
+        """The follower's contact force in the master's axes (3,), N; None when it is not known."""
+        wrench = self.seen().wrench
+        return None if wrench is None else self.directions.T @ wrench[:3] / self.scale
+
+    def halt(self) -> None:
+        if isinstance(self.station.device, Pointed):
+            self.station.device.stop()
+
+    def stop(self) -> None:
+        self.station.close()
+        super().stop()
+        self.sim.player.close()
+
+
+class _Shown:
+    """Lets the arm of the scene be where the station's is."""
+
+    moving = True
+
+    def __init__(self, station: MasterStation) -> None:
+        self._station = station
+        self._rest = np.zeros(len(station.q))
+
+    def next(self) -> Sample:
+        return Sample(self._station.q, self._rest, self._rest)
+
+
+def _key(way: str) -> str:
+    """`−Z` as the choice it is."""
+    return ("-" if way.startswith("−") else "+") + way[-1].lower() if len(way) <= 2 else ""
