@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -275,6 +276,9 @@ def _print(summary: Summary, files: list[Path]) -> None:
         say(f"  {name:<{wide}}  {value}")
     for file in files:
         say(f"wrote {file}")
+    for file in files:
+        if file.suffix == ".parquet":
+            say(f"see it again: brazo replay {shlex.quote(str(file))}")
 
 
 def _folder(path: Path) -> None:

@@ -29,6 +29,7 @@ from brazo.lab.moment import Moment
 from brazo.lab.moving import Mover
 from brazo.lab.opening import CELL, ROBOT, as_simulation, choices
 from brazo.lab.panels import Panel, panel_types
+from brazo.lab.replay import Replay
 from brazo.lab.scene import FIELD_OF_VIEW_DEG, Scene
 from brazo.lab.server import LabServer
 from brazo.lab.stopping import Stopper
@@ -80,7 +81,7 @@ class Lab:
         self._stopper = Stopper(self.stop_motion)
         self._thread = threading.Thread(target=self._run, name="brazo lab", daemon=True)
         self._thread.start()
-        self.sim.player.play()
+        self._begin()
 
     def _furnish(self) -> None:
         gui = self._server.viser.gui
@@ -95,22 +96,7 @@ class Lab:
             self.panels[make.id] = make(self)
         self._due = dict.fromkeys(self.panels, 0.0)
         self._pending: set[str] = set(self.panels)
-        self.channel.put(
-            {
-                "panels": [
-                    {
-                        "id": p.id,
-                        "title": p.title,
-                        "icon": p.icon,
-                        "side": p.side,
-                        "scripts": list(p.scripts),
-                    }
-                    for p in self.panels.values()
-                ],
-                "choices": choices(),
-                "view/fov": FIELD_OF_VIEW_DEG,
-            }
-        )
+        self.channel.put({"choices": choices(), "view/fov": FIELD_OF_VIEW_DEG})
         on = self.channel.on
         on("stop", lambda: self._stopper.press(), free=True, now=True)
         on("open", self._open_shipped, str)
@@ -121,6 +107,7 @@ class Lab:
         on("control/hand-over", lambda: self._driving("hand_over"))
         on("control/keep", lambda: self._driving("keep"))
         self.channel.on_pages(self._show_driving)
+        self.channel.allows = self._has_place
         self._show_simulation()
 
     # ---- for programs ------------------------------------------------------------------------
@@ -156,6 +143,9 @@ class Lab:
     def stop_motion(self) -> None:
         """STOP: every robot comes to rest within its limits, programs pause."""
         sim = self.sim
+        if isinstance(sim, Replay):
+            sim.player.pause()
+            return self.post(self._after_stop)
         with sim.lock:
             before = {name: robot.motion for name, robot in sim.robots.items()}
             for task in sim.tasks:
@@ -217,6 +207,12 @@ class Lab:
 
     # ---- for panels, on the lab's thread ------------------------------------------------------
 
+    @property
+    def shown_panels(self) -> list[Panel]:
+        """The panels that have a use now: some need something to drive, one a recording."""
+        kind = "replay" if isinstance(self.sim, Replay) else "cell"
+        return [panel for panel in self.panels.values() if kind in panel.used_for]
+
     def say(self, text: str, kind: str = "info") -> None:
         """Show a sentence: `info`, `warn` or `error`; to the page that asked, else to all."""
         self._notices += 1
@@ -244,7 +240,7 @@ class Lab:
             self.channel.put(
                 {"selection/robot": robot, "selection/joint": -1 if joint >= n else joint}
             )
-            for panel in self.panels.values():
+            for panel in self.shown_panels:
                 self._carefully(panel.selection_changed)
 
     def place(self, robot: SimRobot, q: Any) -> None:
@@ -255,6 +251,8 @@ class Lab:
             raise BrazoError(f"q: {robot.name} wants {robot.n} numbers") from None
         if q.shape != (robot.n,) or not np.isfinite(q).all():
             raise BrazoError(f"q has shape {q.shape}: {robot.name} wants ({robot.n},), all finite")
+        if isinstance(self.sim, Replay):
+            raise BrazoError("this is a recording: its robots are where it says")
         with self.sim.lock:
             robot.world.set_state(q)
             robot.restart()
@@ -265,7 +263,7 @@ class Lab:
         self.view.rebuilt()
         self.channel.put({"view/kept": self.scene.root})
         self._tell_scene()
-        for panel in self.panels.values():
+        for panel in self.shown_panels:
             self._carefully(panel.simulation_changed)
 
     def replace_simulation(self, sim: Simulation) -> None:
@@ -295,7 +293,17 @@ class Lab:
         self.opened += 1
         self.selection = Selection(next(iter(sim.robots), ""))
         self._show_simulation()
-        sim.player.play()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Let time pass in a simulation; a recording waits at its start for somebody to look."""
+        if not isinstance(self.sim, Replay):
+            self.sim.player.play()
+
+    def _has_place(self, event: str) -> bool:
+        """Whether an event may be acted on: those of panels without a use now may not."""
+        panel = self.panels.get(event.partition("/")[0])
+        return panel is None or panel in self.shown_panels
 
     def _open_shipped(self, name: str) -> None:
         # A page must not name files.
@@ -316,17 +324,20 @@ class Lab:
         self.view.rebuilt()
         self.clock.listen(self.sim)
         self._tell_scene()
+        replay = self.sim if isinstance(self.sim, Replay) else None
         self.channel.put(
             {
+                "panels": [panel.told() for panel in self.shown_panels],
                 "cell": self.sim.cell.name,
-                "about": self.sim.cell.about,
-                "source": self._shipped_as(),
+                "about": self.sim.cell.about if replay is None else f"Replay of {replay.path}",
+                "source": self._shipped_as() if replay is None else replay.title,
+                "replay": replay is not None,
                 "robots": list(self.sim.robots),
                 "selection/robot": self.selection.robot,
                 "selection/joint": -1,
             }
         )
-        for panel in self.panels.values():
+        for panel in self.shown_panels:
             self._carefully(panel.simulation_changed)
         self._dirty = True
 
@@ -416,13 +427,13 @@ class Lab:
             return
         if now != self._shown_at or self._dirty:
             self._shown_at, self._dirty = now, False
-            self._pending.update(self.panels)
+            self._pending = {panel.id for panel in self.shown_panels}
             moment = Moment.of(self.sim)
             self._carefully(lambda: self.scene.place(moment.poses))
             self.view.update(moment)
             self.clock.update(moment)
             with self.sim.lock:
-                for panel in self.panels.values():
+                for panel in self.shown_panels:
                     self._carefully(panel.follow)
         for panel in self._late():
             self._pending.discard(panel.id)

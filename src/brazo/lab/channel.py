@@ -58,6 +58,7 @@ class Channel:
         self._post = post  # runs a call on the lab's thread
         self.driving = Driving() if driving is None else driving
         self.page: Page | None = None  # whose event is being handled, on the lab's thread
+        self.allows: Callable[[str], bool] = lambda event: True  # asked before one is acted on
         self._values: dict[str, Any] = {}
         self._wanted: dict[str, _Wanted] = {}
         self._pages: dict[str, Page] = {}
@@ -173,13 +174,15 @@ class Channel:
             for value, kind in zip(given, wanted.kinds, strict=True)
         ]
         if wanted.now:
-            wanted.handler(*arguments)
+            if self.allows(name):
+                wanted.handler(*arguments)
         else:
-            self._post(lambda: self._handle(page, wanted.handler, arguments))
+            self._post(lambda: self._handle(page, name, wanted.handler, arguments))
 
-    def _handle(self, page: Page, handler: Handler, arguments: list[Any]) -> None:
+    def _handle(self, page: Page, name: str, handler: Handler, arguments: list[Any]) -> None:
         self.page = page  # the lab forgets it when it is done, and has said what went wrong
-        handler(*arguments)
+        if self.allows(name):
+            handler(*arguments)
 
 
 class Page:

@@ -1,4 +1,5 @@
-"""What plots on the pages are fed with: rows as they come (`Feed`) or all at once (`Figure`).
+"""What plots on the pages are fed with: rows as they come (`Feed`), all at once (`Figure`), or
+those of a recording with its present moment marked (`Track`).
 
 A page draws a plot (`<brazo-plot name="plot">`, in page/plot.js) from two values: `plot/lines` says
 what the lines are, `plot` brings rows.  Each message repeats the last `OVERLAP` seconds, so that a
@@ -20,8 +21,12 @@ from brazo.recording.display import shown
 
 if TYPE_CHECKING:
     from brazo.lab.panels.base import Panel
+    from brazo.lab.replay import Replay
 
 OVERLAP = 0.5  # s
+SENT = (
+    3000  # rows of a recording a page is sent; of more, the least and greatest of their stretches
+)
 _keys = count(1)
 
 
@@ -95,6 +100,90 @@ class Feed:
         rows = live.rows(start, ["t", *(line.signal for line in self._lines)]) * self._factors
         t, *y = columns_of(rows)
         return {"key": self._key, "epoch": live.epoch, "at": max(start, live.first), "t": t, "y": y}
+
+
+class Track:
+    """Lines of a recording: all of it in outline, and closely whatever part a page looks at."""
+
+    def __init__(self, panel: Panel, name: str) -> None:
+        self._panel, self._name = panel, name
+        self._lines: tuple[Line, ...] = ()
+        self._factors = np.ones(1)
+        self._key = 0
+        panel.on(f"{name}/part", self._tell_part, float, float, free=True)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """What is drawn."""
+        return self._lines
+
+    @lines.setter
+    def lines(self, lines: Sequence[Line]) -> None:
+        replay = self._replay
+        self._lines = tuple(line for line in lines if line.signal in replay.columns)
+        units = [shown(replay.columns[line.signal]) for line in self._lines]
+        self._factors = np.array([factor for _, factor in units])
+        self._key = next(_keys)
+        told = [
+            {"label": line.label, "unit": unit, "dashed": line.dashed, "color": line.color}
+            for line, (unit, _) in zip(self._lines, units, strict=True)
+        ]
+        span = [replay.start, replay.end]
+        t, y = outlined(replay.table([replay.time_name])[:, 0], self._table())
+        x, *columns = columns_of(np.column_stack([t, y]))
+        self._panel.put(
+            {
+                f"{self._name}/lines": {
+                    "key": self._key, "lines": told, "whole": True, "track": span,
+                },
+                self._name: {"key": self._key, "epoch": 0, "at": 0, "t": x, "y": columns},
+                **self.values(),
+            }
+        )  # fmt: skip
+
+    def values(self) -> dict[str, Any]:
+        """The present moment and what the lines say of it, for the panel's `values`."""
+        replay = self._replay
+        row = self._table()[replay.row]
+        now = [float(f"{value:.6g}") if value == value else None for value in row.tolist()]
+        return {f"{self._name}/now": {"key": self._key, "t": round(replay.time, 6), "y": now}}
+
+    @property
+    def _replay(self) -> Replay:
+        from brazo.lab.replay import Replay
+
+        sim = self._panel.lab.sim
+        assert isinstance(sim, Replay)
+        return sim
+
+    def _table(self) -> np.ndarray:
+        return self._replay.table([line.signal for line in self._lines]) * self._factors
+
+    def _tell_part(self, start: float, stop: float) -> None:
+        from brazo.lab.replay import Replay
+
+        page, sim = self._panel.lab.channel.page, self._panel.lab.sim
+        if page is None or not isinstance(sim, Replay):
+            return
+        t = sim.table([sim.time_name])[:, 0]
+        low, high = np.searchsorted(t, [start, stop])
+        rows = slice(max(int(low) - 1, 0), int(high) + 1)
+        part, y = outlined(t[rows], self._table()[rows])
+        x, *columns = columns_of(np.column_stack([part, y]))
+        told = {"key": self._key, "from": start, "to": stop, "t": x, "y": columns}
+        page.send_soon({self._panel.name(f"{self._name}/part"): told})
+
+
+def outlined(t: np.ndarray, y: np.ndarray, most: int = SENT) -> tuple[np.ndarray, np.ndarray]:
+    """At most so many rows that draw the same picture: of each stretch its least and greatest."""
+    if len(t) <= most:
+        return t, y
+    starts = np.linspace(0, len(t), most // 2, endpoint=False).astype(int)
+    low, high = np.fmin.reduceat(y, starts, axis=0), np.fmax.reduceat(y, starts, axis=0)
+    middles = np.append(starts[1:], len(t)) - 1
+    found = np.stack([low, high], axis=1).reshape(-1, y.shape[1])
+    found[0], found[-1] = y[0], y[-1]
+    return np.stack([t[starts], t[middles]], axis=1).reshape(-1), found
 
 
 class Figure:

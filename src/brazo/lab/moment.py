@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brazo.lab.replay import Replay
 from brazo.world.contacts import CLASSES
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class Moment:
     def of(cls, sim: Simulation) -> Moment:
         """The present one."""
         with sim.lock:
+            if isinstance(sim, Replay):
+                sim.settle()
             references = {name: robot.motion.q.copy() for name, robot in sim.robots.items()}
             return cls(sim.time, sim.world.poses(), references, sim.world.contacts())
 

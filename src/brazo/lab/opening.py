@@ -1,4 +1,4 @@
-"""What the lab can be opened on: a cell, a robot, a file of either, or a simulation.
+"""What the lab can be opened on: a cell, a robot, a file of either, a simulation, a recording.
 
 A robot alone becomes a cell of its own, with a floor under what it stands on; under a robot that
 hangs, some way below it.
@@ -17,6 +17,8 @@ from brazo.lab.figure import visible_parts
 from brazo.model.document import read_document
 from brazo.model.library import robot_names
 from brazo.model.solids import mesh
+from brazo.recording.recording import Recording
+from brazo.recording.source import READABLE
 from brazo.robot import Robot
 from brazo.simulation import Simulation
 from brazo.simulation.robot import IDEAL
@@ -39,7 +41,16 @@ def as_simulation(source: Any) -> Simulation:
         return source
     if isinstance(source, World):
         return Simulation(source)
+    if isinstance(source, Recording) or is_recording(source):
+        from brazo.lab.replay import Replay
+
+        return Replay(source)
     return Simulation(as_cell(source))
+
+
+def is_recording(source: Any) -> bool:
+    """Whether this is the path of a recording, there or not."""
+    return isinstance(source, str | Path) and str(source).lower().endswith(READABLE)
 
 
 def as_cell(source: Any) -> Cell:

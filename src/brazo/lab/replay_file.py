@@ -18,6 +18,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.files import replacing
+from brazo.lab.puppet import Puppet
 from brazo.recording.source import Event, Progress, Source, event_time
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ FRAMES_A_SECOND = 30.0
 FRAMES = 9000  # five minutes; a longer run is shown with fewer frames a second
 EVENTS = 400  # listed on the page
 VIEW = np.array([0.9, -1.3, 0.8])  # where the camera stands, over the size of the cell
-POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 _QUIET = ("contact warning", "contact begin", "contact end")  # too many to be jumped to
 # What the page may do: run what it carries, and fetch nothing.
 _POLICY = (
@@ -47,13 +47,14 @@ def write_replay(
         raise BrazoError(f"{path}: a replay needs at least two rows; there are {source.rows}")
     shown = cell_of(source, path) if cell is None else cell
     sim = Simulation(shown)
-    player = _Player(sim, source, path)
+    puppet = Puppet(sim.world, source.units, path)
     times, rows = frame_rows(source)
     server, scene = _start(sim)
     try:
         serializer = server.viser.get_scene_serializer()
-        for k, poses in enumerate(player.frames(rows)):
-            scene.place(poses)
+        for k, values in enumerate(_picked(source, puppet.names, rows)):
+            puppet.place(values)
+            scene.place(sim.world.poses())
             serializer.insert_sleep(float(times[k + 1] - times[k]) if k + 1 < len(times) else 0.0)
             if progress is not None:
                 progress(0.95 * (k + 1) / len(rows))
@@ -69,7 +70,6 @@ def write_replay(
 def cell_of(source: Source, path: Path) -> Cell:
     """The cell a recording was made in: the file it names, else the shipped cell or robot."""
     from brazo.lab.opening import as_cell, lone_robot
-    from brazo.world import load_cell
 
     about = source.about
     file = Path(about.get("cell_file", ""))
@@ -77,17 +77,18 @@ def cell_of(source: Source, path: Path) -> Cell:
         return as_cell(file)  # in the lab a robot may stand alone: then it is the robot's file
     if name := about.get("cell"):
         try:
-            return load_cell(name)
+            return as_cell(name)
         except BrazoError as error:
             raise BrazoError(
                 f"{path}: the recording was made in cell '{name}', which is not here ({error}); "
-                "in Python, write_replay(…, cell=…) takes its file"
+                "`brazo replay FILE --cell CELL` takes its file, in Python write_replay(…, cell=…)"
             ) from None
     if robot := about.get("robot"):
         return lone_robot(robot)
     raise BrazoError(
         f"{path}: the recording does not say what cell or robot it is of, so there is nothing to "
-        "draw; for its numbers and figures use `brazo report`"
+        "draw: name it (`brazo replay FILE --cell CELL`), or have its numbers and figures "
+        "(`brazo report`)"
     )
 
 
@@ -101,51 +102,6 @@ def frame_rows(source: Source) -> tuple[np.ndarray, np.ndarray]:
     times = np.linspace(0.0, length, max(2, count))
     rows = np.searchsorted(elapsed, times - 1e-9).clip(0, len(t) - 1)
     return times, rows
-
-
-class _Player:
-    """Puts a world where the rows of a recording say."""
-
-    def __init__(self, sim: Simulation, source: Source, path: Path) -> None:
-        self._world = world = sim.world
-        self._source = source
-        self._robots: list[tuple[Any, slice]] = []
-        self._clamps: list[tuple[Any, int]] = []
-        self._bodies: list[tuple[str, slice]] = []
-        names: list[str] = []
-        for name, robot in world.robots.items():
-            prefix = f"{name}." if f"{name}.q.{robot.joint_names[0]}" in source.units else ""
-            wanted = [f"{prefix}q.{joint}" for joint in robot.joint_names]
-            if missing := [one for one in wanted if one not in source.units]:
-                raise BrazoError(
-                    f"{path}: no signal '{missing[0]}', so '{name}' cannot be drawn; was the "
-                    "recording cut down, or made with another robot?"
-                )
-            self._robots.append((robot, slice(len(names), len(names) + len(wanted))))
-            names += wanted
-            if robot.clamp is not None and f"{prefix}clamp.opening" in source.units:
-                self._clamps.append((robot.clamp, len(names)))
-                names.append(f"{prefix}clamp.opening")
-        for body in world.cell.bodies:
-            wanted = [f"{body.name}.{axis}" for axis in POSE]
-            if all(one in source.units for one in wanted):
-                self._bodies.append((body.name, slice(len(names), len(names) + 7)))
-                names += wanted
-        self._names = names
-
-    def frames(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Poses (k, 4, 4) of all that is drawn, for each of these rows in turn."""
-        world = self._world
-        data = world.mj_data
-        places = {name: int(world.mj_model.joint(name).qposadr[0]) for name, _ in self._bodies}
-        for values in _picked(self._source, self._names, rows):
-            for robot, columns in self._robots:
-                robot.put(data.qpos, values[columns])
-            for clamp, column in self._clamps:
-                clamp.place(values[column])
-            for name, columns in self._bodies:
-                data.qpos[places[name] : places[name] + 7] = values[columns]
-            yield world.poses()
 
 
 def _picked(source: Source, names: Sequence[str], rows: np.ndarray) -> Iterator[np.ndarray]:

@@ -72,6 +72,12 @@ def _places(name: str, robots: tuple[str, ...]) -> list[tuple[str, str, str]]:
     return [(f"{head}.{'turn' if turn else 'place'}", CELL, title)]
 
 
+def is_of_robot(name: str) -> bool:
+    """Whether a signal is one of a robot whose name was left out: `q.elbow`."""
+    head, dot, _ = name.partition(".")
+    return bool(dot) and (head in _OF_ROBOT or head == "tool")
+
+
 def label_of(name: str, group: Group | None, robots: Collection[str]) -> str:
     """What a legend calls a signal: in a group its last word, else all but a lone robot's name."""
     if name.startswith("distance."):

@@ -83,7 +83,7 @@ class View:
         # A finger belongs to the last link.
         joint = joints[own.index(drawn)] if drawn in own else joints[-1]
         if joint is not None and any(
-            panel.clicked(robot, joint, shift) for panel in self._lab.panels.values()
+            panel.clicked(robot, joint, shift) for panel in self._lab.shown_panels
         ):
             return
         before = self._lab.selection

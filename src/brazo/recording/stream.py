@@ -28,6 +28,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.files import replacing
+from brazo.recording.origin import with_digest
 
 if TYPE_CHECKING:
     from brazo.recording.recording import Recording
@@ -63,7 +64,7 @@ class Recorder:
                 f"{self.part}: the rest of a run that was killed; finish it with "
                 f"`brazo convert {self.part.name} {self.path.name}` or remove it"
             )
-        self._schema = schema_of(columns, about or {})
+        self._schema = schema_of(columns, with_digest(about or {}))
         self._rows = np.empty((max(1, chunk_rows), len(columns)))
         self._filled = 0
         self._queue: queue.SimpleQueue[np.ndarray | str | None] = queue.SimpleQueue()
@@ -208,7 +209,8 @@ class MemoryRecorder:
     def __init__(self, columns: Mapping[str, str], about: Mapping[str, Any] | None = None) -> None:
         self.names = tuple(columns)
         self._units = dict(columns)
-        self._about = {key: _text(value) for key, value in (about or {}).items()}
+        told = with_digest(about or {})
+        self._about = {key: _text(value) for key, value in told.items()}
         self._blocks: list[np.ndarray] = []
         self._rows: list[np.ndarray] = []
         self._events: list[dict[str, Any]] = []

@@ -16,8 +16,10 @@ export function typing(event) {
   return node.tagName === "INPUT" && /text|search|number|password|email/.test(node.type);
 }
 
+// In a recording nothing could be stopped: there the key plays and pauses, as it does anywhere.
 export function stop() {
-  send("stop");
+  if (value("replay")) playOrPause();
+  else send("stop");
 }
 
 export function playOrPause() {

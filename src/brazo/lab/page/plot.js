@@ -4,7 +4,9 @@
 // `NAME` brings rows: { key, epoch, at, t: […], y: [[…], …] }, where `at` is the number of the first.
 // Rows come with some that came before, so that a page that missed a message loses nothing; a page
 // that missed more asks for all there are (the event `NAME/history`), which come as `NAME/all`.
-// With `whole` the rows are all there is and the view fits them.
+// With `whole` the rows are all there is and the view fits them.  With `track` ([start, end]) they are
+// an outline of a recording: `NAME/now` is the present moment { key, t, y }, marked, which a click
+// sets; a part that is looked at closely is asked for (the event `NAME/part`) and comes as that.
 //
 // The view follows the present (`span` seconds) until it is paused, or part of it is chosen by
 // dragging over it; a double click, Home or the button lets it follow again.
@@ -55,6 +57,11 @@ class Plot extends Tied {
       this.told(all);
       this.asked = null;
     });
+    this.follow(`${name}/now`, (now) => this.setNow(now));
+    this.follow(`${name}/part`, (part) => {
+      this.close = part;
+      this.soon();
+    });
     this.sizes = new ResizeObserver(() => this.soon());
     this.sizes.observe(this.stage);
     this.themes = new MutationObserver(() => this.soon());
@@ -92,8 +99,49 @@ class Plot extends Tied {
     this.showLegend();
     if (what.whole) this.held = null;
     if (this.latest) this.told(this.latest);
-    this.tools.hidden = Boolean(what.whole);
+    this.tools.hidden = Boolean(what.whole && !what.track);
+    this.pauseButton.hidden = Boolean(what.track);
+    this.close = null;
     this.soon();
+  }
+
+  // ---- a recording -------------------------------------------------------------------------
+
+  // The view goes along when the moment leaves it.
+  setNow(now) {
+    const before = this.now?.t;
+    this.now = now;
+    if (this.held && this.what.track && before !== undefined && now.key === this.what.key) {
+      const { from, to } = this.held;
+      const inside = (t) => t >= from && t <= to;
+      if (inside(before) && !inside(now.t)) {
+        const start = now.t > to ? now.t - 0.1 * (to - from) : now.t - 0.9 * (to - from);
+        this.hold(start, start + to - from);
+      }
+    }
+    this.soon();
+  }
+
+  // Draw the part that was asked for where it covers the view, else the outline.
+  choose(view) {
+    const { close } = this;
+    const covers = (one) => one && one.key === this.what.key && one.from <= view.from && one.to >= view.to;
+    const near = (one) => covers(one) && one.to - one.from < 4 * (view.to - view.from);
+    const rows = covers(close) ? close : this.latest;
+    if (rows?.key === this.what.key) [this.t, this.y] = [rows.t, rows.y];
+    const [start, end] = this.what.track;
+    if (near(close) || view.to - view.from > 0.99 * (end - start)) return;
+    clearTimeout(this.asking);
+    this.asking = setTimeout(() => {
+      const { from, to } = this.view;
+      const more = 0.5 * (to - from);
+      send(full(this, `${this.getAttribute("name")}/part`), from - more, to + more);
+    }, 80);
+  }
+
+  seek(t) {
+    const [start, end] = this.what.track;
+    send("replay/seek", Math.min(Math.max(t, start), end));
   }
 
   told(news) {
@@ -162,6 +210,7 @@ class Plot extends Tied {
 
   get view() {
     if (this.held) return this.held;
+    if (this.what.track) return { from: this.what.track[0], to: this.what.track[1] };
     const end = this.t.at(-1) ?? 0;
     if (this.what.whole) return { from: this.t[0] ?? 0, to: Math.max(end, (this.t[0] ?? 0) + 1e-6) };
     return { from: end - this.span, to: end };
@@ -173,7 +222,15 @@ class Plot extends Tied {
   }
 
   zoom(by, about = null) {
-    if (!this.held) {
+    if (this.what.track) {
+      const { from, to } = this.view;
+      const [start, end] = this.what.track;
+      const now = this.now?.t ?? (from + to) / 2;
+      const centre = about ?? (now >= from && now <= to ? now : (from + to) / 2);
+      const factor = by > 0 ? 2 : 1 / 2;
+      if ((to - from) * factor >= end - start) this.held = null;
+      else this.hold(centre - (centre - from) * factor, centre + (to - centre) * factor);
+    } else if (!this.held) {
       const i = SPANS.findIndex((span) => span >= this.span - 1e-9);
       this.span = SPANS[Math.min(Math.max(i + by, 0), SPANS.length - 1)];
     } else {
@@ -186,8 +243,7 @@ class Plot extends Tied {
   }
 
   hold(from, to) {
-    const first = this.t[0] ?? 0;
-    const last = this.t.at(-1) ?? 1;
+    const [first, last] = this.what.track ?? [this.t[0] ?? 0, this.t.at(-1) ?? 1];
     const width = Math.min(Math.max(to - from, 0.02), Math.max(last - first, 0.02));
     const start = Math.min(Math.max(from, first), Math.max(last - width, first));
     this.held = { from: start, to: start + width };
@@ -214,6 +270,7 @@ class Plot extends Tied {
         const width = (Math.abs(b - a) / (this.view.to - this.view.from)) * this.box.width;
         this.chosen = null;
         if (width > 6) this.hold(Math.min(a, b), Math.max(a, b));
+        else if (this.what.track && !shift) this.seek(began);
         this.soon();
       };
       stage.onpointerup = end;
@@ -322,6 +379,7 @@ class Plot extends Tied {
     g.setTransform(scale, 0, 0, scale, 0, 0);
     g.clearRect(0, 0, width, height);
     g.font = `11px ${style.fontFamily}`;
+    if (this.what.track) this.choose(view);
     const [first, last] = this.rowsIn(view);
     const axes = this.axes(first, last);
     for (const axis of axes) {
@@ -355,6 +413,7 @@ class Plot extends Tied {
       g.fillRect(Math.min(a, b), box.top, Math.abs(b - a), box.height);
     }
     g.restore();
+    if (this.what.track) this.drawNow(g, box, view, x, ink);
     this.drawPointer(g, axes, box, view, x, ink);
   }
 
@@ -423,7 +482,7 @@ class Plot extends Tied {
     });
     g.textBaseline = "top";
     g.textAlign = "center";
-    const time = ticks(view.from, view.to, Math.max(2, Math.floor(box.width / 62)));
+    const time = ticks(view.from, view.to, Math.max(2, Math.floor(box.width / 40)));
     for (const value of time.values) {
       const at = Math.round(x(value)) + 0.5;
       if (at < box.left - 1 || at > box.left + box.width + 1 || value < -1e-9) continue;
@@ -492,14 +551,33 @@ class Plot extends Tied {
     g.setLineDash([]);
   }
 
+  // The present moment of a recording, a line with a handle.
+  drawNow(g, box, view, x, ink) {
+    const t = this.now?.t;
+    if (t === undefined || t < view.from - 1e-9 || t > view.to + 1e-9) return;
+    const at = Math.round(x(t)) + 0.5;
+    g.strokeStyle = ink("--accent");
+    g.fillStyle = ink("--accent");
+    g.lineWidth = 1.5;
+    line(g, at, box.top - 4, at, box.top + box.height);
+    g.lineWidth = 1;
+    g.beginPath();
+    g.moveTo(at - 4.5, box.top - 7);
+    g.lineTo(at + 4.5, box.top - 7);
+    g.lineTo(at, box.top);
+    g.fill();
+  }
+
   // The values under the pointer, or the last ones.
   drawPointer(g, axes, box, view, x, ink) {
     let row = this.rowsIn(view)[1] - 1;
+    let values = this.what.track && this.now?.key === this.what.key ? this.now.y : null;
     const over = this.pointer !== null && this.pointer !== undefined && !this.chosen;
     if (over && this.pointer >= box.left && this.pointer <= box.left + box.width && this.t.length) {
       const wanted = view.from + ((this.pointer - box.left) / box.width) * (view.to - view.from);
       row = this.rowsIn({ from: wanted, to: wanted })[0];
       if (Math.abs((this.t[row + 1] ?? Infinity) - wanted) < Math.abs(this.t[row] - wanted)) row++;
+      values = null;
       const at = x(this.t[row]);
       if (at >= box.left && at <= box.left + box.width) {
         g.strokeStyle = ink("--ink-faint");
@@ -526,8 +604,9 @@ class Plot extends Tied {
       }
     }
     this.figures.forEach(({ figure }, k) => {
-      const value = this.y[k]?.[row];
-      const text = value === null || value === undefined ? "" : fixed(value, digits(value));
+      const value = values ? values[k] : this.y[k]?.[row];
+      const decimals = DECIMALS[this.what.lines[k].unit] ?? 3;
+      const text = value === null || value === undefined ? "" : fixed(value, decimals);
       if (figure.textContent !== text) figure.textContent = text;
     });
   }
@@ -560,10 +639,7 @@ function ticks(low, high, count) {
   return { values, text: (value) => fixed(value, decimals) };
 }
 
-// So many decimals that five figures are seen.
-function digits(value) {
-  const size = Math.abs(value);
-  return size >= 1000 ? 1 : size >= 100 ? 2 : 3;
-}
+// As signal_groups.py has them for the table: figures of one unit stand under each other.
+const DECIMALS = { deg: 2, "deg/s": 2, "deg/s²": 1, mm: 2, N: 2 };
 
 customElements.define("brazo-plot", Plot);

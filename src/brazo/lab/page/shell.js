@@ -269,6 +269,7 @@ function setLoading(on) {
   document.documentElement.toggleAttribute("data-brazo-loading", on);
 }
 
+watch("replay", (on) => document.documentElement.toggleAttribute("data-brazo-replay", Boolean(on)));
 topBar();
 buildDocks();
 statusLine();

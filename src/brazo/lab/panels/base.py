@@ -50,9 +50,20 @@ class Panel:
     order: ClassVar[int] = 50  # among the tabs of its side
     rate: ClassVar[float] = 20.0  # Hz, how often `values` is asked while it is in view
     scripts: ClassVar[tuple[str, ...]] = ()  # modules in lab/page that define its own elements
+    used_for: ClassVar[tuple[str, ...]] = ("cell",)  # or "replay", where nothing can be driven
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
+
+    def told(self) -> Values:
+        """What a page needs to know to make room for it."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "icon": self.icon,
+            "side": self.side,
+            "scripts": list(self.scripts),
+        }
 
     # ---- what a panel says --------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.lab.feeds import Feed, Line, plot
+from brazo.lab.feeds import Feed, Line, Track, plot
 from brazo.lab.live import live_of
 from brazo.lab.panels.base import Panel, Values
 from brazo.lab.panels.html import (
@@ -32,6 +33,7 @@ from brazo.lab.panels.html import (
     table,
     text,
 )
+from brazo.lab.replay import Replay
 from brazo.lab.signal_groups import CELL, Group, decimals, groups_of, label_of
 from brazo.recording.display import shown
 
@@ -51,7 +53,8 @@ class _Plot:
     def __init__(self, panel: Panel, number: int) -> None:
         self.number = number
         self.name = f"plot/{number}"
-        self.feed = Feed(panel, self.name)
+        replayed = isinstance(panel.lab.sim, Replay)
+        self.feed = Track(panel, self.name) if replayed else Feed(panel, self.name)
         self.shows = ""  # id of a group; empty for signals chosen one by one
         self.signals: tuple[str, ...] = ()
 
@@ -60,6 +63,7 @@ class DataPanel(Panel):
     """Plots, values, recording."""
 
     id, title, icon, side, order = "data", "Data", "chart", "right", 40
+    used_for = ("cell", "replay")
     scripts = ("plot.js",)
 
     def __init__(self, lab: Lab) -> None:
@@ -86,10 +90,17 @@ class DataPanel(Panel):
     def simulation_changed(self) -> None:
         if self._recorded is not None and self._recorded is not self.lab.sim:
             self._stop_recording()
-        self._live.collect()
-        self._groups = groups_of(self._live.columns, self.lab.sim.robots)
-        known = set(self._live.columns)
-        kept = [one for one in self._plots if one.shows in self._groups or set(one.signals) & known]
+        if self._replay is None:
+            self._live.collect()
+        self._groups = groups_of(self._columns, self.lab.sim.robots)
+        known = set(self._columns)
+        kind = Feed if self._replay is None else Track
+        kept = [
+            one
+            for one in self._plots
+            if isinstance(one.feed, kind)
+            and (one.shows in self._groups or set(one.signals) & known)
+        ]
         if kept:
             self._plots = kept
         else:
@@ -102,7 +113,18 @@ class DataPanel(Panel):
         for one in self._plots:
             self._fill(one)
 
+    @property
+    def _replay(self) -> Replay | None:
+        """The recording on show, if it is one."""
+        return self.lab.sim if isinstance(self.lab.sim, Replay) else None
+
+    @property
+    def _columns(self) -> Mapping[str, str]:
+        return self._live.columns if self._replay is None else self._replay.columns
+
     def html(self) -> str:
+        replayed = self._replay is not None
+        span = "of the whole recording" if replayed else f"of the last {WINDOW:g}\u00a0s"
         return (
             section(
                 "Plots",
@@ -124,33 +146,36 @@ class DataPanel(Panel):
                     label="Values",
                     empty="Nothing is plotted.",
                 ),
-                note(f"Of what is plotted; least and greatest of the last {WINDOW:g}\u00a0s."),
+                note(f"Of what is plotted; least and greatest {span}."),
                 id="values",
             )
-            + section(
-                "Recording",
-                row("Recorded", text("recorded", wide=True)),
-                buttons(
-                    button("Record", "record", look="primary", enabled="may-record"),
-                    button("Stop", "record-stop", icon="stop", enabled="recording"),
+            + ("" if replayed else self._recording_html())
+        )
+
+    def _recording_html(self) -> str:
+        return section(
+            "Recording",
+            row("Recorded", text("recorded", wide=True)),
+            buttons(
+                button("Record", "record", look="primary", enabled="may-record"),
+                button("Stop", "record-stop", icon="stop", enabled="recording"),
+            ),
+            note("Every signal at every step, with all events."),
+            buttons(
+                *(
+                    button(name, "export", kind, enabled="may-export")
+                    for kind, name in FORMATS.items()
+                )
+            ),
+            buttons(
+                button("Report", "export", "report", icon="file", enabled="may-export"),
+                *(
+                    [button("3D replay", "export", "html", icon="play", enabled="may-export")]
+                    if find_spec("brazo.lab.replay_file")
+                    else []
                 ),
-                note("Every signal at every step, with all events."),
-                buttons(
-                    *(
-                        button(name, "export", kind, enabled="may-export")
-                        for kind, name in FORMATS.items()
-                    )
-                ),
-                buttons(
-                    button("Report", "export", "report", icon="file", enabled="may-export"),
-                    *(
-                        [button("3D replay", "export", "html", icon="play", enabled="may-export")]
-                        if find_spec("brazo.lab.replay_file")
-                        else []
-                    ),
-                ),
-                id="recording",
-            )
+            ),
+            id="recording",
         )
 
     def _plot_html(self, one: _Plot) -> str:
@@ -211,7 +236,7 @@ class DataPanel(Panel):
 
     def _add_signal(self, number: int, signal: str) -> None:
         one = self._plot(number)
-        if signal not in self._live.columns or signal in one.signals:
+        if signal not in self._columns or signal in one.signals:
             return
         if len(one.signals) >= MOST_LINES:
             raise BrazoError(f"a plot has room for {MOST_LINES} lines; add another plot")
@@ -241,28 +266,29 @@ class DataPanel(Panel):
         raise BrazoError("that plot is gone")
 
     def values(self) -> Values:
-        live = self._live
-        live.collect()
+        if self._replay is None:
+            self._live.collect()
         found: Values = {}
         for one in self._plots:
             found |= one.feed.values()
         found["values"] = self._rows()
         found["may-add"] = len(self._plots) < MOST_PLOTS
-        return found | self._recording_values()
+        return found if self._replay is not None else found | self._recording_values()
 
     def _rows(self) -> list[dict[str, Any]]:
-        live = self._live
+        live, replay, columns = self._live, self._replay, self._columns
         names = list(dict.fromkeys(name for one in self._plots for name in one.signals))
-        names = [name for name in names if name in live.columns]
-        if not names or live.end == live.first:
+        names = [name for name in names if name in columns]
+        if not names or (replay is None and live.end == live.first):
             return []
-        rows = live.window(WINDOW, names)
-        now, low, high = rows[-1], np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+        rows = live.window(WINDOW, names) if replay is None else replay.table(names)
+        now = rows[-1 if replay is None else replay.row]
+        low, high = np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)
         owners = {name.partition(".")[0] for name in names}
         common = f"{owners.pop()}." if len(owners) == 1 else ""
         found = []
         for k, name in enumerate(names):
-            unit, factor = shown(live.columns[name])
+            unit, factor = shown(columns[name])
             digits = decimals(unit)
             found.append(
                 {

@@ -55,6 +55,7 @@ class InspectorPanel(Panel):
     """The selected robot, looked at closely."""
 
     id, title, icon, side, order = "inspector", "Inspector", "search", "right", 30
+    used_for = ("cell", "replay")
     rate = 10.0
     scripts = ("inspector.js",)
 

@@ -11,6 +11,7 @@ class ViewPanel(Panel):
     """Switches for the overlays."""
 
     id, title, icon, side, order = "view", "View", "eye", "right", 20
+    used_for = ("cell", "replay")
 
     def html(self) -> str:
         switches = [
