@@ -44,6 +44,21 @@
       return counted;
     },
 
+    // What the scene is drawn on; null while there is nothing yet.
+    get canvas() {
+      return mutable?.canvas ?? null;
+    },
+
+    // Call back with the canvas whenever a picture has just been drawn on it; returns how to stop.
+    onDrawn(callback) {
+      drawnListeners.add(callback);
+      return () => drawnListeners.delete(callback);
+    },
+
+    redraw() {
+      mutable?.requestRender?.();
+    },
+
     // Let the camera go along with a node; null lets it stay.
     follow(name) {
       viewer.following = name;
@@ -131,6 +146,7 @@
   });
 
   let drawn = 0;
+  const drawnListeners = new Set();
   function countFrames() {
     const { scene } = mutable;
     if (!scene) return void setTimeout(countFrames, 100);
@@ -138,6 +154,7 @@
     scene.onAfterRender = (...all) => {
       drawn++;
       before?.apply(scene, all);
+      drawnListeners.forEach((callback) => callback(mutable.canvas));
     };
   }
 

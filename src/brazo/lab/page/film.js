@@ -1,0 +1,189 @@
+// The view as a video: <brazo-film> films what this page shows, from Film to Stop, and saves it.
+//
+// Every picture is taken when it has just been drawn and encoded at once, so a film costs little
+// memory and needs no server, no graphics card and no other program.  Each page films for itself; a
+// film goes on when the panel is closed or drawn anew.
+import { value } from "./channel.js";
+import { element } from "./dom.js";
+import { icon } from "./icons.js";
+import { say } from "./notices.js";
+import { webm } from "./webm.js";
+
+const RATE = 30; // pictures per second at most
+const STILL = 200; // ms after which a view in which nothing moves is drawn again
+const KEY_EVERY = 2000; // ms between pictures a player can jump to
+const LONGEST = 20 * 60_000; // ms
+const WIDEST = 1920; // px
+const BITS = 0.11; // per pixel and picture
+const WAITING = 4; // pictures the encoder may be behind before one is left out
+
+const viewer = window.brazoViewer;
+const shown = new Set(); // the elements on the page
+let film = null;
+
+export class Film {
+  constructor(canvas) {
+    // As large as it is seen: what is drawn may be coarser while a slow machine is moving.
+    const scale = Math.min(devicePixelRatio, WIDEST / canvas.clientWidth);
+    this.width = 2 * Math.round((scale * canvas.clientWidth) / 2); // codecs want even numbers
+    this.height = 2 * Math.round((scale * canvas.clientHeight) / 2);
+    this.copy = new OffscreenCanvas(this.width, this.height);
+    this.brush = this.copy.getContext("2d", { alpha: false });
+    this.chunks = [];
+    this.bytes = 0;
+    this.last = this.key = -Infinity; // ms, of the last picture and the last key picture
+    this.encoder = new VideoEncoder({ output: (chunk) => this.keep(chunk), error: (e) => this.fail(e) });
+    this.encoder.configure({
+      codec: "vp8",
+      width: this.width,
+      height: this.height,
+      bitrate: Math.round(BITS * RATE * this.width * this.height),
+      framerate: RATE,
+    });
+  }
+
+  get behind() {
+    return this.encoder.encodeQueueSize > WAITING;
+  }
+
+  // Take what the canvas shows, at so many milliseconds from the beginning.
+  add(canvas, time) {
+    const { width, height } = this;
+    const scale = Math.min(width / canvas.width, height / canvas.height); // a window may be resized
+    const [w, h] = [scale * canvas.width, scale * canvas.height];
+    this.brush.fillStyle = viewer.dark ? "#16191f" : "#ffffff";
+    this.brush.fillRect(0, 0, width, height);
+    this.brush.drawImage(canvas, (width - w) / 2, (height - h) / 2, w, h);
+    const picture = new VideoFrame(this.copy, { timestamp: Math.round(1000 * time) });
+    const keyFrame = time - this.key >= KEY_EVERY;
+    if (keyFrame) this.key = time;
+    this.last = time;
+    this.encoder.encode(picture, { keyFrame });
+    picture.close();
+  }
+
+  keep(chunk) {
+    const data = new Uint8Array(chunk.byteLength);
+    chunk.copyTo(data);
+    this.bytes += data.byteLength;
+    this.chunks.push({ time: chunk.timestamp / 1000, key: chunk.type === "key", data });
+  }
+
+  fail(error) {
+    this.error = error;
+  }
+
+  // The file; its last picture stays for as long as one of RATE does.
+  async finish() {
+    if (!this.error) await this.encoder.flush();
+    if (this.encoder.state !== "closed") this.encoder.close();
+    if (!this.chunks.length) throw this.error ?? new Error("no picture was drawn");
+    const duration = this.last + 1000 / RATE;
+    return webm("V_VP8", this.width, this.height, duration, this.chunks);
+  }
+}
+
+// ---- filming live -----------------------------------------------------------------------------
+
+function start() {
+  const canvas = viewer.canvas;
+  if (film || !canvas) return;
+  if (!window.VideoEncoder) {
+    const why = window.isSecureContext
+      ? "this browser encodes no video"
+      : "browsers encode video only for pages of this machine (127.0.0.1) or by https";
+    return say(`Cannot film: ${why}.`, "error");
+  }
+  film = new Film(canvas);
+  film.begin = performance.now();
+  film.off = viewer.onDrawn(take);
+  film.timer = setInterval(watch, STILL);
+  viewer.redraw();
+  tell();
+}
+
+function take(canvas) {
+  const time = performance.now() - film.begin;
+  if (film.error || film.behind || time - film.last < 1000 / RATE - 2) return;
+  try {
+    film.add(canvas, time);
+  } catch (error) {
+    film.fail(error);
+  }
+}
+
+// A view at rest is drawn now and then, or the film would end with the last movement.
+function watch() {
+  const time = performance.now() - film.begin;
+  if (time - film.last >= STILL - 20) viewer.redraw();
+  if (film.error || time > LONGEST) stop();
+  tell();
+}
+
+async function stop() {
+  if (!film || film.ending) return;
+  const ended = film;
+  ended.ending = true;
+  clearInterval(ended.timer);
+  await new Promise((done) => {
+    const off = viewer.onDrawn(() => (off(), done()));
+    setTimeout(done, 1000); // a page in the background draws nothing
+    viewer.redraw();
+  });
+  ended.off();
+  try {
+    save(await ended.finish());
+  } catch (error) {
+    say(`The film is lost: ${error.message}.`, "error");
+  }
+  film = null;
+  tell();
+}
+
+function save(file) {
+  const address = URL.createObjectURL(file);
+  const link = element("a", "", { href: address, download: `${value("cell")}-film.webm` });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+function tell() {
+  shown.forEach((one) => one.show());
+}
+
+class FilmButton extends HTMLElement {
+  connectedCallback() {
+    if (!this.button) {
+      this.button = element("button", "film", { type: "button" });
+      this.button.onclick = () => (film ? stop() : start());
+      this.text = element("output", "filmed");
+      this.append(this.button, this.text);
+    }
+    shown.add(this);
+    this.show();
+  }
+
+  disconnectedCallback() {
+    shown.delete(this);
+  }
+
+  show() {
+    const mode = film ? "on" : "off";
+    if (this.button.dataset.film !== mode) {
+      this.button.dataset.film = mode;
+      this.button.innerHTML = icon(film ? "stop" : "film");
+      this.button.append(film ? "Stop and save" : "Film the view");
+    }
+    this.button.disabled = Boolean(film?.ending);
+    if (!film) {
+      this.text.textContent = "";
+      return;
+    }
+    const seconds = Math.floor((performance.now() - film.begin) / 1000);
+    const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    this.text.textContent = `${clock}, ${(film.bytes / 1e6).toFixed(1)} MB`;
+  }
+}
+customElements.define("brazo-film", FilmButton);

@@ -1,0 +1,100 @@
+"""The view as a video: filmed in the page, saved as a file that plays and can be wound."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from brazo.trajectory import quintic
+from tests.lab.panels.acting import until
+
+pytestmark = pytest.mark.browser
+
+# What a player makes of the file: its length and size, and a few of its pictures in little.
+PLAYED = """async (file) => {
+    const bytes = Uint8Array.from(atob(file), (c) => c.charCodeAt(0));
+    const video = document.createElement("video");
+    const next = (name) => new Promise((done, fail) => {
+        video.addEventListener(name, done, { once: true });
+        video.addEventListener("error", () => fail(video.error.message), { once: true });
+    });
+    const ready = next("loadeddata");
+    video.muted = true;
+    video.src = URL.createObjectURL(new Blob([bytes], { type: "video/webm" }));
+    await ready;
+    const small = new OffscreenCanvas(48, 32).getContext("2d", { willReadFrequently: true });
+    const pictures = [];
+    for (const share of [0, 0.99, 0.4]) { // back, too
+        const there = next("seeked");
+        video.currentTime = share * video.duration;
+        await there;
+        small.drawImage(video, 0, 0, 48, 32);
+        pictures.push([...small.getImageData(0, 0, 48, 32).data]);
+    }
+    const { duration, videoWidth, videoHeight } = video;
+    return { duration, size: [videoWidth, videoHeight], pictures };
+}"""
+
+
+@pytest.fixture(scope="module")
+def opened(lab, open_page):
+    lab.sim.player.pause()
+    return open_page(lab, "data")
+
+
+def test_the_view_is_filmed_and_plays(lab, opened, tmp_path):
+    page = opened.page
+    opened.button("Film the view").click()
+    stop = opened.button("Stop and save")
+    film = opened.panel.locator("brazo-film")
+    expect(film).to_contain_text("0:00,")
+    robot = lab.robot
+    q = robot.reference.q
+    turn = np.zeros(robot.n)
+    turn[0] = 1.2
+    lab.do(lambda: robot.move(quintic(q, q + turn, 1.5)))
+    lab.do(lab.sim.player.play)
+    until(page, lambda: not robot.moving)
+    lab.do(lab.sim.player.pause)
+    expect(film).to_contain_text(re.compile(r"0:(0[3-9]|[1-5]\d),"))  # filmed at rest, too
+    with page.expect_download() as download:
+        stop.click()
+    expect(opened.button("Film the view")).to_be_enabled()
+    assert download.value.suggested_filename == "scara1-film.webm"
+    path = tmp_path / "film.webm"
+    download.value.save_as(path)
+    played = page.evaluate(PLAYED, base64.b64encode(path.read_bytes()).decode())
+    seen = page.evaluate("() => [brazoViewer.canvas.clientWidth, brazoViewer.canvas.clientHeight]")
+    assert played["size"] == [2 * ((side + 1) // 2) for side in seen]
+    assert 3.0 < played["duration"] < 60.0
+    first, last, between = (np.array(p).reshape(-1, 4)[:, :3] for p in played["pictures"])
+    assert np.ptp(first, axis=0).min() > 60  # something is seen
+    assert np.abs(first - last).max() > 40  # and has moved
+    assert between.shape == first.shape
+    assert opened.errors == []
+
+
+def test_a_film_goes_on_when_the_panel_is_drawn_anew(lab, opened):
+    opened.button("Film the view").click()
+    lab.do(lab.panels["data"].refresh)
+    opened.settle()
+    stop = opened.button("Stop and save")
+    expect(stop).to_be_visible()
+    with opened.page.expect_download():
+        stop.click()
+    expect(opened.button("Film the view")).to_be_visible()
+    assert opened.errors == []
+
+
+def test_a_browser_without_an_encoder_is_told_so(opened):
+    opened.page.evaluate("() => { window.kept = VideoEncoder; window.VideoEncoder = undefined; }")
+    try:
+        opened.button("Film the view").click()
+        expect(opened.page.locator(".brazo-notices")).to_contain_text("encodes no video")
+        expect(opened.button("Film the view")).to_be_visible()
+    finally:
+        opened.page.evaluate("() => { window.VideoEncoder = window.kept; }")
