@@ -64,7 +64,7 @@ class DataPanel(Panel):
 
     id, title, icon, side, order = "data", "Data", "chart", "right", 40
     used_for = ("cell", "replay")
-    scripts = ("plot.js",)
+    scripts = ("plot.js", "film.js")
 
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab)
@@ -150,6 +150,12 @@ class DataPanel(Panel):
                 id="values",
             )
             + ("" if replayed else self._recording_html())
+            + section(
+                "Video",
+                "<brazo-film></brazo-film>",
+                note("What this page shows of the scene, as a WebM file."),
+                id="video",
+            )
         )
 
     def _recording_html(self) -> str:
