@@ -111,9 +111,9 @@ class Slider extends Tied {
     const head = element("div", "head");
     head.append(name, this.field.input, unit);
     const body = element("div", "body");
-    body.append(low, this.range, high);
-    this.append(head, body);
     const marks = JSON.parse(this.getAttribute("marks") ?? "[]");
+    body.append(...(marks.length ? [this.range] : [low, this.range, high])); // marks name the ends
+    this.append(head, body);
     if (marks.length) this.append(this.marks(marks));
     this.range.oninput = () => this.want(Number(this.range.value));
     this.range.onkeydown = (event) => this.step(event);

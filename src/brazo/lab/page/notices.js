@@ -3,6 +3,8 @@ import { send, watch } from "./channel.js";
 import { element, iconButton } from "./dom.js";
 
 const STAYS = { info: 5000, warn: 9000, error: 14000 }; // ms
+const ENDED = 5000; // ms that work which has ended stays in view; what failed stays until dismissed
+const over = new Map(); // its number -> when it is to go
 let tray;
 
 export function buildNotices() {
@@ -33,8 +35,18 @@ export function say(text, kind = "info", topic = text) {
 }
 
 function showJobs(tray, jobs) {
+  const now = performance.now();
+  const ended = jobs.filter((job) => job.state === "done" || job.state === "cancelled");
+  // What had ended before this page came is no news to it.
+  const stays = showJobs.before ? ENDED : 0;
+  showJobs.before = true;
+  for (const { number } of ended) if (!over.has(number)) over.set(number, now + stays);
+  const next = Math.min(...ended.map(({ number }) => over.get(number)).filter((t) => t > now));
+  clearTimeout(showJobs.timer);
+  if (next < Infinity) showJobs.timer = setTimeout(() => showJobs(tray, jobs), next - now + 20);
+  const shown = jobs.filter(({ number }) => !(over.get(number) <= now));
   tray.replaceChildren(
-    ...jobs.map((job) => {
+    ...shown.map((job) => {
       const node = element("div", `job ${job.state}`);
       const bar = element("progress", "", { max: 1 });
       if (job.state !== "running") bar.value = job.state === "done" ? 1 : 0;
