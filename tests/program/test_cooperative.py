@@ -45,8 +45,9 @@ def test_every_bar_slides_through_the_chute(nominal):
     assert [goal.body for goal in summary.goals] == BARS and summary.reached == 3
     assert list(summary.goals.values()) == sorted(summary.goals.values())
     assert summary.time < 45.0
-    for bar in BARS:  # on the floor behind the platform, flat
-        assert recording[f"{bar}.z"][-1] == pytest.approx(-0.285, abs=2e-3)
+    for bar in BARS:  # behind the platform, flat on the floor or on bars that lie there, 30 mm each
+        layers = (recording[f"{bar}.z"][-1] + 0.285) / 0.030
+        assert round(layers) in (0, 1, 2) and layers == pytest.approx(round(layers), abs=0.07)
         assert recording[f"{bar}.x"][-1] > 1.0
 
 

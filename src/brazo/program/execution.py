@@ -321,16 +321,17 @@ def _check_force(force: float, sim: Simulation, flat: Mapping[str, list[s.Step]]
     if not (np.isfinite(force) and force > 0.0):
         raise BrazoError(f"grip force {force:g} N: wanted a finite number greater than 0")
     least = sim.cell.clamp.hold_force
-    if force < least:
-        raise BrazoError(
-            f"grip force {force:g} N holds nothing: a body counts as held from {least:g} N on each "
-            "pad (hold_force of the cell's clamp)"
-        )
     for name, steps in flat.items():
         clamp = sim.world.robots[name].clamp
-        gripping = any(isinstance(step, s.Grip) for step in steps)
-        if clamp is not None and gripping and force > clamp.gripper.max_force:
-            greatest = clamp.gripper.max_force
+        if clamp is None or not any(isinstance(step, s.Grip) for step in steps):
+            continue
+        if force < least and not clamp.weld:
+            raise BrazoError(
+                f"grip force {force:g} N holds nothing: a body counts as held from {least:g} N on "
+                "each pad (hold_force of the cell's clamp)"
+            )
+        greatest = clamp.gripper.max_force
+        if force > greatest:
             raise BrazoError(f"grip force {force:g} N: '{name}' gives at most {greatest:g} N")
 
 
@@ -392,7 +393,7 @@ class _StepRunner:
             "step",
             f"{self.name}: {verb_of(step)}",
             robot=self.name,
-            step=self.index,
+            step=self.index + 1,
             line=None if step.place is None else step.place.line,
         )
 

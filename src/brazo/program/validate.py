@@ -179,7 +179,7 @@ class _Check:
         if force is not None and force > gripper.max_force:
             _fail(step, f"a force of {force:g} N; the clamp gives at most {gripper.max_force:g} N")
         least = self.hold_force
-        if force is not None and force < least:
+        if force is not None and force < least and not clamp.weld:
             _fail(
                 step,
                 f"a force of {force:g} N holds nothing: a body counts as held from {least:g} N on "

@@ -38,6 +38,7 @@ from brazo.world.build import Mode
 Progress = Callable[[float, str], object]
 WATCHED = ("robot-robot", "self", "robot-object", "robot-fixture")
 REPORT_EVERY = 0.1  # s by the wall clock
+_STANDING = ("control", "fault", "grasped")  # events that last, and are told by what is
 
 
 class Task(Protocol):
@@ -311,8 +312,12 @@ class Simulation:
                 self._recorder.event(event)
 
     def _present(self) -> Iterator[Event]:
-        """What is already the case when a recording starts: laws, faults, who holds what."""
+        """What is already the case when a recording starts: laws, faults, who holds what.
+
+        And what was said at this very moment, as that a program starts.
+        """
         t = self.time
+        yield from (e for e in self.events if e.t == t and e.kind not in _STANDING)
         for robot in self._actors:
             yield Event(t, "control", *robot.law_told())
             for fault in robot.faults:
