@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+import brazo
+from brazo.lab.replay import Replay
 from brazo.trajectory import quintic
 from tests.lab.panels.acting import until
 
@@ -51,7 +53,7 @@ def test_the_view_is_filmed_and_plays(lab, opened, tmp_path):
     opened.button("Film the view").click()
     stop = opened.button("Stop and save")
     film = opened.panel.locator("brazo-film")
-    expect(film).to_contain_text("0:00,")
+    expect(film).to_contain_text(re.compile(r"\d:\d\d, \d+\.\d MB"))
     robot = lab.robot
     q = robot.reference.q
     turn = np.zeros(robot.n)
@@ -76,6 +78,59 @@ def test_the_view_is_filmed_and_plays(lab, opened, tmp_path):
     assert np.abs(first - last).max() > 40  # and has moved
     assert between.shape == first.shape
     assert opened.errors == []
+
+
+def test_a_recording_is_filmed_picture_by_picture(running, open_page, tmp_path):
+    sim = brazo.Simulation("cooperative")
+    robot = sim.robots["scara1"]
+    turn = np.zeros(robot.n)
+    turn[0] = 1.2
+    robot.move(quintic(robot.reference.q, robot.reference.q + turn, 0.8))
+    sim.start_recording(tmp_path / "run.parquet")
+    sim.step(900)
+    sim.stop_recording()
+    with running(Replay(tmp_path / "run.parquet")) as lab:
+        lab.sim.player.pause()
+        opened = open_page(lab, "data")
+        with opened.page.expect_download(timeout=120_000) as download:
+            opened.button("Film the recording").click()
+            expect(opened.panel.locator("brazo-film")).to_contain_text("%")
+        expect(opened.button("Film the recording")).to_be_visible()
+        download.value.save_as(tmp_path / "film.webm")
+        content = (tmp_path / "film.webm").read_bytes()
+        played = opened.page.evaluate(PLAYED, base64.b64encode(content).decode())
+        assert opened.errors == []
+    length = 0.899  # s, from the first row to the last
+    assert played["duration"] == pytest.approx(length + 1 / 30, abs=2e-3)
+    times, keys = pictures(content)
+    assert times == [min(round(1000 * k / 30), 899) for k in range(28)] and keys[0]
+    first, last, between = (np.array(p).reshape(-1, 4)[:, :3] for p in played["pictures"])
+    assert np.abs(first - last).max() > 40 and np.abs(between - last).max() > 20
+
+
+def pictures(content: bytes) -> tuple[list[int], list[bool]]:
+    """Times (ms) of the pictures in a WebM file and which of them stand for themselves."""
+    times, keys = [], []
+
+    def read(at: int, end: int, cluster: int) -> None:
+        while at < end:
+            size = 9 - content[at].bit_length()
+            name, at = content[at : at + size].hex(), at + size
+            size = 9 - content[at].bit_length()
+            length = int.from_bytes(content[at : at + size]) & ((1 << 7 * size) - 1)
+            at += size
+            if name in ("18538067", "1f43b675"):  # segment, cluster
+                read(at, at + length, 0)
+            elif name == "e7":
+                cluster = int.from_bytes(content[at : at + length])
+            elif name == "a3":
+                after = int.from_bytes(content[at + 1 : at + 3], signed=True)
+                times.append(cluster + after)
+                keys.append(bool(content[at + 3] & 0x80))
+            at += length
+
+    read(0, len(content), 0)
+    return times, keys
 
 
 def test_a_film_goes_on_when_the_panel_is_drawn_anew(lab, opened):

@@ -1,9 +1,10 @@
-// The view as a video: <brazo-film> films what this page shows, from Film to Stop, and saves it.
+// The view as a video: <brazo-film> films what this page shows, from Film to Stop, or a recording on
+// show from its beginning to its end, and saves it.
 //
 // Every picture is taken when it has just been drawn and encoded at once, so a film costs little
 // memory and needs no server, no graphics card and no other program.  Each page films for itself; a
 // film goes on when the panel is closed or drawn anew.
-import { value } from "./channel.js";
+import { drives, send, value, watch } from "./channel.js";
 import { element } from "./dom.js";
 import { icon } from "./icons.js";
 import { say } from "./notices.js";
@@ -16,9 +17,11 @@ const LONGEST = 20 * 60_000; // ms
 const WIDEST = 1920; // px
 const BITS = 0.11; // per pixel and picture
 const WAITING = 4; // pictures the encoder may be behind before one is left out
+const NO_CHANGE = 250; // ms after which a moment asked for must have come, or is the one on show
+const SETTLE = 30; // ms from the lab naming a moment until viser has its poses, too
 
 const viewer = window.brazoViewer;
-const shown = new Set(); // the elements on the page
+const shownElements = new Set();
 let film = null;
 
 export class Film {
@@ -83,21 +86,28 @@ export class Film {
   }
 }
 
-// ---- filming live -----------------------------------------------------------------------------
+// ---- filming ----------------------------------------------------------------------------------
 
-function start() {
+function begin() {
   const canvas = viewer.canvas;
-  if (film || !canvas) return;
+  if (film || !canvas) return false;
   if (!window.VideoEncoder) {
     const why = window.isSecureContext
       ? "this browser encodes no video"
       : "browsers encode video only for pages of this machine (127.0.0.1) or by https";
-    return say(`Cannot film: ${why}.`, "error");
+    say(`Cannot film: ${why}.`, "error");
+    return false;
   }
   film = new Film(canvas);
   film.begin = performance.now();
+  return true;
+}
+
+// What the page shows, as it goes.
+function filmView() {
+  if (!begin()) return;
   film.off = viewer.onDrawn(take);
-  film.timer = setInterval(watch, STILL);
+  film.timer = setInterval(look, STILL);
   viewer.redraw();
   tell();
 }
@@ -113,24 +123,75 @@ function take(canvas) {
 }
 
 // A view at rest is drawn now and then, or the film would end with the last movement.
-function watch() {
+function look() {
   const time = performance.now() - film.begin;
   if (time - film.last >= STILL - 20) viewer.redraw();
   if (film.error || time > LONGEST) stop();
   tell();
 }
 
-async function stop() {
-  if (!film || film.ending) return;
-  const ended = film;
-  ended.ending = true;
-  clearInterval(ended.timer);
-  await new Promise((done) => {
-    const off = viewer.onDrawn(() => (off(), done()));
-    setTimeout(done, 1000); // a page in the background draws nothing
+// A recording, picture by picture: every one of them is there, however slowly this machine draws.
+async function filmRecording() {
+  const [start, end] = value("replay/span");
+  const length = Math.min(end - start, LONGEST / 1000);
+  if (!begin()) return;
+  send("pause");
+  const pictures = Math.ceil(length * RATE - 1e-6);
+  for (let k = 0; k <= pictures && !film.ending; k++) {
+    const t = Math.min(k / RATE, length);
+    await shown(start + t);
+    if (film.ending) break;
+    await drawnWith((canvas) => film.add(canvas, 1000 * t));
+    while (film.behind) await pause(5);
+    film.share = k / pictures;
+    tell();
+  }
+  stop();
+}
+
+// The moment nearest to t, on the page: where rows are far apart it may be the one already there.
+async function shown(t) {
+  const changed = new Promise((done) => {
+    const before = value("replay/now");
+    const off = watch("replay/now", (now) => now !== before && (off(), done()));
+    setTimeout(() => (off(), done()), NO_CHANGE);
+  });
+  send("replay/seek", t);
+  await changed;
+  await pause(SETTLE);
+}
+
+function drawnWith(action) {
+  return new Promise((done) => {
+    const off = viewer.onDrawn((canvas) => {
+      off();
+      try {
+        action(canvas);
+      } catch (error) {
+        film.fail(error);
+        film.ending = true;
+      }
+      done();
+    });
     viewer.redraw();
   });
-  ended.off();
+}
+
+function pause(ms) {
+  return new Promise((done) => setTimeout(done, ms));
+}
+
+async function stop() {
+  if (!film || film.ended) return;
+  const ended = film;
+  ended.ending = ended.ended = true;
+  tell();
+  if (ended.timer) {
+    clearInterval(ended.timer);
+    // The last picture; a page in the background draws none.
+    await Promise.race([drawnWith(() => {}), pause(1000)]);
+    ended.off();
+  }
   try {
     save(await ended.finish());
   } catch (error) {
@@ -150,40 +211,52 @@ function save(file) {
 }
 
 function tell() {
-  shown.forEach((one) => one.show());
+  shownElements.forEach((one) => one.show());
 }
 
-class FilmButton extends HTMLElement {
+watch("replay", tell);
+watch("control/driver", tell);
+addEventListener("beforeunload", (event) => film && event.preventDefault()); // it would be lost
+
+class FilmButtons extends HTMLElement {
   connectedCallback() {
-    if (!this.button) {
-      this.button = element("button", "film", { type: "button" });
-      this.button.onclick = () => (film ? stop() : start());
+    if (!this.buttons) {
+      this.buttons = element("div", "brazo-buttons");
+      this.view = this.add("film", "Film the view", filmView);
+      this.recording = this.add("film", "Film the recording", filmRecording);
+      this.stop = this.add("stop", "Stop and save", () => (film.timer ? stop() : (film.ending = true)));
+      this.stop.classList.add("danger");
       this.text = element("output", "filmed");
-      this.append(this.button, this.text);
+      this.append(this.buttons, this.text);
     }
-    shown.add(this);
+    shownElements.add(this);
     this.show();
   }
 
+  add(drawing, label, onclick) {
+    const button = element("button", "film", { type: "button", onclick });
+    button.innerHTML = icon(drawing);
+    button.append(label);
+    this.buttons.append(button);
+    return button;
+  }
+
   disconnectedCallback() {
-    shown.delete(this);
+    shownElements.delete(this);
   }
 
   show() {
-    const mode = film ? "on" : "off";
-    if (this.button.dataset.film !== mode) {
-      this.button.dataset.film = mode;
-      this.button.innerHTML = icon(film ? "stop" : "film");
-      this.button.append(film ? "Stop and save" : "Film the view");
-    }
-    this.button.disabled = Boolean(film?.ending);
-    if (!film) {
-      this.text.textContent = "";
-      return;
-    }
+    this.view.hidden = Boolean(film);
+    this.recording.hidden = Boolean(film) || !value("replay");
+    this.recording.disabled = !drives(); // others would see it wind
+    this.stop.hidden = !film;
+    this.stop.disabled = Boolean(film?.ending);
+    this.text.hidden = !film;
+    if (!film) return;
     const seconds = Math.floor((performance.now() - film.begin) / 1000);
     const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-    this.text.textContent = `${clock}, ${(film.bytes / 1e6).toFixed(1)} MB`;
+    const far = film.share === undefined ? clock : `${Math.round(100 * film.share)} %`;
+    this.text.textContent = `${far}, ${(film.bytes / 1e6).toFixed(1)} MB`;
   }
 }
-customElements.define("brazo-film", FilmButton);
+customElements.define("brazo-film", FilmButtons);

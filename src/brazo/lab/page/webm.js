@@ -60,7 +60,7 @@ export function webm(codec, width, height, duration, chunks) {
 
 // The beginning of a block: track, time after the cluster's, whether it is a key picture.
 function place(chunk, begin) {
-  const after = Math.round(chunk.time - begin);
+  const after = Math.round(chunk.time) - Math.round(begin);
   return new Uint8Array([0x81, (after >> 8) & 0xff, after & 0xff, chunk.key ? 0x80 : 0]);
 }
 
