@@ -45,6 +45,7 @@ def test_the_task_done_is_exit_0_with_recording_and_report(tmp_path):
     assert "3 of 3 (bar 1 at " in done.stdout
     assert "unintended contacts      none" in done.stdout
     assert "greatest internal force" in done.stdout and "times real time" in done.stdout
+    assert f"see it again: brazo replay {tmp_path / 'out' / 'run.parquet'}" in done.stdout
     recording = Recording.open(tmp_path / "out" / "run.parquet")
     assert len(recording) > 20_000 and recording.about["cell"] == "cooperative"
     kinds = {event["kind"] for event in recording.events}
@@ -128,7 +129,7 @@ def test_a_run_that_takes_too_long_is_given_up(tmp_path):
         (("cooperative", "--headless", "-p", "dance"), "no program named 'dance'"),
         (("solo-puma560", "--headless", "-p", "cooperative"), "no robot 'scara2' in cell"),
         (("cooperative", "--headless", "--seeds", "3"), "--seeds runs varied cells"),
-        (("cooperative", "-o", "out"), "belong to a run without a browser"),
+        (("cooperative", "--vary", "--seeds", "2"), "belongs to runs without a browser"),
         (("cooperative", "--headless", "--until", "-1"), "wanted seconds"),
         (("cooperative", "--headless", "--grip-force", "-5"), "grip force"),
     ],

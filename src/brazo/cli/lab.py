@@ -7,9 +7,9 @@ from pathlib import Path
 import typer
 
 DEFAULT = "cooperative"
-_HOST = typer.Option("127.0.0.1", help="Address to listen on; others need a token.")
-_PORT = typer.Option(8080, help="Port; the next free one is taken when it is busy.")
-_BROWSER = typer.Option(True, help="Open the page in the default browser.")
+HOST = typer.Option("127.0.0.1", help="Address to listen on; others need a token.")
+PORT = typer.Option(8080, help="Port; the next free one is taken when it is busy.")
+BROWSER = typer.Option(True, help="Open the page in the default browser.")
 
 
 def register(app: typer.Typer) -> None:
@@ -23,9 +23,9 @@ def lab(
         metavar="CELL|ROBOT|FILE",
         help="A shipped cell's or robot's name, or a cell or robot file.",
     ),
-    host: str = _HOST,
-    port: int = _PORT,
-    browser: bool = _BROWSER,
+    host: str = HOST,
+    port: int = PORT,
+    browser: bool = BROWSER,
 ) -> None:
     """Open the lab in the browser."""
     open_lab(source, host=host, port=port, browser=browser)
@@ -38,9 +38,9 @@ def replay(
     cell: str = typer.Option(
         None, "--cell", help="Its cell or robot, where the recording does not say or it is gone."
     ),
-    host: str = _HOST,
-    port: int = _PORT,
-    browser: bool = _BROWSER,
+    host: str = HOST,
+    port: int = PORT,
+    browser: bool = BROWSER,
 ) -> None:
     """Open a recording in the lab: a timeline, plots and 3D view in step, what happened."""
     from brazo.cli.output import say

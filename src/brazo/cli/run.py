@@ -9,6 +9,7 @@ import contextlib
 import math
 import shlex
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from brazo.cli.file_kind import cell_of, kind_of
+from brazo.cli.lab import BROWSER, HOST, PORT
 from brazo.cli.output import print_json, say, table
 from brazo.errors import BrazoError
 
@@ -45,7 +47,7 @@ def run(
         None,
         "-o",
         "--output",
-        help="A folder for run.parquet and report.html (headless); one in it a seed.",
+        help="A folder for run.parquet and report.html; with --seeds one in it a seed.",
     ),
     record: Path = typer.Option(None, help="Where the recording goes, instead of the folder."),
     seed: int = typer.Option(0, min=0, help="Of the planner, and of what --vary draws."),
@@ -64,14 +66,20 @@ def run(
     ),
     until: float = typer.Option(600.0, help="Give up after this many simulated seconds."),
     json: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
+    host: str = HOST,
+    port: int = PORT,
+    browser: bool = BROWSER,
 ) -> None:
-    """Run a program in a cell; exit 0 only when every goal was reached."""
+    """Run a program in a cell; exit 0 only when every goal was reached.
+
+    Without --headless it begins when a page of the lab is open, and Ctrl+C closes the lab.
+    """
     from brazo.world import load_cell
 
     if seeds is not None and not vary:
         raise BrazoError("--seeds runs varied cells: give --vary, too")
-    if not headless and (output, record, seeds) != (None, None, None):
-        raise BrazoError("-o, --record and --seeds belong to a run without a browser: --headless")
+    if not headless and seeds is not None:
+        raise BrazoError("--seeds belongs to runs without a browser: --headless")
     if not (math.isfinite(until) and until > 0.0):
         raise BrazoError(f"--until {until:g}: wanted seconds, greater than 0")
     if law is not None:
@@ -86,9 +94,6 @@ def run(
         )
         nominal = replace(nominal, robots=still)
     work = _Work(nominal, chosen, vary, grip_force, until)
-    if not headless:
-        _open(work, seed)
-        return
     if seeds is not None:
         if record is not None:
             raise BrazoError("--record is one file; with --seeds give a folder: -o")
@@ -96,11 +101,12 @@ def run(
         return
     if output is not None:
         _folder(output)
-    summary, files = work.run(seed, _file(output, record), output, quiet=json)
-    if json:
-        print_json({**summary.plain(), "files": [str(file) for file in files]})
+    file = _file(output, record)
+    if headless:
+        summary, files = work.run(seed, file, output, quiet=json)
+        _tell(summary, files, json)
     else:
-        _print(summary, files)
+        summary = _show(work, seed, file, output, json, host, port, browser)
     if not summary.succeeded:
         raise typer.Exit(1)
 
@@ -131,16 +137,29 @@ class _Work:
     def run(
         self, seed: int, record: Path | None, folder: Path | None, quiet: bool = False
     ) -> tuple[Summary, list[Path]]:
-        from brazo.program.summary import summarise
-
         sim, execution = self.start(seed)
         with _progress(quiet) as tell:
             recording = sim.run(execution, self.until, record=record, progress=tell)
         if not execution.done:
             execution.stop(f"not done after {self.until:g} s (--until)")
+        return self.finish(execution, recording, record, folder)
+
+    def finish(
+        self,
+        execution: Any,
+        recording: Any,
+        record: Path | None,
+        folder: Path | None,
+        time: float | None = None,
+    ) -> tuple[Summary, list[Path]]:
+        """How it went, and the files there are of it; `time` is when, if not now."""
+        from brazo.program.summary import summarise
+
         summary = summarise(execution, recording)
-        files = [] if record is None else [record]
-        if folder is not None:
+        if time is not None:
+            summary = replace(summary, time=time)
+        files = [] if record is None or recording is None else [record]
+        if folder is not None and recording is not None:
             files.append(self._report(summary, recording, folder))
         return summary, files
 
@@ -222,16 +241,36 @@ def _laws_of(path: Path) -> None:
         raise BrazoError(f"{path}: has no law: a class derived from brazo.control.Controller")
 
 
-def _open(work: _Work, seed: int) -> None:
-    """Show the run in the browser."""
-    try:
-        from brazo.lab.serving import serve
-    except ImportError:
-        raise BrazoError(
-            "the lab cannot show a cell at work here; run it with --headless"
-        ) from None
-    sim, _ = work.start(seed)
-    serve(sim)
+def _show(
+    work: _Work,
+    seed: int,
+    file: Path | None,
+    folder: Path | None,
+    json: bool,
+    host: str,
+    port: int,
+    browser: bool,
+) -> Summary:
+    """Run in the lab; how it went is told when it is over, and what counts when the lab closes."""
+    from brazo.cli.shown_run import ShownRun
+    from brazo.lab.serving import serve
+
+    found: list[tuple[Summary, list[Path]]] = []
+
+    def tell(execution: Any, recording: Any, time: float) -> None:
+        found.append(work.finish(execution, recording, file, folder, time))
+        if not json:  # one document, at the end
+            _tell(*found[-1], json)
+
+    with tempfile.TemporaryDirectory(prefix="brazo-run-") as scratch:
+        sim, execution = work.start(seed)
+        run = ShownRun(execution, work.until, file or Path(scratch) / RECORDING, tell)
+        with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
+            serve(sim, host, port, browser, wait=True, meanwhile=run.look)
+        run.close()
+    if json:
+        _tell(*found[-1], json)
+    return found[-1][0]
 
 
 def _many(work: _Work, seeds: range, output: Path | None, json: bool) -> None:
@@ -268,7 +307,10 @@ def _many(work: _Work, seeds: range, output: Path | None, json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _print(summary: Summary, files: list[Path]) -> None:
+def _tell(summary: Summary, files: list[Path], json: bool) -> None:
+    if json:
+        print_json({**summary.plain(), "files": [str(file) for file in files]})
+        return
     say(f"{summary.program}: {summary.verdict}", None if summary.succeeded else "bold red")
     rows = summary.rows()
     wide = max(len(name) for name in rows)

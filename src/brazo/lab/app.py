@@ -58,7 +58,10 @@ class Lab:
     `sim` is its simulation, `selection` what the user points at, `robot` the selected robot.
     """
 
-    def __init__(self, source: Any, host: str = "127.0.0.1", port: int = 8080) -> None:
+    def __init__(
+        self, source: Any, host: str = "127.0.0.1", port: int = 8080, wait: bool = False
+    ) -> None:
+        self._waits = wait  # time begins when the first page is there
         self.sim: Simulation = as_simulation(source)
         self._own = self.sim is not source
         self.selection = Selection(next(iter(self.sim.robots), ""))
@@ -107,6 +110,7 @@ class Lab:
         on("control/hand-over", lambda: self._driving("hand_over"))
         on("control/keep", lambda: self._driving("keep"))
         self.channel.on_pages(self._show_driving)
+        self.channel.on_pages(self._page_came)
         self.channel.allows = self._has_place
         self._show_simulation()
 
@@ -297,8 +301,13 @@ class Lab:
 
     def _begin(self) -> None:
         """Let time pass in a simulation; a recording waits at its start for somebody to look."""
-        if not isinstance(self.sim, Replay):
+        if not (self._waits or isinstance(self.sim, Replay)):
             self.sim.player.play()
+
+    def _page_came(self) -> None:
+        if self._waits and self.channel.pages:
+            self._waits = False
+            self._begin()
 
     def _has_place(self, event: str) -> bool:
         """Whether an event may be acted on: those of panels without a use now may not."""

@@ -1,4 +1,4 @@
-"""Going on with a paused program: once all its robots rest, for good or by one step."""
+"""Finding the program at work, and going on with a paused one once all its robots rest."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from brazo.errors import BrazoError
 if TYPE_CHECKING:
     from brazo.program import Execution
     from brazo.simulation import Simulation
+
+
+def program_in(sim: Simulation) -> Execution | None:
+    """The program at work in a simulation, if there is one."""
+    from brazo.program import Execution
+
+    return next((task for task in sim.tasks if isinstance(task, Execution)), None)
 
 
 class GoOn:

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from brazo.lab.app import Lab
@@ -20,28 +20,32 @@ def serve(
     port: int = 8080,
     open_browser: bool = True,
     block: bool = True,
+    wait: bool = False,
+    meanwhile: Callable[[Lab], object] | None = None,
 ) -> Lab:
-    """Open the lab on a cell, a robot, a file or a simulation; with `block`, stay until Ctrl+C.
+    """Open the lab on a cell, a robot, a file, a simulation or a recording.
 
-    A busy port makes way for the next free one.  Any host but the loopback asks for the token in
-    `Lab.url`.
+    With `block`, stay until Ctrl+C and call `meanwhile(lab)` some times a second.  With `wait`,
+    time begins when the first page is there.  A busy port makes way for the next free one.  Any
+    host but the loopback asks for the token in `Lab.url`.
     """
     if not block:
-        return _open(source, host, port, open_browser)
+        return _open(source, host, port, open_browser, wait)
     with until_signal() as stopped:
-        lab = _open(source, host, port, open_browser)
+        lab = _open(source, host, port, open_browser, wait)
         try:
             _say(f"brazo lab: {lab.note}" if lab.note else "")
             _say(f"brazo lab: {lab.url}  (Ctrl+C stops)")
-            while not stopped.wait(0.5):  # a wait without end could not be interrupted on Windows
-                pass
+            while not stopped.wait(0.2):  # a wait without end could not be interrupted on Windows
+                if meanwhile is not None:
+                    meanwhile(lab)
         finally:
             lab.stop()
     return lab
 
 
-def _open(source: Any, host: str, port: int, open_browser: bool) -> Lab:
-    lab = Lab(source, host, port)
+def _open(source: Any, host: str, port: int, open_browser: bool, wait: bool) -> Lab:
+    lab = Lab(source, host, port, wait)
     if open_browser:
         show(lab)
     return lab

@@ -24,7 +24,7 @@ from brazo.lab.panels.html import (
     text,
     upload,
 )
-from brazo.lab.program_run import GoOn
+from brazo.lab.program_run import GoOn, program_in
 from brazo.lab.step_text import about, verb
 from brazo.program import Execution, Program, parse_program, program_names
 from brazo.program.program_file import find_program
@@ -74,11 +74,21 @@ class ProgramPanel(Panel):
 
     def simulation_changed(self) -> None:
         if self._sim is not self.lab.sim:
-            self._sim, self._execution = self.lab.sim, None
-            if not self._edited:
+            self._sim, self._execution = self.lab.sim, program_in(self.lab.sim)
+            if self._execution is not None:
+                self._show_program(self._execution.program)
+            elif not self._edited:
                 self._first()
         self._read()
         self.refresh()
+
+    def _show_program(self, program: Program) -> None:
+        """The text of a program that is at work already."""
+        path = program.path
+        if path is not None and path.is_file():
+            self._show(path.stem, path.read_text(encoding="utf-8"))
+        else:
+            self._show("", program.to_yaml())
 
     def _first(self) -> None:
         """The shipped program of this cell, or a beginning of one."""

@@ -1,0 +1,185 @@
+"""`brazo run` in the lab: it waits for a page, tells how it went, ends by Ctrl+C with its code."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+from websockets.sync.client import connect
+from websockets.typing import Origin
+
+from brazo.recording.recording import Recording
+
+COMMAND = [sys.executable, "-m", "brazo.cli.main", "run"]
+SHORT = """\
+name: short
+robots:
+  scara2: [{note: hello}, {move_joints: home}]
+"""
+OUT_OF_REACH = """\
+name: too far
+robots:
+  scara2:
+    - wait: 0.1s
+    - move_to: {xyz: [9, 9, 9]}
+"""
+SOON = 120.0  # s, on a busy machine
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
+
+
+class Shell:
+    """A `brazo run` under way, line by line."""
+
+    def __init__(self, process):
+        self.process = process
+        self.lines: list[str] = []
+        self._queue: queue.Queue[str] = queue.Queue()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self._queue.put(line)
+        self._queue.put("")  # the end
+
+    def until(self, text):
+        """Read on to the line with this text."""
+        while not self.lines or text not in self.lines[-1]:
+            self.lines.append(self._queue.get(timeout=SOON))
+            assert self.lines[-1], f"it ended: {self.said}"
+        return self.lines[-1]
+
+    def url(self):
+        return self.until("http://").split()[2]
+
+    def interrupt(self):
+        """Ctrl+C; the exit code."""
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(SOON)
+        self._thread.join(SOON)
+        while not self._queue.empty():
+            self.lines.append(self._queue.get())
+        return code
+
+    @property
+    def said(self):
+        return "".join(self.lines)
+
+
+@contextmanager
+def running(*arguments, **options):
+    process = subprocess.Popen(
+        [*COMMAND, *arguments, "--port", "0", "--no-browser"],
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"},
+        **options,
+    )
+    try:
+        yield Shell(process)
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+@contextmanager
+def page_of(url):
+    """A page as far as the lab can tell."""
+    address = urlsplit(url)
+    key = secrets.token_urlsafe(18)
+    with connect(
+        f"ws://{address.netloc}/channel?page={key}", origin=Origin(f"http://{address.netloc}")
+    ) as line:
+        yield line
+
+
+def news(line, name, wanted):
+    """Read on until the page is told this."""
+    while True:
+        told = json.loads(line.recv(timeout=SOON))
+        if name in told and wanted(told[name]):
+            return told[name]
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "short.yaml"
+    path.write_text(SHORT, encoding="utf-8")
+    return path
+
+
+@pytest.mark.browser
+def test_it_begins_with_the_first_page_and_ends_with_its_verdict(program, tmp_path, chromium_path):
+    out = tmp_path / "out"
+    with running("cooperative", "-p", str(program), "-o", str(out)) as shell:
+        url = shell.url()
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=chromium_path,
+                args=["--no-sandbox", "--disable-gpu", "--use-angle=swiftshader",
+                      "--enable-unsafe-swiftshader"],
+            )  # fmt: skip
+            context = browser.new_context(viewport={"width": 800, "height": 500})
+            context.add_init_script("localStorage.setItem('brazo-welcomed', 'true')")
+            page = context.new_page()
+            page.set_default_timeout(1000 * SOON)
+            page.goto(url)
+            page.locator("[role=tab][aria-controls=panel-program]").click()
+            panel = page.locator("#panel-program")
+            expect(panel.get_by_text("done at ")).to_be_visible(timeout=1000 * SOON)
+            # It is the program of the shell that the panel shows.
+            assert "name: short" in panel.get_by_label("Text of the program").input_value()
+            browser.close()
+        shell.until("short: done in ")
+        shell.until("see it again: brazo replay ")
+        assert shell.interrupt() == 0
+    assert "unintended contacts" in shell.said and (out / "report.html").is_file()
+    recording = Recording.open(out / "run.parquet")
+    # It began at the start: nothing passed before the page came, and nothing of it is missing.
+    assert recording.t[0] == 0.0 and recording.events_of("note")[0]["text"] == "hello"
+
+
+def test_the_same_verdict_as_without_a_browser(program):
+    headless = subprocess.run(
+        [*COMMAND, "cooperative", "-p", str(program), "--headless", "--json"],
+        capture_output=True, text=True, timeout=SOON,
+    )  # fmt: skip
+    with running("cooperative", "-p", str(program), "--json", stderr=subprocess.PIPE) as shell:
+        assert shell.process.stderr is not None
+        line = next(one for one in shell.process.stderr if "http://" in one)
+        with page_of(line.split()[2]) as page:
+            news(page, "clock/time", lambda t: float(t) > 2.0)
+        code = shell.interrupt()
+    assert code == headless.returncode == 0
+    shown, wanted = json.loads(shell.said), json.loads(headless.stdout)
+    for key in ("program", "succeeded", "time", "goals", "failure", "collisions"):
+        assert shown[key] == wanted[key]
+
+
+def test_a_run_that_fails_is_exit_1(tmp_path):
+    program = tmp_path / "far.yaml"
+    program.write_text(OUT_OF_REACH, encoding="utf-8")
+    with running("cooperative", "-p", str(program)) as shell, page_of(shell.url()):
+        shell.until("too far: failed at ")
+        assert shell.interrupt() == 1
+
+
+def test_closed_before_it_is_over_is_not_done(program):
+    with running("cooperative", "-p", str(program)) as shell:
+        shell.url()  # and no page comes
+        assert shell.interrupt() == 1
+    assert "short: not done after 0.00 s" in shell.said
