@@ -14,14 +14,15 @@ class Led:
     def __init__(self):
         self.now = 0.0
         self.hand = Pointed(lambda: self.now)
+        self.last = self.hand.read(0.0, State.IDLE)
 
     def pass_(self, seconds, state=State.IDLE, renew=None, dt=0.01):
         for _ in range(round(seconds / dt)):
             if renew is not None:
                 renew()
             self.now += dt
-            read = self.hand.read(self.now, state)
-        return read
+            self.last = self.hand.read(self.now, state)
+        return self.last
 
 
 def test_it_goes_where_it_is_pointed_to_no_faster_than_a_hand():
@@ -59,10 +60,13 @@ def test_a_drag_holds_the_switch_while_whoever_drags_is_there():
     assert hand.run and hand.engage == 1
     hand = led.pass_(DEADMAN + 0.02)
     assert not hand.run
-    # The same drag heard of again asks anew: the follower decides whether that counts.
-    assert led.pass_(0.1, renew=led.hand.renew_grasp).engage == 2
+    hand = led.pass_(0.1, renew=led.hand.renew_grasp)
+    assert not hand.run and hand.engage == 1  # heard of again, but not taken anew
     led.hand.drag(False)
     assert not led.pass_(0.02, renew=led.hand.renew_grasp).run
+    led.hand.drag(True)
+    hand = led.pass_(0.02, renew=led.hand.renew_grasp)
+    assert hand.run and hand.engage == 2
 
 
 def test_a_drag_does_not_lead_out_of_hold_but_the_switch_does():

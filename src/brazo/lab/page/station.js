@@ -109,13 +109,15 @@ class Bar extends Tied {
     this.setAttribute("aria-label", this.getAttribute("label"));
   }
   told(news) {
-    const now = typeof news === "number" ? news : 0;
+    const known = typeof news === "number";
+    const now = known ? news : 0;
+    this.toggleAttribute("unknown", !known);
     const share = Math.max(-1, Math.min(1, now / this.most));
     const [from, width] = this.signed ? [50 + 50 * Math.min(share, 0), 50 * Math.abs(share)] : [0, 100 * Math.abs(share)];
     Object.assign(this.fill.style, { left: `${from}%`, width: `${width}%` });
     this.toggleAttribute("over", Math.abs(now) > this.most);
     this.setAttribute("aria-valuenow", String(now));
-    put(this.figure, fixed(now, 2));
+    put(this.figure, known ? fixed(now, 2) : "–");
   }
 }
 

@@ -73,7 +73,7 @@ class LinkPanel(Panel):
                     "What happened",
                     table(
                         "history",
-                        [column("t", "s", digits=1), column("text", "")],
+                        [column("t", "t, s", digits=1), column("text", "")],
                         label="What happened",
                         empty="Nothing yet.",
                     ),
@@ -100,12 +100,13 @@ class LinkPanel(Panel):
 
     def values(self) -> Values:
         seen = self.station_lab.seen()
-        force = np.zeros(3) if seen.wrench is None else seen.wrench[:3]
+        force = [None] * 4
+        if seen.wrench is not None:
+            force = [*seen.wrench[:3].tolist(), float(np.linalg.norm(seen.wrench[:3]))]
         rows = [
             {"id": i, "t": t, "text": what, "mark": "HOLD" in what}
             for i, (t, what) in enumerate(seen.history)
         ]
-        known = seen.link in ("up", "late")
         shown: Values = {
             "peer": seen.peer or "–",
             "trip": _ms(seen.round_trip, 2),
@@ -115,9 +116,7 @@ class LinkPanel(Panel):
             "rate": fixed(self._rate(seen.received), 0),
             "lost": str(seen.lost),
             "dropped": str(seen.dropped),
-            "force": known,
-            **{f"force/{i}": float(f) for i, f in enumerate(force)},
-            "force/3": float(np.linalg.norm(force)),
+            **{f"force/{i}": f for i, f in enumerate(force)},
             "force-about": (
                 "On the follower's tool, N, in the axes of its base."
                 if seen.wrench is not None

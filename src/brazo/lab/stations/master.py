@@ -46,7 +46,9 @@ from brazo.trajectory import Sample
 
 if TYPE_CHECKING:
     from brazo.lab.app import Lab
+    from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
+    from brazo.teleop.bilateral.account import Account
 
 STEP = 5e-3  # s, of a simulation that only shows where the arm is
 KEYS = (("ArrowUp", "ArrowDown"), ("ArrowLeft", "ArrowRight"), ("PageUp", "PageDown"))
@@ -277,15 +279,17 @@ class MasterLab(StationLab):
         if station.robot is None:
             raise BrazoError("a master's page shows the arm the hand holds: give the station one")
         self.station = station
-        cell = replace(as_cell(station.robot), step=STEP)
-        sim = Simulation(cell, {station.robot.name: IDEAL})
-        sim.robot(station.robot.name).world.set_state(station.q)
+        sim = station.sim or _stage(station.robot, station.q)
         super().__init__(sim, host, port)
-        self.robot.follow(_Shown(station))
+        if station.sim is None:
+            self.robot.follow(_Shown(station))
         station.start()
 
     def seen(self) -> Seen:
         return seen_by_master(self.station, self.watch)
+
+    def account(self) -> Account | None:
+        return self.station.account
 
     @property
     def scale(self) -> float:
@@ -299,7 +303,13 @@ class MasterLab(StationLab):
         return DIRECTIONS if told is None else np.array(told, dtype=float).reshape(3, 3)
 
     def felt(self) -> np.ndarray | None:
-        """The follower's contact force in the master's axes (3,), N; None when it is not known."""
+        """What the hand feels (3,), N, in the master's axes; None when it is not known.
+
+        Of a bilateral scheme the force it puts on the handle, else the follower's contact force.
+        """
+        account = self.station.account
+        if account is not None:
+            return np.array(account.force)
         wrench = self.seen().wrench
         return None if wrench is None else self.directions.T @ wrench[:3] / self.scale
 
@@ -311,6 +321,13 @@ class MasterLab(StationLab):
         self.station.close()
         super().stop()
         self.sim.player.close()
+
+
+def _stage(robot: Robot, q: np.ndarray) -> Simulation:
+    """A simulation that only shows where the arm is."""
+    sim = Simulation(replace(as_cell(robot), step=STEP), {robot.name: IDEAL})
+    sim.robot(robot.name).world.set_state(q)
+    return sim
 
 
 class _Shown:

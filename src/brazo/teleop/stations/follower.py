@@ -89,11 +89,12 @@ class FollowerStation:
             }
             self._recorder = Recorder(record, columns, about)
 
-    def start(self) -> FollowerStation:
-        """Listen, and let time pass."""
+    def start(self, play: bool = True) -> FollowerStation:
+        """Listen, and let time pass, unless whoever calls steps the simulation."""
         self.link.start()
         self.robot.follow(self)
-        self.sim.player.play()
+        if play:
+            self.sim.player.play()
         return self
 
     def close(self) -> None:
@@ -169,9 +170,14 @@ class FollowerStation:
         T = np.linalg.inv(self.robot.base) @ self.robot.tool()
         pose = (*T[:3, 3].tolist(), *wxyz_from_matrix(T[:3, :3]).tolist())
         self.wrench = self._touch.wrench()
-        self.link.publish(self.follower.report(step, pose, tuple(self.wrench.tolist())))
+        wrench = tuple(self.wrench.tolist())
+        self.link.publish(self.follower.report(step, pose, wrench, self._extra()))
         if self._recorder is not None:
             self._write(step, T[:3, 3])
+
+    def _extra(self) -> tuple[float, ...]:
+        """What a scheme that reflects forces has to say."""
+        return ()
 
     def _write(self, step: Step, tool: Any) -> None:
         assert self._recorder is not None

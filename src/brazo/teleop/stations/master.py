@@ -24,13 +24,15 @@ from brazo.kinematics.orientation import rotvec_from_matrix, wxyz_from_matrix
 from brazo.recording.stream import Recorder
 from brazo.teleop.follower import ASK
 from brazo.teleop.frames import STATES
-from brazo.teleop.master_link import MasterLink
+from brazo.teleop.master_link import VALID, MasterLink
 from brazo.teleop.stations.device import Device, Hand, Yielding, joint_units, pose_of
 from brazo.trajectory.follow import onto
 from brazo.trajectory.joint_rates import ToolMotion
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
+    from brazo.simulation import Simulation
+    from brazo.teleop.bilateral.account import Account
 
 Array = np.ndarray
 RATE = 250.0  # Hz
@@ -50,11 +52,15 @@ class MasterStation:
         q0: Any = None,
         *,
         rate: float = RATE,
+        valid: float = VALID,
         record: str | Path | None = None,
     ) -> None:
         if not 10.0 <= rate <= 1000.0:
             raise BrazoError(f"{rate:g} commands a second; wanted 10 to 1000")
+        if not 0.0 < valid <= 10.0:
+            raise BrazoError(f"commands valid for {valid:g} s; wanted up to 10 s")
         self.link, self.device, self.robot, self.rate = link, device, robot, rate
+        self.valid = valid  # s in which a command may be acted upon
         self._motion = None if robot is None else ToolMotion(robot)
         self._q = np.zeros(0)
         self._start = np.eye(4)
@@ -84,6 +90,16 @@ class MasterStation:
         if robot is not None:
             about["robot"] = robot.name
         self._recorder = None if record is None else Recorder(record, columns, about)
+
+    @property
+    def sim(self) -> Simulation | None:
+        """The simulation the arm lives in; None where the hand alone leads it."""
+        return None
+
+    @property
+    def account(self) -> Account | None:
+        """The energies of a bilateral scheme; None without one."""
+        return None
 
     @property
     def q(self) -> Array:
@@ -134,12 +150,8 @@ class MasterStation:
                 # A loop that was late does not catch up: two commands at once say no more than one.
                 due = max(due + period, time.perf_counter() + period / 2)
                 time.sleep(max(due - time.perf_counter(), 0.0))
-            self._let_go()
         finally:
-            self.device.close()
-            if self._recorder is not None:
-                self._recorder.close()
-                self._recorder = None
+            self._end()
 
     def cycle(self, tell: Callable[[str], None]) -> None:
         """Look at the hand once, and send it."""
@@ -157,7 +169,15 @@ class MasterStation:
         for name, value in hand.settings:
             self.link.set(name, value)
         pose = [*T[:3, 3].tolist(), *wxyz_from_matrix(T[:3, :3]).tolist()]
-        self.link.send(self._q.tolist(), pose, run=hand.run, clutch=hand.clutch, grip=hand.grip)
+        self.link.send(
+            self._q.tolist(),
+            pose,
+            run=hand.run,
+            clutch=hand.clutch,
+            grip=hand.grip,
+            extra=self._extra(),
+            valid=self.valid,
+        )
         self._note(t, tell)
         if self._recorder is not None:
             status = None if told is None else told.status
@@ -214,6 +234,10 @@ class MasterStation:
             if self._recorder is not None:
                 self._recorder.event(t, "master", text)
 
+    def _extra(self) -> tuple[float, ...]:
+        """What a scheme that reflects forces has to say."""
+        return ()
+
     def _learn(self, text: str) -> None:
         """What the follower's mapping is set to; another program may tell it in other words."""
         try:
@@ -222,6 +246,14 @@ class MasterStation:
             return
         if isinstance(told, dict):
             self.settings = told
+
+    def _end(self) -> None:
+        """Let go, and finish the recording."""
+        self._let_go()
+        self.device.close()
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
 
     def _let_go(self) -> None:
         """The last word is a hand that is off the switch."""

@@ -32,12 +32,14 @@ DEADMAN = 0.25  # s without a renewal
 
 
 class Pointed:
-    """A hand led by calls; `clock` counts the renewals of what is held."""
+    """A hand led by calls; what is held and not renewed for `deadman` seconds is let go."""
 
     name = "browser"
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, deadman: float = DEADMAN
+    ) -> None:
+        self._clock, self._deadman = clock, deadman
         self._lock = threading.Lock()
         self._moved, self._turned = np.zeros(3), np.zeros(3)
         self._goal: tuple[np.ndarray, np.ndarray] | None = None
@@ -119,15 +121,18 @@ class Pointed:
             dt = 0.0 if self._t is None else min(max(t - self._t, 0.0), LONGEST_STEP)
             self._t = t
             self._go(dt, now)
-            switched = now - self._switch < DEADMAN
+            switched = now - self._switch < self._deadman
             dragged = (
                 self._dragging
                 and self.drag_runs
                 and not self._stopped
-                and now - self._grasp < DEADMAN
+                and now - self._grasp < self._deadman
             )
-            if not dragged:
-                self._taken = False
+            if self._taken and not dragged:
+                # Whoever dragged was gone: the handle has to be taken anew.
+                self._taken, self._stopped = False, True
+            elif not dragged:
+                pass
             elif not (self._taken or switched or state == State.HOLD):
                 self._taken = True
                 self._engage += 1
@@ -159,7 +164,7 @@ class Pointed:
             self._turned = _towards(self._turned, turned, TURNING, dt)
         velocity = np.zeros(3)
         for (axis, sign), renewed in self._keys.items():
-            if now - renewed < DEADMAN:
+            if now - renewed < self._deadman:
                 velocity[axis] += sign * KEY_SPEED
         if velocity.any():
             self._moved = self._moved + dt * velocity

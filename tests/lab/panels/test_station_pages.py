@@ -1,0 +1,269 @@
+"""Both pages of a teleoperation in a real Chromium: a Delta's handle is dragged, a SCARA follows.
+
+How soon the follower holds is tested with the link; here every patience is long, so that a busy
+machine is slow and never a reason to stop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+import brazo
+from brazo.lab.opening import as_cell
+from brazo.lab.stations import FollowerLab, MasterLab
+from brazo.simulation import Simulation
+from brazo.teleop import FollowerLink, LinkRules, MasterLink, PoseMap, Rules, State
+from brazo.teleop.proxy import FaultProxy
+from brazo.teleop.stations import FollowerStation, MasterStation, Pointed
+from brazo.trajectory import limits_of
+
+pytestmark = pytest.mark.browser
+
+PATIENT = Rules(degrade=3.0, recover=2.0, stale=6.0, late=20.0)
+LINK = LinkRules(silence=4.0)
+SIZE = {"width": 1000, "height": 560}
+SOON = 60.0  # s
+
+
+@dataclass
+class Session:
+    """The two stations, what lies between them, and their labs."""
+
+    follower: FollowerStation
+    hand: Pointed
+    master: MasterStation
+    proxy: FaultProxy
+    follower_lab: FollowerLab
+    master_lab: MasterLab
+
+    @property
+    def state(self) -> State:
+        return self.follower.follower.safety.state
+
+    def tool(self) -> np.ndarray:
+        return self.follower.robot.tool()[:3, 3].copy()
+
+    def handle(self) -> np.ndarray:
+        return self.master_lab.robot.tool()[:3, 3].copy()
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    delta = brazo.load("delta")
+    sim = Simulation(as_cell("robot:teleop-scara"))
+    arm = sim.robot("teleop-scara").arm
+    limits = limits_of(arm)
+    follower = FollowerStation(
+        sim,
+        FollowerLink(name="teleop-scara", rules=LINK),
+        mapping=PoseMap(arm, limits, delta),
+        limits=limits,
+        rules=PATIENT,
+    )
+    follower_lab = FollowerLab(follower, port=0)
+    try:
+        with (
+            FaultProxy(f"127.0.0.1:{follower.link.port}") as proxy,
+            MasterLink(f"127.0.0.1:{proxy.port}", name="browser", rules=LINK) as link,
+        ):
+            hand = Pointed(deadman=30.0)
+            master = MasterStation(link, hand, delta, rate=50)
+            master_lab = MasterLab(master, port=0)
+            try:
+                yield Session(follower, hand, master, proxy, follower_lab, master_lab)
+            finally:
+                master_lab.stop()
+    finally:
+        follower_lab.stop()
+        sim.player.close()
+
+
+@pytest.fixture(scope="module")
+def master_page(session, open_page):
+    return open_page(session.master_lab, "master", SIZE)
+
+
+@pytest.fixture(scope="module")
+def follower_page(session, open_page):
+    return open_page(session.follower_lab, "follower", SIZE)
+
+
+def until(condition, what: str) -> None:
+    end = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < end, f"after {SOON:g} s still not: {what}"
+        time.sleep(0.01)
+
+
+def strip(page: Page, part: str):
+    """A part of what stands over the scene."""
+    return page.locator(f".station-strip .{part}")
+
+
+def spot(page: Page, lab: MasterLab, offset) -> np.ndarray:
+    """Where a point beside the handle's arrows is on the page."""
+    at = page.evaluate(
+        """([name, offset]) => {
+            const { nodeRefFromName, camera, canvas } = window.__viserMutable;
+            const node = nodeRefFromName[name];
+            node.updateWorldMatrix(true, false);
+            const p = camera.position.clone().set(...offset);
+            p.applyMatrix4(node.matrixWorld).project(camera);
+            const box = canvas.getBoundingClientRect();
+            return [box.x + ((p.x + 1) / 2) * box.width, box.y + ((1 - p.y) / 2) * box.height];
+        }""",
+        [f"{lab.scene.root}/gizmo", list(offset)],
+    )
+    return np.array(at)
+
+
+def take_handle(session: Session, page: Page) -> tuple[np.ndarray, np.ndarray]:
+    """Put the mouse down on the arrow along X; where, and which way it points."""
+    lab = session.master_lab
+    page.wait_for_function(
+        "(name) => Boolean(window.__viserMutable.nodeRefFromName[name])",
+        arg=f"{lab.scene.root}/gizmo",
+    )
+    length = 0.14 * lab.scene.size
+    middle, at = (spot(page, lab, (share * length, 0.0, 0.0)) for share in (0.0, 0.6))
+    page.mouse.move(*at)
+    page.evaluate("() => new Promise((next) => requestAnimationFrame(() => setTimeout(next, 50)))")
+    page.mouse.down()
+    return at, (at - middle) / np.linalg.norm(at - middle)
+
+
+def test_the_pages_say_what_they_are_and_know(session, master_page, follower_page):
+    for opened, role in ((master_page, "Master"), (follower_page, "Follower")):
+        expect(strip(opened.page, "role")).to_have_text(role)
+        expect(strip(opened.page, "state")).to_have_text("IDLE")
+        expect(strip(opened.page, "link")).to_contain_text("link up")
+        expect(opened.page.locator(".station-dead")).to_be_hidden()
+    expect(master_page.panel.get_by_label("Master X", exact=True)).to_have_value("+y")
+    expect(master_page.panel.get_by_label("Scale k", exact=True)).to_have_value("1.00")
+
+
+def test_dragging_the_handle_moves_the_follower(session, master_page, follower_page):
+    page = master_page.page
+    page.bring_to_front()
+    handle, tool = session.handle(), session.tool()
+    at, way = take_handle(session, page)
+    for far in range(6, 49, 6):
+        page.mouse.move(*(at + far * way))
+    until(lambda: session.handle()[0] - handle[0] > 0.02, "the handle is dragged along X")
+    until(lambda: session.state is State.ENGAGED, "engaged")
+    page.mouse.move(*(at + 70 * way))
+    # The paper's directions: the master's X is the follower's Y.
+    until(lambda: session.tool()[1] - tool[1] > 0.01, "the follower's tool moves along Y")
+    until(lambda: not session.follower.moving, "the mouse stands, and so does the follower")
+    moved = session.tool() - tool
+    assert np.abs(moved[[0, 2]]).max() < 1e-5
+    assert moved[1] < session.handle()[0] - handle[0] + 1e-5
+    for opened in (master_page, follower_page):
+        expect(strip(opened.page, "state")).to_have_text("ENGAGED")
+
+
+def test_a_pulled_cable_is_hold_and_a_grey_page_on_both_sides(session, master_page, follower_page):
+    """Goes on from a handle that is being dragged."""
+    session.proxy.set(half_open=True)
+    until(lambda: session.state is State.HOLD, "HOLD")
+    expect(strip(follower_page.page, "state")).to_have_text("HOLD")
+    for opened in (master_page, follower_page):
+        expect(strip(opened.page, "link")).to_have_text("LINK LOST")
+        expect(opened.page.locator(".station-dead")).to_be_visible()
+        canvas = opened.page.locator("#root canvas").first
+        assert "grayscale" in canvas.evaluate("(node) => getComputedStyle(node).filter")
+    # Nothing that only the follower knows is shown as if it were known.
+    expect(strip(master_page.page, "state")).to_have_text("UNKNOWN")
+    expect(master_page.page.locator("#panel-link brazo-bar b").first).to_have_text("–")
+    until(lambda: not session.follower.moving, "at rest")
+    session.proxy.set()
+    expect(strip(master_page.page, "state")).to_have_text("HOLD")
+    expect(strip(master_page.page, "link")).to_contain_text("link up")
+    expect(master_page.page.locator("#panel-link .station-state p")).to_contain_text("link is lost")
+    expect(follower_page.page.locator("#panel-link td", has_text="→ HOLD").first).to_be_visible()
+    assert session.state is State.HOLD
+
+
+def test_a_drag_leads_not_out_of_hold_but_the_switch_does(session, master_page, follower_page):
+    page = master_page.page
+    page.bring_to_front()
+    page.mouse.up()
+    until(lambda: not session.hand.run, "let go")
+    tool = session.tool()
+    handle = session.handle()
+    at, way = take_handle(session, page)
+    for far in (-6, -12, -18, -24):
+        page.mouse.move(*(at + far * way))
+    until(lambda: abs(session.handle()[0] - handle[0]) > 0.01, "the handle moves alone")
+    assert session.state is State.HOLD and np.allclose(session.tool(), tool, atol=1e-6)
+    page.mouse.up()
+    until(lambda: not session.master_lab.panels["master"]._gizmo.dragging, "let go")
+    # The switch, by its key, and a key that moves the handle.
+    page.keyboard.down("e")
+    until(lambda: session.state is State.ENGAGED, "engaged again")
+    for opened in (master_page, follower_page):
+        expect(strip(opened.page, "state")).to_have_text("ENGAGED")
+    page.keyboard.down("ArrowUp")
+    until(lambda: session.tool()[1] - tool[1] > 0.005, "follows again")
+    page.keyboard.up("ArrowUp")
+    page.keyboard.up("e")
+    until(lambda: session.state is State.IDLE, "idle")
+    expect(strip(follower_page.page, "state")).to_have_text("IDLE")
+
+
+def test_the_mapping_is_changed_while_running(session, master_page, follower_page):
+    panel = master_page.panel
+    mapping = session.follower.mapping
+    assert isinstance(mapping, PoseMap)
+    field = panel.get_by_label("Scale k", exact=True)
+    field.fill("2")
+    field.press("Enter")
+    until(lambda: mapping.increments.scale == 2.0, "scale 2")
+    expect(follower_page.panel.locator("brazo-text[name=scale]")).to_have_text("2")
+    panel.get_by_label("Master X", exact=True).select_option("-z")
+    until(lambda: mapping.increments.directions[2, 0] == -1.0, "X to −Z")
+    assert np.linalg.det(mapping.increments.directions) == pytest.approx(1.0)
+    master_page.button("As in the paper").click()
+    until(lambda: mapping.increments.directions[1, 0] == 1.0, "X to Y")
+    expect(panel.get_by_label("Master X", exact=True)).to_have_value("+y")
+
+
+def test_stop_on_the_followers_page_is_hold(session, master_page, follower_page):
+    page = master_page.page
+    page.bring_to_front()
+    page.locator(".station-run button").hover()
+    page.mouse.down()
+    until(lambda: session.state is State.ENGAGED, "engaged by the button")
+    follower_page.page.locator(".brazo-bar .stop").dispatch_event("pointerdown")
+    until(lambda: session.state is State.HOLD, "HOLD")
+    expect(strip(follower_page.page, "cause")).to_contain_text("stopped here")
+    expect(strip(page, "state")).to_have_text("HOLD")
+    page.mouse.up()
+    until(lambda: not session.hand.run, "let go")
+
+
+def test_the_follower_is_moved_from_its_own_page(session, follower_page):
+    follower_page.button("Home").click()
+    start = session.follower.robot.world.start
+    until(lambda: np.allclose(session.follower.robot.q, start, atol=1e-4), "home")
+    follower_page.panel.get_by_label("lift", exact=True).last.fill("150")
+    follower_page.panel.get_by_label("lift", exact=True).last.press("Enter")
+    until(lambda: abs(session.follower.robot.q[1] - 0.15) < 1e-4, "lifted")
+
+
+def test_time_and_robot_of_a_station_stay(session, follower_page):
+    page = follower_page.page
+    page.evaluate("async () => (await import('/lab/channel.js')).send('pause')")
+    expect(page.get_by_text("a station's time goes on")).to_be_visible()
+    assert session.follower.sim.player.running
+    expect(page.locator(".brazo-bar brazo-select")).to_be_hidden()
+
+
+def test_nothing_went_wrong_in_the_pages(master_page, follower_page):
+    assert master_page.errors == [] and follower_page.errors == []
