@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brazo.teleop.tracking import Tracker, stopping_speed
+from brazo.teleop.tracking import TargetRates, Tracker, stopping_speed
 from brazo.trajectory import Limits
 from brazo.trajectory.jerk_limited import Planner, reach
 
@@ -122,3 +122,14 @@ def test_stopping_speed_is_that_of_the_planner(room, a, j):
     v = stopping_speed(room, a, j)
     stop = Planner(Limits([100.0], [a], [j]), "velocity", "none").plan([0.0], [v], [0.0], [0.0])
     assert reach(stop)[0][1] == pytest.approx(room, rel=1e-6)
+
+
+def test_speed_and_acceleration_of_a_target_are_read_without_lag():
+    rng = np.random.default_rng(0)
+    rates, t = TargetRates([0.3, 0.0]), 0.0
+    for _ in range(400):
+        dt = rng.uniform(0.001, 0.004)
+        t += dt
+        rates.take([0.3 + 0.2 * t + 3.0 * t * t, -0.4 * t], dt)
+    assert rates.speed == pytest.approx([0.2 + 6.0 * t, -0.4], rel=1e-9)
+    assert rates.acceleration == pytest.approx([6.0, 0.0], abs=1e-7)

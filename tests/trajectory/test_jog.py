@@ -16,16 +16,18 @@ LIMITS = Limits(
 MIDDLE = LIMITS.position.mean(axis=1)
 
 
-@settings(max_examples=40)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 8e-3, 0.033]))
-def test_no_limit_is_passed_whatever_is_held(seed, dt):
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 8e-3, 0.033]), st.booleans())
+def test_no_limit_is_passed_whatever_is_held(seed, dt, with_rates):
     rng = np.random.default_rng(seed)
     low, high = LIMITS.position.T
     jog = Jog(LIMITS, rng.uniform(low, high), hold_time=1.0)
     for _ in range(150):
         event = rng.random()
         if event < 0.08:
-            jog.hold(rng.uniform(-1, 1, 3) * LIMITS.speed * (rng.random(3) < 0.8))
+            speeds = rng.uniform(-1, 1, 3) * LIMITS.speed * (rng.random(3) < 0.8)
+            rates = rng.uniform(-2, 2, 3) * LIMITS.acceleration * (rng.random(3) < 0.7)
+            jog.hold(speeds, rates if with_rates else None)
         elif event < 0.1:
             jog.stop()
         before = jog.state
@@ -66,6 +68,16 @@ def test_the_speed_asked_for_is_reached_and_kept():
     jog.hold([0.2])
     lowest = min(jog.update(0.01).qd[0] for _ in range(100))
     assert lowest == pytest.approx(0.2)
+
+
+def test_a_speed_that_changes_is_followed_without_lag():
+    jog, dt = Jog(LIMITS, MIDDLE), 0.002
+    for k in range(1, 800):
+        t, w = k * dt, 6.0
+        speed, rate = 0.1 * (1 - math.cos(w * t)), 0.1 * w * math.sin(w * t)
+        jog.hold([speed, 0.0, 0.0], [rate, 0.0, 0.0])
+        state = jog.update(dt)
+        assert state.qd[0] == pytest.approx(speed, abs=1e-12)
 
 
 def test_a_button_that_is_not_renewed_lets_go():

@@ -23,7 +23,7 @@ from brazo.teleop.frames import Setting
 from brazo.teleop.inbox import Received
 from brazo.teleop.mapping import Mapping, MasterPoint
 from brazo.teleop.safety import Cause, Rules, Safety, State, Transition
-from brazo.teleop.tracking import Tracker
+from brazo.teleop.tracking import TargetRates, Tracker
 from brazo.teleop.views import Report, View
 from brazo.trajectory.base import Sample
 from brazo.trajectory.limits import Limits
@@ -31,7 +31,6 @@ from brazo.trajectory.limits import Limits
 Array = np.ndarray
 LONGEST_STEP = 0.02  # s: after a pause of the loop the reference goes on from where it was
 ASK = "ask"  # a setting that only asks what is set
-_SMOOTH = 0.02  # s, of the speed that is read from commands
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +71,7 @@ class Follower:
         self._used: Received | None = None  # the one the mapping stands at, while following
         self._clutched = False
         self._target: Array | None = None
-        self._speed = np.zeros(limits.n)
+        self._rates = TargetRates(self.tracker.state.q)
         self._warnings: tuple[str, ...] = ()
         self.unused = 0  # commands that had run out before the loop came to look
 
@@ -186,7 +185,7 @@ class Follower:
         q = self.tracker.state.q
         self.mapping.anchor(_point(self._seen), q)
         self._used, self._target = self._seen, q.copy()
-        self._speed = np.zeros(len(q))
+        self._rates.start(q)
         self._clutched = self._seen.clutch
 
     def _end(self) -> None:
@@ -206,7 +205,7 @@ class Follower:
                 self._doubt(now, obstacle)
                 return 0
             self.mapping.anchor(point, self._target)
-            self._speed[:] = 0.0
+            self._rates.start(self._target)
             self.tracker.target(self._target, None, share)
             self._warnings = ("clutched: the master moves alone",) if new.clutch else ()
         else:
@@ -214,11 +213,14 @@ class Follower:
             if target.jump:
                 self._doubt(now, target.jump)
                 return 0
-            step = (target.q - self._target) / dt
-            self._speed += min(dt / _SMOOTH, 1.0) * (step - self._speed)
+            rates = self._rates
+            rates.take(target.q, dt)
             self._target, self._warnings = target.q, target.warnings
             # Old data says little of how the master moves now.
-            self.tracker.target(target.q, self._speed if share == 1.0 else None, share)
+            if share == 1.0:
+                self.tracker.target(target.q, rates.speed, share, rates.acceleration)
+            else:
+                self.tracker.target(target.q, None, share)
         self._used, self._clutched = new, new.clutch
         if new.command.grip is not None:
             self.grip = new.command.grip

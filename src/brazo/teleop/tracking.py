@@ -1,15 +1,18 @@
 """`Tracker`: joints that follow a moving target inside every limit, and can always stop.
 
-The target is a position and the speed with which it is passed; it is taken to move on with that
-speed for at most `ahead` seconds, which bridges a late command and no more.  With e the way that is
-left, a joint asks for the speed
+The target is a position, the speed with which it is passed and the rate of that; it is taken to
+move on like this for at most `ahead` seconds, which bridges a late command and no more.  With e the
+way that is left, a joint asks for the speed
 
     q̇ = q̇_target + sign(e) min(k |e|, v_stop(c |e|)),   k = min(j/a, 20/s),   c = 0.3
 
-where v_stop(d) is the speed from which a joint stops within d at acceleration a and jerk j, so that
-it does not run past a target that jumped.  `Jog` brings the joint to that speed: it keeps speed,
-acceleration and jerk exactly and never takes a step behind which it could not stop inside the
-joint's limits.  At a steady speed nothing lags.
+and, while the first of the two counts, for its rate q̈ = q̈_target + k (q̇_target − q̇).  v_stop(d)
+is the speed from which a joint stops within d at acceleration a and jerk j, so that it does not run
+past a target that jumped.  `Jog` brings the joint to that speed: it keeps speed, acceleration and
+jerk exactly and never takes a step behind which it could not stop inside the joint's limits.  At a
+steady speed, or a steady acceleration, nothing lags.
+
+`TargetRates` reads speed and acceleration from the positions of successive commands.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from brazo.trajectory.reading import positive, vector
 Array = np.ndarray
 AHEAD = 0.03  # s
 GAIN = 20.0  # 1/s
+SMOOTH = 0.005  # s, of what is read from commands
 SHARE = 0.3  # of the acceleration, spent on catching up; the rest is for the target's own
 
 
@@ -43,6 +47,7 @@ class Tracker:
         self._k = np.minimum(j / a, GAIN).tolist()
         self._goal: Array | None = None
         self._speed, self._most = np.zeros(limits.n), limits.speed
+        self._rate = np.zeros(limits.n)
         self._age = 0.0
 
     @property
@@ -60,19 +65,21 @@ class Tracker:
         """Where they are to go; None where there is no target."""
         return self._goal
 
-    def target(self, q: Any, qd: Any = None, share: float = 1.0) -> None:
+    def target(self, q: Any, qd: Any = None, share: float = 1.0, qdd: Any = None) -> None:
         """Follow to q (n,), passed with the speeds qd (or at rest), at a share of full speed."""
         n = self.limits.n
         low, high = self.limits.position.T
         goal = np.clip(vector(q, n, "target"), low, high)
         speed = np.zeros(n) if qd is None else vector(qd, n, "qd")
         self._most = min(positive(share, "share"), 1.0) * self.limits.speed
+        a = 0.5 * self.limits.acceleration
+        self._rate = np.zeros(n) if qdd is None else np.clip(vector(qdd, n, "qdd"), -a, a)
         self._goal, self._speed, self._age = goal, np.clip(speed, -self._most, self._most), 0.0
 
     def slow(self, share: float) -> None:
         """Keep the target, at another share of full speed, and do not look ahead of it."""
         self._most = min(positive(share, "share"), 1.0) * self.limits.speed
-        self._speed = np.zeros(self.limits.n)
+        self._speed, self._rate = np.zeros(self.limits.n), np.zeros(self.limits.n)
 
     def stop(self) -> None:
         """Forget the target and come to rest as quickly as the limits allow."""
@@ -82,21 +89,59 @@ class Tracker:
     def update(self, dt: float) -> Sample:
         """Let dt seconds pass; the state then."""
         if self._goal is not None:
-            self._jog.hold(self._asked(self._goal))
+            self._jog.hold(*self._asked(self._goal, dt))
         self._age += dt
         self._state = self._jog.update(dt)
         return self._state
 
-    def _asked(self, goal: Array) -> Array:
-        # What the target has moved since; behind `ahead` it is taken to stand.
-        on = self._age < self.ahead
-        left = goal + self._speed * min(self._age, self.ahead) - self._state.q
-        speeds = [
-            math.copysign(min(k * abs(e), stopping_speed(SHARE * abs(e), a, j)), e)
-            for e, k, a, j in zip(left.tolist(), self._k, self._a, self._j, strict=True)
-        ]
-        asked = np.array(speeds)
-        return np.clip(asked + self._speed if on else asked, -self._most, self._most)
+    def _asked(self, goal: Array, dt: float) -> tuple[Array, Array]:
+        """Speeds for the end of the next dt seconds, and the rates at which they then change."""
+        # What the target will have moved by then; behind `ahead` it is taken to stand.
+        then = self._age + dt
+        t = min(then, self.ahead)
+        on = then < self.ahead
+        speed = self._speed + t * self._rate if on else np.zeros(self.limits.n)
+        rate = self._rate if on else np.zeros(self.limits.n)
+        now = self._state
+        q, qd, qdd = now.q, now.qd, now.qdd
+        left = goal + t * (self._speed + 0.5 * t * self._rate) - (q + dt * (qd + 0.5 * dt * qdd))
+        lag = speed - (qd + dt * qdd)
+        asked, rates = np.empty(len(goal)), np.empty(len(goal))
+        for i, e in enumerate(left.tolist()):
+            k = self._k[i]
+            most = stopping_speed(SHARE * abs(e), self._a[i], self._j[i])
+            near = k * abs(e) <= most
+            asked[i] = speed[i] + (k * e if near else math.copysign(most, e))
+            rates[i] = rate[i] + k * lag[i] if near and on else 0.0
+        within = np.abs(asked) < self._most
+        return np.clip(asked, -self._most, self._most), np.where(within, rates, 0.0)
+
+
+class TargetRates:
+    """Speed and acceleration of a target that is told as positions, one after the other.
+
+    A critically damped filter of third order (g-h-k): it predicts with a constant acceleration and
+    corrects by what the prediction missed, so at constant acceleration nothing lags.  What is older
+    than a few `smooth` seconds is forgotten.
+    """
+
+    def __init__(self, q: Any, smooth: float = SMOOTH) -> None:
+        self.smooth = positive(smooth, "smooth")
+        self.start(q)
+
+    def start(self, q: Any) -> None:
+        """The target is at rest at q (n,)."""
+        self._q = np.array(q, float)
+        self.speed, self.acceleration = np.zeros(len(self._q)), np.zeros(len(self._q))
+
+    def take(self, q: Any, dt: float) -> None:
+        """The target has come to q in dt seconds."""
+        v, a = self.speed, self.acceleration
+        missed = np.asarray(q, float) - (self._q + dt * (v + 0.5 * dt * a))
+        fade = math.exp(-dt / self.smooth)
+        self._q = np.asarray(q, float) - fade**3 * missed
+        self.speed = v + dt * a + 1.5 * (1.0 - fade * fade) * (1.0 - fade) / dt * missed
+        self.acceleration = a + (1.0 - fade) ** 3 / (dt * dt) * missed
 
 
 def stopping_speed(room: float, a: float, j: float) -> float:

@@ -102,13 +102,21 @@ class Planner:
         self._input.max_jerk = jerk.tolist()
 
     def plan(
-        self, q: Any, qd: Any, qdd: Any, target: Any, duration: float | None = None
+        self,
+        q: Any,
+        qd: Any,
+        qdd: Any,
+        target: Any,
+        duration: float | None = None,
+        acceleration: Any = None,
     ) -> ruckig.Trajectory:
         """From a state to rest at the positions, or to the speeds, of `target` (n,).
 
-        As fast as the limits allow, but not in less than `duration` seconds.
+        As fast as the limits allow, but not in less than `duration` seconds; with `acceleration`
+        (n,) it is the acceleration at the end, else none.
         """
         given = self._input
+        given.target_acceleration = [0.0] * self.n if acceleration is None else list(acceleration)
         given.minimum_duration = duration or None
         given.current_position = list(q)
         given.current_velocity = list(qd)

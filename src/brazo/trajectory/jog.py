@@ -10,6 +10,7 @@ that ends at rest on the limit (2e-8 rad or m short of it, the accuracy of the p
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -49,8 +50,12 @@ class Jog:
         """Whether any joint moves."""
         return any(axis.state[1] != 0.0 or axis.state[2] != 0.0 for axis in self._axes)
 
-    def hold(self, speeds: Any) -> None:
-        """Run at these speeds (n,), rad/s and m/s, for as long as this is renewed."""
+    def hold(self, speeds: Any, accelerations: Any = None) -> None:
+        """Run at these speeds (n,), rad/s and m/s, for as long as this is renewed.
+
+        Speeds that keep changing may be given with the rate at which they do: they are then those
+        wanted at the end of the next update, and a joint that follows them does not lag behind.
+        """
         wanted = vector(speeds, self.limits.n, "speeds")
         fast = np.abs(wanted) > self.limits.speed * (1.0 + 1e-12)
         if fast.any():
@@ -59,8 +64,10 @@ class Jog:
                 f"speed of joint {i + 1} is {wanted[i]:g}; at most {self.limits.speed[i]:g}"
             )
         self._age = 0.0
-        for axis, speed in zip(self._axes, wanted.tolist(), strict=True):
-            axis.run(speed)
+        rates = np.zeros(len(wanted)) if accelerations is None else accelerations
+        rates = vector(rates, self.limits.n, "accelerations")
+        for axis, speed, rate in zip(self._axes, wanted.tolist(), rates.tolist(), strict=True):
+            axis.run(speed, rate)
 
     def stop(self) -> None:
         """Let go: every joint comes to rest as quickly as its limits allow."""
@@ -90,20 +97,53 @@ class _Axis:
         low, high = limits.position[i].tolist()
         self.low, self.high = min(low + SHORT, q), max(high - SHORT, q)
         self._bounded = np.isfinite([low, high]).any()
+        self._speed, self._acceleration, self._jerk = (
+            float(getattr(one, name)[0]) for name in ("speed", "acceleration", "jerk")
+        )
         self.state = (q, 0.0, 0.0)
         self.wanted = 0.0
+        self._rate = 0.0  # of the speed asked for
+        self._renewed = False  # the rate has not had its update yet
         self._plan: Any = None
         self._t = 0.0
         self._at_limit = False  # the plan ends on a limit, not at the speed asked for
 
-    def run(self, speed: float) -> None:
-        if speed != self.wanted:
-            self.wanted = speed
-            self._plan = _plan(self._to_speed, self.state, speed)
-            self._t = 0.0
-            self._at_limit = False
+    def run(self, speed: float, rate: float = 0.0) -> None:
+        if rate != 0.0:
+            self.wanted, self._rate, self._renewed = speed, rate, True
+        elif speed != self.wanted or self._rate != 0.0:
+            self.wanted, self._rate = speed, 0.0
+            self._begin()
+
+    def _begin(self, duration: float | None = None) -> None:
+        q, qd, qdd = self.state
+        self._plan = self._to_speed.plan([q], [qd], [qdd], [self.wanted], duration, [self._rate])
+        self._t = 0.0
+        self._at_limit = False
+
+    def _accelerate(self, dt: float) -> None:
+        """Make for a speed with its rate; one that is not renewed fades, which brings a speed."""
+        if self._renewed:
+            self._renewed = False
+            self._rate = self._bounded_rate(dt)
+            self._begin(dt)
+        else:
+            _, qd, qdd = self.state
+            speed = qd + 0.5 * qdd * abs(qdd) / self._jerk
+            self.run(min(max(speed, -self._speed), self._speed))
+
+    def _bounded_rate(self, dt: float) -> float:
+        """The rate asked for, as far as the speed stays inside its limit until it has faded."""
+        a = min(abs(self._rate), self._acceleration)
+        room = self._speed - self.wanted * math.copysign(1.0, self._rate)
+        # a dt + a²/2j ≤ room
+        j = self._jerk
+        most = j * (math.sqrt(dt * dt + 2.0 * max(room, 0.0) / j) - dt)
+        return math.copysign(min(a, most), self._rate)
 
     def advance(self, dt: float) -> None:
+        if self._rate != 0.0:
+            self._accelerate(dt)
         if self._plan is None:
             return
         state = self._at(dt)
@@ -123,8 +163,10 @@ class _Axis:
         if t < end:
             q, qd, qdd = self._plan.at_time(t)
             return q[0], qd[0], qdd[0]
-        speed = 0.0 if self._at_limit else self.wanted
-        return self._plan.at_time(end)[0][0] + speed * (t - end), speed, 0.0
+        speed, rate = (0.0, 0.0) if self._at_limit else (self.wanted, self._rate)
+        h = t - end
+        q = self._plan.at_time(end)[0][0] + h * (speed + 0.5 * h * rate)
+        return q, speed + h * rate, rate
 
     def _passed(self, state: tuple[float, float, float]) -> float | None:
         """The limit that a stop from this state would pass, if any."""
