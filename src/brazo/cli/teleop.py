@@ -44,6 +44,12 @@ def follower(
     mapping: str = typer.Option("pose", "--map", help="pose, or joint for equal robots."),
     scale: float = typer.Option(1.0, help="k: above 1 finer, below 1 wider."),
     directions: str = typer.Option("crossed", help="crossed (X to Y, Y to -Z, Z to -X) or same."),
+    bilateral: str = typer.Option(
+        None, help="Forces come back: waves (safe for every delay) or position-force."
+    ),
+    delay: float = typer.Option(
+        0.0, min=0.0, help="The longest the link may take one way, s; HOLD comes so much later."
+    ),
     box: str = typer.Option(
         None, help="Workspace in the base frame, m: xmin,xmax,ymin,ymax,zmin,zmax."
     ),
@@ -57,9 +63,15 @@ def follower(
     """A simulated robot that follows whoever connects, with a page of its own; Ctrl+C ends it."""
     from brazo.lab.opening import as_cell
     from brazo.simulation import Simulation
-    from brazo.teleop import FollowerLink, server_tls
+    from brazo.teleop import FollowerLink, LinkRules, Rules, server_tls
     from brazo.teleop.proxy.proxy import address
-    from brazo.teleop.stations import FollowerStation
+    from brazo.teleop.stations import (
+        CoupledMap,
+        FollowerStation,
+        ReflectingFollower,
+        scheme_named,
+    )
+    from brazo.teleop.stations.reflecting import STATUS_RATE
     from brazo.trajectory import limits_of
 
     if (robot is None) == (cell is None):
@@ -72,8 +84,14 @@ def follower(
     if of is None and len(names) > 1:
         raise BrazoError(f"which robot follows? --of {' or '.join(names)}")
     chosen = sim.robot(of or names[0])
+    rules = Rules.over(delay)
     limits = limits_of(chosen.arm)
-    law = _mapping(mapping, chosen.arm, limits, master, scale, directions, box)
+    increments = _increments(directions, scale)
+    coupled = bilateral is not None
+    scheme = scheme_named(bilateral) if coupled else None
+    if coupled and (box is not None or mapping != "pose"):
+        raise BrazoError("--bilateral couples the tools' places: leave out --box and --map")
+    law = _mapping(mapping, chosen.arm, limits, master, increments, box)
     link = FollowerLink(
         host,
         port,
@@ -81,9 +99,18 @@ def follower(
         tls=None if certificate is None else server_tls(certificate, key),
         name=chosen.name,
         joints=chosen.n if mapping == "joint" else 0,
+        rules=LinkRules(status_rate=STATUS_RATE) if coupled else None,
     )
     page_at = None if headless else address(page)
-    station = FollowerStation(sim, link, chosen.name, law, limits=limits, record=record)
+    if scheme is not None:
+        station = ReflectingFollower(
+            sim, link, chosen.name, CoupledMap(increments),
+            scheme=scheme, rules=rules, record=record,
+        )  # fmt: skip
+    else:
+        station = FollowerStation(
+            sim, link, chosen.name, law, limits=limits, rules=rules, record=record
+        )
     with contextlib.ExitStack() as stack:
         stack.enter_context(station)
         stopped = _until_signal(stack)
@@ -133,20 +160,29 @@ def _open(stack: contextlib.ExitStack, lab: Any, browser: bool, quiet: bool) -> 
         show(lab)
 
 
-def _mapping(kind, arm, limits, master, scale, directions, box):
+def _increments(directions: str, scale: float) -> Any:
+    """Directions and scale as the options have them."""
+    import numpy as np
+
+    from brazo.teleop import IncrementMap
+    from brazo.teleop.mapping import DIRECTIONS
+
+    if directions not in ("crossed", "same"):
+        raise BrazoError(f"--directions {directions}; wanted crossed or same")
+    return IncrementMap(DIRECTIONS if directions == "crossed" else np.eye(3), scale)
+
+
+def _mapping(kind, arm, limits, master, increments, box):
     """The mapping the options describe."""
     import numpy as np
 
     import brazo
-    from brazo.teleop import Box, IncrementMap, JointMap, PoseMap
-    from brazo.teleop.mapping import DIRECTIONS
+    from brazo.teleop import Box, JointMap, PoseMap
 
     if kind == "joint":
         return JointMap(limits)
     if kind != "pose":
         raise BrazoError(f"--map {kind}; wanted pose or joint")
-    if directions not in ("crossed", "same"):
-        raise BrazoError(f"--directions {directions}; wanted crossed or same")
     workspace = None
     if box is not None:
         try:
@@ -154,14 +190,8 @@ def _mapping(kind, arm, limits, master, scale, directions, box):
         except ValueError:
             raise BrazoError(f"--box {box}; wanted xmin,xmax,ymin,ymax,zmin,zmax in m") from None
         workspace = Box(edges[:, 0], edges[:, 1])
-    S = DIRECTIONS if directions == "crossed" else np.eye(3)
-    return PoseMap(
-        arm,
-        limits,
-        None if master is None else brazo.load(master),
-        IncrementMap(S, scale),
-        workspace=workspace,
-    )
+    held = None if master is None else brazo.load(master)
+    return PoseMap(arm, limits, held, increments, workspace=workspace)
 
 
 def master(
@@ -178,6 +208,12 @@ def master(
     tls: bool = typer.Option(False, help="The follower encrypts."),
     authority: Path = typer.Option(None, help="PEM file to trust instead of the system's."),
     rate: float = typer.Option(250.0, help="Commands a second."),
+    bilateral: str = typer.Option(
+        None, help="Forces are felt: waves or position-force, the same as at the follower."
+    ),
+    delay: float = typer.Option(
+        0.0, min=0.0, help="The longest the link may take one way, s; commands are valid longer."
+    ),
     headless: bool = typer.Option(False, "--headless", help="Without a page."),
     page: str = PAGE,
     browser: bool = BROWSER,
@@ -188,8 +224,17 @@ def master(
     """Drive a follower with a device until it is done, with a page of its own."""
     import brazo
     from brazo.teleop import MasterLink, client_tls
+    from brazo.teleop.master_link import VALID
     from brazo.teleop.proxy.proxy import address
-    from brazo.teleop.stations import Joystick, Keyboard, MasterStation, Pointed, load_script
+    from brazo.teleop.stations import (
+        Joystick,
+        Keyboard,
+        MasterStation,
+        Pointed,
+        ReflectingMaster,
+        load_script,
+        scheme_named,
+    )
 
     if device is None:
         device = "browser" if script is None else "script"
@@ -198,7 +243,8 @@ def master(
     if device == "browser" and headless:
         raise BrazoError("--device browser is the page: leave out --headless, or choose another")
     page_at = None if headless else address(page)
-    if robot is None and not headless:
+    scheme = None if bilateral is None else scheme_named(bilateral)
+    if robot is None and (scheme is not None or not headless):
         robot = "delta"
     held = None if robot is None else brazo.load(robot)
     if device == "script":
@@ -219,7 +265,14 @@ def master(
         try:
             if page_at is None:  # a page tells by itself how the link is
                 link.wait()
-            station = MasterStation(link, chosen, held, rate=rate, record=record)
+            valid = VALID + delay
+            if scheme is not None:
+                sim = _arm_alone(held)
+                station = ReflectingMaster(
+                    link, chosen, sim, scheme=scheme, rate=rate, valid=valid, record=record
+                )
+            else:
+                station = MasterStation(link, chosen, held, rate=rate, valid=valid, record=record)
         except BaseException:
             chosen.close()
             raise
@@ -240,6 +293,14 @@ def master(
                     say(f"{t:8.3f} s  {text}")
                 told = len(said)
                 time.sleep(0.05)
+
+
+def _arm_alone(robot: Any) -> Any:
+    """A simulation of an arm that is moved by forces."""
+    from brazo.lab.opening import as_cell
+    from brazo.simulation import Simulation
+
+    return Simulation(as_cell(robot))
 
 
 def report(

@@ -67,6 +67,20 @@ class Rules:
     slowest: float = 0.1  # share of full speed just before data is stale
     gap: int = 25  # numbers missing in a row: HOLD
 
+    @classmethod
+    def over(cls, delay: float) -> Rules:
+        """The rules for a link that takes up to `delay` seconds one way: ages count from there.
+
+        HOLD is then certain so much later, too.
+        """
+        if not (math.isfinite(delay) and delay >= 0.0):
+            raise BrazoError(f"a delay of {delay} s; wanted a finite number from 0")
+        plain = cls()
+        return cls(
+            plain.degrade + delay, plain.recover + delay, plain.stale + delay, plain.late,
+            plain.slowest, plain.gap,
+        )  # fmt: skip
+
     def __post_init__(self) -> None:
         for name in ("degrade", "recover", "stale", "late", "slowest"):
             value = getattr(self, name)

@@ -50,6 +50,8 @@ class EndState:
     coupling: float  # energy put into this end's spring and damper
     buffered: float  # s, how long what was received will last
     paired: bool  # whether the other end is known
+    id: int  # of this life of the end
+    peer: int  # the other end's; accounts of two ends belong together where each is the other's
     delay: Delay
     counts: Mapping[str, int]
 
@@ -137,7 +139,8 @@ class End:
         inflow = self.inflow
         return EndState(
             self.energy, self.power, **given,
-            paired=self.paired, delay=inflow.delay(self.t), counts=dict(inflow.counts),
+            paired=self.paired, id=inflow.id, peer=inflow.peer,
+            delay=inflow.delay(self.t), counts=dict(inflow.counts),
         )  # fmt: skip
 
 

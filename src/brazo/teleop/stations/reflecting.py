@@ -1,0 +1,309 @@
+"""Stations that reflect forces: what the follower touches is felt at the master, over the link.
+
+Both ends run their loop of `brazo.teleop.bilateral` in every step of their own simulation, in its
+time, and tell each other packets: the master in `extra` of its commands, the follower in `extra` of
+its reports, both as
+
+    energy, then the numbers of the packet
+
+with `energy` (J) what the sender's robot has put into the link so far.  Packets are sums, so the
+newest is enough, and what the link drops or delays costs accuracy and never gives energy.
+
+The follower's safety rules stand above the scheme.  Only while it follows is the scheme asked;
+otherwise a spring and a damper hold the tool where it was.  Every beginning, the end of a clutch
+and every change of the mapping restarts the follower's end: the two join anew from where they are.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.teleop.bilateral.account import Account
+from brazo.teleop.bilateral.loops import FollowerLoop, MasterLoop
+from brazo.teleop.bilateral.packet import Packet
+from brazo.teleop.bilateral.position_force import PositionForce
+from brazo.teleop.bilateral.scheme import EndState, Scheme, limited
+from brazo.teleop.bilateral.task_map import TaskMap
+from brazo.teleop.bilateral.tool_port import ToolPort
+from brazo.teleop.bilateral.waves import WaveVariables
+from brazo.teleop.follower_link import FollowerLink
+from brazo.teleop.mapping import IncrementMap, MasterPoint, Target
+from brazo.teleop.master_link import VALID, MasterLink
+from brazo.teleop.safety import Rules, State
+from brazo.teleop.stations.device import Device, Hand
+from brazo.teleop.stations.follower import FollowerStation
+from brazo.teleop.stations.master import RATE, MasterStation
+from brazo.trajectory.base import Sample
+from brazo.trajectory.reading import positive, vector
+
+if TYPE_CHECKING:
+    from brazo.simulation import Simulation
+
+Array = np.ndarray
+SCHEMES: dict[str, Callable[[int], Scheme]] = {
+    "waves": lambda id: WaveVariables(id=id),
+    "position-force": lambda id: PositionForce(id=id),
+}
+STATUS_RATE = 500.0  # Hz, of reports on a link that brings forces back
+HOLD_STIFFNESS, HOLD_DAMPING, HOLD_FORCE = 2000.0, 60.0, 40.0  # N/m, N s/m, N
+ARM_STIFFNESS, ARM_DAMPING = 300.0, 20.0  # N/m, N s/m, of the operator's arm: see `bilateral.Hand`
+
+
+def scheme_named(name: str) -> Scheme:
+    """A scheme for one end, with a number greater than that of any end before it."""
+    if name not in SCHEMES:
+        raise BrazoError(f"no bilateral scheme '{name}'; there are {', '.join(SCHEMES)}")
+    return SCHEMES[name](time.time_ns() // 1_000_000)
+
+
+class CoupledMap:
+    """The mapping of a coupled pair: directions and scale, for ways as for forces."""
+
+    def __init__(self, increments: IncrementMap | None = None) -> None:
+        self.increments = increments or IncrementMap()
+        self.changes = 0
+
+    def set(self, name: str, value: Any) -> None:
+        """Change `scale` or `directions`."""
+        if name == "scale":
+            self.increments = IncrementMap(self.increments.directions, positive(value, "scale"))
+        elif name == "directions":
+            S = vector(np.ravel(value), 9, "directions").reshape(3, 3)
+            self.increments = IncrementMap(S, self.increments.scale)
+        else:
+            raise BrazoError(f"no setting {name!r}; there are scale, directions")
+        self.changes += 1
+
+    def settings(self) -> dict[str, Any]:
+        """What is set."""
+        S = [float(f"{x:.9g}") for x in self.increments.directions.ravel()]
+        return {"scale": self.increments.scale, "directions": S}
+
+    def obstacle(self, master: MasterPoint, q: Array) -> str:
+        return ""
+
+    def anchor(self, master: MasterPoint, q: Array) -> None:
+        self._q = q.copy()
+
+    def step(self, master: MasterPoint, dt: float) -> Target:
+        # Forces move the robot, not this.
+        return Target(self._q)
+
+
+class ReflectingFollower(FollowerStation):
+    """A robot that is moved by forces, and tells what it touches."""
+
+    def __init__(
+        self,
+        sim: Simulation,
+        link: FollowerLink,
+        robot: str | None = None,
+        mapping: CoupledMap | None = None,
+        *,
+        scheme: Scheme,
+        rules: Rules | None = None,
+        record: str | Path | None = None,
+    ) -> None:
+        self._coupled = mapping or CoupledMap()
+        super().__init__(sim, link, robot, self._coupled, rules=rules, record=record)
+        self.scheme = scheme
+        self.port = ToolPort(sim.world, self.robot.name)
+        self._loop: FollowerLoop | None = None
+        self._changes = 0
+        self._clutched = False
+        self._place = self.port.state()[0]
+        self._packets = _Inlet()
+        self._packet: Packet | None = None
+
+    @property
+    def coupled(self) -> bool:
+        """Whether the scheme moves the robot now."""
+        return self._loop is not None
+
+    @property
+    def account(self) -> Account:
+        """The energies as this end knows them, in the master's task space."""
+        state = self.scheme.state("follower")
+        force = () if self._loop is None or self._loop.now is None else self._loop.now.force
+        return _account(self.scheme, state, self._packets.energy, state.energy, force)
+
+    def start(self, play: bool = True) -> ReflectingFollower:
+        self.robot.controller = None
+        super().start(play)
+        return self
+
+    def move_to(self, q: Any, share: float = 0.0) -> None:
+        raise BrazoError("this robot is moved by forces: only a master can move it")
+
+    def next(self) -> Sample:
+        sample = super().next()
+        assert self.step is not None
+        latest = self.link.view().latest
+        command = None if latest is None else latest.command
+        fresh = self._packets.take(() if command is None else command.extra)
+        moving = self.step.state in (State.ENGAGED, State.DEGRADED)
+        clutched = latest is not None and latest.clutch
+        if not moving or clutched or self._coupled.changes != self._changes:
+            self._uncouple()
+            self._changes = self._coupled.changes
+        elif self._loop is None:
+            self._couple()
+        if self._loop is None:
+            self._hold()
+        else:
+            self._packet = self._loop.step(self.sim.time, fresh)
+        return Sample(self.robot.world.q.copy(), 0.0 * sample.qd, 0.0 * sample.qdd)
+
+    def _couple(self) -> None:
+        self.scheme.restart("follower")
+        self._loop = FollowerLoop(self.port, self.scheme, TaskMap(self._coupled.increments))
+
+    def _uncouple(self) -> None:
+        if self._loop is not None:
+            self._loop = self._packet = None
+            self._place = self.port.state()[0]
+
+    def _hold(self) -> None:
+        x, v = self.port.state()
+        pull = HOLD_STIFFNESS * (self._place - x) - HOLD_DAMPING * v
+        self.port.push(limited(pull, HOLD_FORCE))
+
+    def _extra(self) -> tuple[float, ...]:
+        packet = self._packet
+        if packet is None:
+            return ()
+        return (self.scheme.state("follower").energy, *packet.numbers())
+
+
+class ReflectingMaster(MasterStation):
+    """An arm with its own dynamics, pulled by the hand and by what comes back."""
+
+    def __init__(
+        self,
+        link: MasterLink,
+        device: Device,
+        sim: Simulation,
+        *,
+        scheme: Scheme,
+        rate: float = RATE,
+        valid: float = VALID,
+        record: str | Path | None = None,
+    ) -> None:
+        (name,) = sim.robots
+        arm = sim.robot(name)
+        super().__init__(link, device, arm.arm, arm.q, rate=rate, valid=valid, record=record)
+        self._sim, self._robot = sim, arm
+        self.scheme = scheme
+        self.port = ToolPort(sim.world, name)
+        self._loop = MasterLoop(self.port, scheme)
+        self._origin = self.port.state()[0]
+        self._packets = _Inlet()
+        self._packet: Packet | None = None
+        self._coupled = False
+        self._every = max(1, round(1.0 / (rate * sim.dt)))
+        self._count = 0
+        self._goal = np.zeros(3)
+        self._tell: Callable[[str], None] = lambda text: None
+
+    @property
+    def sim(self) -> Simulation:
+        return self._sim
+
+    @property
+    def account(self) -> Account:
+        """The energies as this end knows them."""
+        state = self.scheme.state("master")
+        force = () if self._loop.now is None else self._loop.now.force
+        return _account(self.scheme, state, state.energy, self._packets.energy, force)
+
+    def start(self, play: bool = True) -> ReflectingMaster:
+        """Send, and let time pass, unless whoever calls steps the simulation."""
+        self._robot.controller = None
+        self._sim.add_task(self)
+        if play:
+            self._sim.player.play()
+        return self
+
+    def close(self) -> None:
+        """Let go, and end."""
+        self._sim.player.pause()
+        self._sim.remove_task(self)
+        self._end()
+
+    def run(self, seconds: float | None = None, tell: Callable[[str], None] | None = None) -> None:
+        """Send until the device is done, or for so many seconds."""
+        self._tell = tell or self._tell
+        end = math.inf if seconds is None else time.monotonic() + seconds
+        self.start()
+        try:
+            while not self.hand.done and time.monotonic() < end:
+                if self._sim.player.error is not None:
+                    raise BrazoError(f"the simulation stopped: {self._sim.player.error}")
+                time.sleep(0.02)
+        finally:
+            self.close()
+
+    def tick(self, sim: Simulation) -> None:
+        """One step of the arm; asked by the simulation."""
+        told = self.link.status() if self.link.connected else None
+        follows = told is not None and told.status.state in (State.ENGAGED, State.DEGRADED)
+        if self._coupled and not follows:
+            # Nothing that was felt before the follower let go is felt after it.
+            self.scheme.restart("master")
+        self._coupled = follows
+        extra = told.status.extra if told is not None and follows else ()
+        self._packet = self._loop.step(sim.time, self._packets.take(extra))
+        x, v = self.port.state()
+        pull = ARM_STIFFNESS * (self._origin + self._goal - x) - ARM_DAMPING * v
+        self.port.pull(pull)
+        self._count += 1
+        if self._count % self._every == 0:
+            self.cycle(self._tell)
+
+    def _held(self, hand: Hand) -> Array:
+        """Where the handle really is; the hand only pulls it."""
+        self._goal = hand.moved
+        self._q = self._robot.q
+        return self.robot.fk(self._q) if self.robot is not None else np.eye(4)
+
+    def _extra(self) -> tuple[float, ...]:
+        packet = self._packet
+        if packet is None:
+            return ()
+        return (self.scheme.state("master").energy, *packet.numbers())
+
+
+class _Inlet:
+    """Packets as the link brings them: the newest, once."""
+
+    def __init__(self) -> None:
+        self.energy = 0.0  # J, of the other end's robot as it told
+        self.refused = 0
+        self._last: tuple[float, ...] = ()
+
+    def take(self, extra: tuple[float, ...]) -> Sequence[Packet]:
+        """What is new."""
+        if not extra or extra is self._last:
+            return ()
+        self._last = extra
+        try:
+            packet = Packet.read(extra[1:])
+        except BrazoError:
+            self.refused += 1
+            return ()
+        self.energy = float(extra[0])
+        return (packet,)
+
+
+def _account(
+    scheme: Scheme, state: EndState, master: float, follower: float, force: Sequence[float] | Array
+) -> Account:
+    x, y, z = map(float, force) if len(force) else (0.0, 0.0, 0.0)
+    return Account(scheme.name, master, follower, state.buffered, state.delay.round_trip, (x, y, z))
