@@ -48,6 +48,17 @@ class Brought:
             raise BrazoError(f"'{name}' is not among the files that were brought")
         return self._folder / name
 
+    def name_of(self, path: Path) -> str | None:
+        """How the user calls a file that was brought; None for any other."""
+        if self._folder is None or not path.resolve().is_relative_to(self._folder.resolve()):
+            return None
+        return path.resolve().relative_to(self._folder.resolve()).as_posix()
+
+    def contents(self) -> dict[str, bytes]:
+        """All files that were brought, by name."""
+        folder = self._folder
+        return {} if folder is None else {n: (folder / n).read_bytes() for n in self._files}
+
     def take(self, upload: Upload) -> list[str]:
         """Keep a file, or all of an archive; the descriptions that came with it."""
         if upload.suffix == ARCHIVE:

@@ -98,6 +98,21 @@ def carried_over(sim: Simulation, cell: Cell) -> Simulation:
     return new
 
 
+def present_cell(sim: Simulation, standing: bool = False) -> Cell:
+    """The cell as it is now, to be saved; with `standing`, it starts as everything stands now."""
+    with sim.lock:
+        robots, bodies = [], list(sim.cell.bodies)
+        for given in sim.cell.robots:
+            robot = replace(given, force_feedback=sim.world.robots[given.name].force_feedback)
+            if standing:
+                q = np.clip(sim.robots[given.name].q, *limits_of(given.model).T)
+                robot = replace(robot, start=frozen(q))
+            robots.append(robot)
+        if standing:
+            bodies = [replace(one, pose=frozen(sim.world.pose(one.name))) for one in bodies]
+        return replace(sim.cell, robots=tuple(robots), bodies=tuple(bodies))
+
+
 def in_the_way(sim: Simulation, name: str) -> str:
     """What a robot stands in, in words; empty when it stands clear."""
     cell = sim.cell

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from brazo.world import load_cell
 from tests.lab.panels.acting import drawn, show, typed, unfold, until
 
 pytestmark = pytest.mark.browser
@@ -177,6 +178,53 @@ def test_a_robot_is_not_placed_inside_another(lab, page, panel):
         "puma560 would stand in scara1"
     )
     assert list(lab.sim.robots) == ["scara1", "scara2"]
+
+
+def test_the_cell_is_saved_and_read_back(lab, page, panel, tmp_path):
+    lab.open("cell:cooperative")
+    drawn(page, "cooperative")
+    lab.sim.player.pause()
+    typed(panel.get_by_label("y scara2", exact=True), "-250")
+    until(page, lambda: abs(lab.sim.robot("scara2").base[1, 3] + 0.25) < 1e-12)
+
+    def saved():
+        with page.expect_download() as download:
+            panel.get_by_role("button", name="Save cell").click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        return path
+
+    cell = load_cell(saved())  # robots that are named need no files of their own
+    assert [robot.name for robot in cell.robots] == ["scara1", "scara2"]
+    assert np.array_equal(cell.robots[1].base, lab.sim.cell.robots[1].base)
+    assert np.array_equal(cell.robots[1].start, lab.sim.cell.robots[1].start)
+
+    # As it stands, and with a robot that has another width.
+    q = lab.sim.robot("scara1").q + [0.1, 0.2, 0.01, 0.3, -0.1]
+    lab.set_q(q, "scara1")
+    lab.do(lambda: (lab.sim.edit("scara1", width=1.25), lab.redraw()))
+    panel.get_by_text("Start as everything stands now").click()
+    until(page, lambda: lab.panels["robots"]._standing)
+    packed = saved()
+    assert packed.name == "cooperative.zip"
+    with zipfile.ZipFile(packed) as archive:
+        assert sorted(archive.namelist()) == ["cooperative-scara1.yaml", "cooperative.yaml"]
+        archive.extractall(tmp_path / "there")
+    cell = load_cell(tmp_path / "there" / "cooperative.yaml")
+    assert np.array_equal(cell.robots[0].start, lab.sim.robot("scara1").q)
+    assert cell.robots[0].source.width == 1.25
+    bar = lab.sim.world.pose("bar 1")
+    assert np.abs(cell.bodies[0].pose - bar).max() < 1e-15
+    panel.get_by_text("Start as everything stands now").click()
+
+    # The archive can be brought back as it is.
+    bring(panel, packed.name, packed.read_bytes())
+    panel.get_by_role("button", name="cooperative.yaml").click()
+    until(page, lambda: "brazo-lab-" in str(lab.sim.cell.path))
+    assert np.array_equal(lab.sim.cell.robots[0].start, cell.robots[0].start)
+    lab.open("robot:scara1")
+    drawn(page, "scara1")
+    lab.sim.player.pause()
 
 
 def test_what_is_odd_in_the_files_is_listed(lab, page, panel):

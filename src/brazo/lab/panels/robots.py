@@ -6,8 +6,11 @@ stays to be read until something else is opened.
 
 from __future__ import annotations
 
+import io
 import math
+import zipfile
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,12 +31,14 @@ from brazo.lab.panels.html import (
     section,
     select,
     table,
+    toggle,
     upload,
 )
 from brazo.lab.transfers import Upload
 from brazo.model.document import read_document
 from brazo.model.library import robot_directory
 from brazo.world.cell_file import cell_directory
+from brazo.world.cell_writer import cell_files
 from brazo.world.robot_source import RobotSource
 
 if TYPE_CHECKING:
@@ -59,6 +64,7 @@ class RobotsPanel(Panel):
         self._job: Job | None = None
         self._chosen = ""  # the robot to place
         self._place = np.zeros(4)  # x, y, z in m, yaw in rad
+        self._standing = False  # whether a saved cell starts as it stands now
         self.on("open", self._open, str)
         self.on("dismiss", self._dismiss)
         self.on_upload("bring", self._bring, *TAKEN)
@@ -69,6 +75,8 @@ class RobotsPanel(Panel):
             self.on_number(f"base-{name}", self._base_setter(i), str, unit=unit)
         self.on("place", self._place_robot)
         self.on("remove", self._remove, str)
+        self.on("as-it-stands", self._set_standing, bool)
+        self.on("save", self._save)
 
     def closed(self) -> None:
         self._brought.close()
@@ -128,6 +136,20 @@ class RobotsPanel(Panel):
                     ),
                     "</div>",
                 ),
+                section(
+                    "Save this cell",
+                    toggle(
+                        "as-it-stands",
+                        "Start as everything stands now",
+                        title="Else the robots and bodies start where the cell had them start.",
+                    ),
+                    buttons(button("Save cell", "save", icon="download")),
+                    note(
+                        "A cell file (YAML); robots with edits beyond their parameters come in "
+                        "files beside it, all in one .zip."
+                    ),
+                    id="save",
+                ),
                 section("Cells", '<brazo-openings name="cells" event="open"></brazo-openings>'),
                 section("Robots", '<brazo-openings name="robots" event="open"></brazo-openings>'),
                 section(
@@ -154,6 +176,7 @@ class RobotsPanel(Panel):
             "robots": [{**one, "now": one["id"] == source} for one in shipped["robots"]],
             "standing": [_standing(one) for one in self.lab.sim.cell.robots],
             "chosen": self._chosen,
+            "as-it-stands": self._standing,
             "placeable": self._placeable(),
             "findings": self._findings(),
             **{f"place/{n}": v for n, v in zip(PLACES, _shown(self._place), strict=True)},
@@ -268,6 +291,37 @@ class RobotsPanel(Panel):
         self.lab.replace_simulation(sim)
         self.lab.channel.put({"robots": list(sim.robots)})
         self.lab.select(selected)
+
+    # ---- saving ----------------------------------------------------------------------------
+
+    def _set_standing(self, on: bool) -> None:
+        self._standing = on
+
+    def _save(self) -> None:
+        cell = cell_editing.present_cell(self.lab.sim, self._standing)
+        brought = self._brought
+        files: dict[str, bytes] = {}
+
+        def refer(path: Path) -> str:
+            # A file the user brought goes along, with all that came with it.
+            inside = brought.name_of(path)
+            if inside is None:
+                return path.resolve().as_posix()
+            files.update(brought.contents())
+            return inside
+
+        texts = cell_files(cell, refer)
+        name, text = next(iter(texts.items()))
+        files |= {key: value.encode() for key, value in texts.items()}
+        if len(files) == 1:
+            self.download(name, text)
+            return
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for key, content in files.items():
+                archive.writestr(key, content)
+        self.download(f"{Path(name).stem}.zip", packed.getvalue())
+        self.lab.say(f"{name} and the robot files it names are in one archive: keep them together")
 
     def _base_setter(self, i: int) -> Any:
         part = (0, 1, 2, 5)[i]

@@ -1,0 +1,303 @@
+"""A cell written as a cell file, with the robot files it needs beside it.
+
+A shipped robot is named, with the parameters that differ.  A robot with other edits (width, clamp,
+masses, friction), or one from a robot file of the user's, gets a file of its own: expressions in it
+stay expressions.  What cannot be written as a robot file (URDF, MJCF, meshes) is left where it is
+and named by its path.  Numbers are SI and read back to the same double; angles are in degrees where
+that is exact.  What has its default value is left out.  Orientations become roll, pitch and yaw,
+which give the same matrix but for the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brazo import units
+from brazo.errors import BrazoError
+from brazo.files import replacing
+from brazo.kinematics.orientation import rpy_from_matrix
+from brazo.model.description import EARTH_GRAVITY, Array, TreeModel
+from brazo.model.document import Field, Node
+from brazo.model.library import robot_directory
+from brazo.model.robot_writer import robot_yaml
+from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from brazo.world.cell import (
+    RED,
+    STEEL,
+    Cell,
+    CellRobot,
+    Chute,
+    ClampSettings,
+    ContactSettings,
+    Fixture,
+    Floor,
+    FreeBody,
+    Friction,
+    Solid,
+    default_start,
+    sliding,
+)
+from brazo.world.robot_source import Edits, kinds_of, limits_of
+
+Refer = Callable[[Path], str]
+_ANGLES = {"angle"}  # fields of settings
+
+
+def cell_files(cell: Cell, refer: Refer | None = None) -> dict[str, str]:
+    """File names and texts, the cell's own first; `refer` names a robot file that stays in place.
+
+    Robot files are to lie beside the cell's.
+    """
+    own = file_name(cell.name)
+    written: dict[str, str] = {}
+    blocks = [_robot(robot, own, written, refer or _absolute) for robot in cell.robots]
+    content: dict[str, Any] = {"name": cell.name}
+    if cell.about:
+        content["about"] = cell.about
+    if cell.step != 1e-3:
+        content["step"] = _number(cell.step)
+    if not np.array_equal(cell.gravity, EARTH_GRAVITY):
+        content["gravity"] = _numbers(cell.gravity)
+    if cell.floor is None:
+        content["floor"] = "none"
+    elif cell.floor != Floor():
+        content["floor"] = _floor(cell.floor)
+    if contact := _settings(cell.contact, ContactSettings()):
+        content["contact"] = contact
+    if clamp := _settings(cell.clamp, ClampSettings()):
+        content["clamp"] = clamp
+    content["robots"] = blocks
+    if cell.bodies:
+        content["bodies"] = [_body(body) for body in cell.bodies]
+    if cell.fixtures:
+        content["fixtures"] = [_fixture(one) for one in cell.fixtures]
+    if cell.chutes:
+        content["chute"] = [_chute(one) for one in cell.chutes]
+    text = robot_yaml(Field(_node({k: v for k, v in content.items() if v != []}), "", None))
+    return {f"{own}.yaml": text, **written}
+
+
+def save_cell(cell: Cell, path: str | Path) -> list[Path]:
+    """Write a cell file and the robot files it needs beside it; what was written, the cell first.
+
+    Every file is written whole or not at all, and the cell's last: it never speaks of a robot that
+    is not there.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        raise BrazoError(f"{path}: a cell file ends in .yaml")
+    (_, text), *robots = cell_files(cell).items()
+    found = [(path.parent / name, content) for name, content in robots] + [(path, text)]
+    for file, content in found:
+        with replacing(file) as temporary:
+            temporary.write_text(content, encoding="utf-8")
+    return [path, *(file for file, _ in found[:-1])]
+
+
+def file_name(name: str) -> str:
+    """A name as a file may have it."""
+    return re.sub(r"[^\w.-]+", "-", name).strip(".-") or "cell"
+
+
+# ---- robots --------------------------------------------------------------------------------
+
+
+def _robot(robot: CellRobot, cell: str, written: dict[str, str], refer: Refer) -> dict[str, Any]:
+    source, path = robot.source, robot.source.model.path
+    block: dict[str, Any] = {"name": robot.name}
+    plain = replace(source.edits, parameters={}) == Edits()
+    if path is not None and _is_shipped(path) and plain:
+        block["robot"] = path.stem
+        block |= _parameters(source.edits.parameters)
+    elif source.file is not None and not _has_meshes(robot):
+        name = f"{cell}-{file_name(robot.name)}.yaml"
+        # The file's own parameters stay in it: the sizes of flanges come from those.
+        written[name] = robot_yaml(source.file.root)
+        block["robot"] = name
+        block |= _parameters(source.edits.parameters)
+    elif path is not None and plain:
+        block["robot"] = refer(path)
+        block |= _parameters(source.edits.parameters)
+    elif path is None:
+        raise BrazoError(
+            f"robot '{robot.name}' was made in Python and has no file: a cell file cannot name it; "
+            "write it as a robot file or `arm.export` it, and place that"
+        )
+    else:
+        raise BrazoError(
+            f"robot '{robot.name}' has meshes and was edited: save it as a robot file beside its "
+            "meshes first, and place that"
+        )
+    if not np.array_equal(robot.base, np.eye(4)):
+        block["base"] = _pose(robot.base)
+    if not np.array_equal(robot.start, default_start(robot.model, limits_of(robot.model))):
+        kinds = kinds_of(robot.model)
+        block["start"] = [
+            _angle(q) if kind == "revolute" else _number(q)
+            for q, kind in zip(robot.start.tolist(), kinds, strict=True)
+        ]
+    if not robot.force_feedback:
+        block["force_feedback"] = "off"
+    if robot.grasp != "friction":
+        block["grasp"] = robot.grasp
+    return block
+
+
+def _is_shipped(path: Path) -> bool:
+    return path.parent.resolve() == robot_directory().resolve()
+
+
+def _has_meshes(robot: CellRobot) -> bool:
+    model = robot.model
+    if not isinstance(model, TreeModel):
+        return False
+    return any(isinstance(part.shape, Mesh) for body in model.bodies for part in body.parts)
+
+
+def _parameters(values: Mapping[str, float]) -> dict[str, Any]:
+    return {"parameters": {k: _number(v) for k, v in values.items()}} if values else {}
+
+
+def _absolute(path: Path) -> str:
+    return path.resolve().as_posix()
+
+
+# ---- solids --------------------------------------------------------------------------------
+
+
+def _body(body: FreeBody) -> dict[str, Any]:
+    return {
+        "name": body.name,
+        **_shape(body.name, body.shape),
+        "mass": _number(body.mass),
+        **_pose(body.pose),
+        **_friction(body.friction, 0.5),
+        **_color(body.color, RED),
+    }
+
+
+def _fixture(fixture: Fixture) -> dict[str, Any]:
+    part = fixture.parts[0] if len(fixture.parts) == 1 else None
+    shape = None if part is None else part.shape
+    if (
+        part is None
+        or not isinstance(shape, Box | Cylinder | Capsule | Sphere)
+        or not np.array_equal(part.pose, np.eye(4))
+    ):
+        raise BrazoError(
+            f"fixture '{fixture.name}': a cell file has fixtures of one box, cylinder, capsule or "
+            "sphere each; make one of every part"
+        )
+    return {
+        "name": fixture.name,
+        **_shape(fixture.name, shape),
+        **_pose(fixture.pose),
+        **_friction(fixture.friction, 0.5),
+        **_color(part.color, STEEL),
+    }
+
+
+def _chute(chute: Chute) -> dict[str, Any]:
+    block: dict[str, Any] = {
+        "name": chute.name,
+        "inner": _numbers(chute.inner),
+        "length": _number(chute.length),
+        "angle": _angle(chute.angle),
+        "xyz": _numbers(chute.xyz),
+        "yaw": _angle(chute.yaw),
+    }
+    if chute.wall != 0.005:
+        block["wall"] = _number(chute.wall)
+    return block | _friction(chute.friction, 0.2) | _color(chute.color, STEEL)
+
+
+def _shape(name: str, shape: Solid) -> dict[str, Any]:
+    if getattr(shape, "bevel", 0.0):
+        raise BrazoError(f"'{name}' has rounded edges: solids of a cell file have sharp ones")
+    if isinstance(shape, Sphere):
+        return {"sphere": _number(shape.radius)}
+    if isinstance(shape, Box):
+        return {"box": _numbers(shape.size)}
+    kind = "cylinder" if isinstance(shape, Cylinder) else "capsule"
+    return {kind: _numbers((shape.radius, shape.length))}
+
+
+def _floor(floor: Floor) -> dict[str, Any]:
+    height = {} if floor.height == 0.0 else {"height": _number(floor.height)}
+    return height | _friction(floor.friction, 0.5)
+
+
+def _pose(T: Array) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if np.any(T[:3, 3]):
+        found["xyz"] = _numbers(T[:3, 3])
+    if not np.array_equal(T[:3, :3], np.eye(3)):
+        found["rpy"] = [_angle(float(angle)) for angle in rpy_from_matrix(T[:3, :3])]
+    return found
+
+
+def _friction(friction: Friction, default: float) -> dict[str, Any]:
+    if friction == sliding(default):
+        return {}
+    return {"friction": _coefficients(friction)}
+
+
+def _coefficients(friction: Friction) -> Any:
+    return _number(friction[0]) if friction == sliding(friction[0]) else _numbers(friction)
+
+
+def _color(color: Sequence[float], default: Sequence[float]) -> dict[str, Any]:
+    return {} if tuple(color) == tuple(default) else {"color": _numbers(color)}
+
+
+def _settings(given: Any, default: Any) -> dict[str, Any]:
+    """The fields of contact or clamp settings that differ from their defaults."""
+    found: dict[str, Any] = {}
+    for one in fields(given):
+        value = getattr(given, one.name)
+        if value == getattr(default, one.name):
+            continue
+        if one.name.endswith("_friction"):
+            found[one.name] = _coefficients(value)
+        elif isinstance(value, tuple):
+            found[one.name] = _numbers(value)
+        else:
+            found[one.name] = _angle(value) if one.name in _ANGLES else _number(value)
+    return found
+
+
+# ---- values --------------------------------------------------------------------------------
+
+
+def _number(value: float) -> str:
+    """A number that reads back to the same double."""
+    value = float(value)
+    return str(int(value)) if value == int(value) and abs(value) < 1e6 else repr(value)
+
+
+def _numbers(values: Any) -> list[str]:
+    return [_number(value) for value in np.asarray(values, dtype=float).tolist()]
+
+
+def _angle(value: float) -> str:
+    """In degrees where those read back to the same double, else in radians."""
+    degrees = round(math.degrees(value), 9)
+    text = f"{_number(degrees)}deg"
+    if degrees != 0.0 and units.quantity(text, units.ANGLE) == value:
+        return text
+    return _number(value)
+
+
+def _node(value: Any) -> Node:
+    if isinstance(value, dict):
+        return Node(1, {key: (1, _node(child)) for key, child in value.items()})
+    if isinstance(value, list):
+        return Node(1, [_node(child) for child in value])
+    return Node(1, str(value))
