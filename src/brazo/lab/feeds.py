@@ -144,7 +144,7 @@ class Track:
     def values(self) -> dict[str, Any]:
         """The present moment and what the lines say of it, for the panel's `values`."""
         replay = self._replay
-        row = self._table()[replay.row]
+        row = replay.present([line.signal for line in self._lines]) * self._factors
         now = [float(f"{value:.6g}") if value == value else None for value in row.tolist()]
         return {f"{self._name}/now": {"key": self._key, "t": round(replay.time, 6), "y": now}}
 
@@ -156,8 +156,8 @@ class Track:
         assert isinstance(sim, Replay)
         return sim
 
-    def _table(self) -> np.ndarray:
-        return self._replay.table([line.signal for line in self._lines]) * self._factors
+    def _table(self, rows: slice = slice(None)) -> np.ndarray:
+        return self._replay.table([line.signal for line in self._lines], rows) * self._factors
 
     def _tell_part(self, start: float, stop: float) -> None:
         from brazo.lab.replay import Replay
@@ -168,7 +168,7 @@ class Track:
         t = sim.table([sim.time_name])[:, 0]
         low, high = np.searchsorted(t, [start, stop])
         rows = slice(max(int(low) - 1, 0), int(high) + 1)
-        part, y = outlined(t[rows], self._table()[rows])
+        part, y = outlined(t[rows], self._table(rows))
         x, *columns = columns_of(np.column_stack([part, y]))
         told = {"key": self._key, "from": start, "to": stop, "t": x, "y": columns}
         page.send_soon({self._panel.name(f"{self._name}/part"): told})

@@ -64,6 +64,7 @@ class Replay(Simulation):
         self.columns = {name: source.units[at] for name, at in self._file_names.items()}
         self.recorded = sorted(source.events, key=event_time)  # what happened
         self._known: dict[str, np.ndarray] = {}
+        self._ranges: dict[str, tuple[float, float]] = {}
         self._guard = threading.Lock()  # of what is known: pages may ask while others read
         t = self._read([source.time])[0]
         # A clock that was set back goes on from where it was.
@@ -163,16 +164,31 @@ class Replay(Simulation):
         """The name of the time axis."""
         return self._source.time
 
-    def table(self, names: Sequence[str]) -> np.ndarray:
-        """Some signals over all rows on show, (rows, names)."""
+    def table(self, names: Sequence[str], rows: slice = slice(None)) -> np.ndarray:
+        """Some signals over all rows on show, or some of these, (rows, names)."""
+        if not names:
+            return np.empty((len(self._t[rows]), 0))
+        return np.column_stack([column[rows] for column in self._columns(names)])
+
+    def present(self, names: Sequence[str]) -> np.ndarray:
+        """Some signals at the moment on show."""
+        row = self._row
+        return np.array([column[row] for column in self._columns(names)])
+
+    def ranges(self, names: Sequence[str]) -> np.ndarray:
+        """Least and greatest value of some signals in all of it, (2, names); worked out once."""
+        for name, column in zip(names, self._columns(names), strict=True):
+            if name not in self._ranges:
+                self._ranges[name] = np.fmin.reduce(column), np.fmax.reduce(column)
+        return np.array([self._ranges[name] for name in names]).reshape(-1, 2).T
+
+    def _columns(self, names: Sequence[str]) -> list[np.ndarray]:
         with self._guard:
             missing = [name for name in names if name not in self._known]
             if missing:
                 found = self._read([self._file_names[name] for name in missing])
                 self._known |= dict(zip(missing, found, strict=True))
-            if not names:
-                return np.empty((self.rows, 0))
-            return np.column_stack([self._known[name] for name in names])
+            return [self._known[name] for name in names]
 
     def _read(self, names: Sequence[str]) -> list[np.ndarray]:
         blocks: list[list[np.ndarray]] = []

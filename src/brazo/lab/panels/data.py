@@ -287,9 +287,11 @@ class DataPanel(Panel):
         names = [name for name in names if name in columns]
         if not names or (replay is None and live.end == live.first):
             return []
-        rows = live.window(WINDOW, names) if replay is None else replay.table(names)
-        now = rows[-1 if replay is None else replay.row]
-        low, high = np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)
+        if replay is None:
+            rows = live.window(WINDOW, names)
+            now, low, high = rows[-1], np.fmin.reduce(rows), np.fmax.reduce(rows)
+        else:
+            now, (low, high) = replay.present(names), replay.ranges(names)
         owners = {name.partition(".")[0] for name in names}
         common = f"{owners.pop()}." if len(owners) == 1 else ""
         found = []
