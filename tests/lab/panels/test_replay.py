@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -69,9 +67,10 @@ def in_step(opened, recording, t):
         float(recording.t[row]),
     )
     q = np.degrees(recording["scara2.q.shoulder"][row])
-    plot = opened.page.locator("#panel-data brazo-plot").first
-    expect(plot.get_by_role("button", name=re.compile("^shoulder"))).to_contain_text(
-        f"{q:.3f}".replace("-", "−")[:5]
+    opened.wait(
+        """(q) => { const figure = document.querySelector("#panel-data brazo-plot .legend b");
+            return Math.abs(Number(figure.textContent.replace("−", "-")) - q) < 6e-3; }""",
+        float(q),
     )
 
 
