@@ -14,7 +14,7 @@ from brazo.teleop.master_link import MasterLink
 from brazo.teleop.safety import Cause, State
 from brazo.teleop.views import Report
 from tests.conftest import DATA
-from tests.teleop.rig import FollowerRig, MasterRig, until
+from tests.teleop.rig import PATIENCE, FollowerRig, MasterRig, until
 
 TOKEN = "correct horse battery staple"
 
@@ -284,3 +284,18 @@ def test_who_does_not_say_hello_is_gone():
 def test_rules_that_make_no_sense_are_refused(options):
     with pytest.raises(BrazoError):
         LinkRules(**options)
+
+
+def test_a_follower_whose_loop_stands_still_is_not_told_as_healthy():
+    rules = LinkRules(stalled=0.05)
+    with FollowerLink(rules=rules) as follower, MasterLink(follower.url) as master:
+        master.wait(PATIENCE)
+        follower.publish(Report(State.ENGAGED, "engaged", share=1.0, age=0.01))
+        told = until(
+            lambda: (now := master.status()) and now.status.state == State.HOLD and now.status,
+            "HOLD, although ENGAGED was reported last",
+        )
+        assert "stands still" in told.cause and told.share == 0.0
+        assert told.age > 50_000  # µs: it grows on
+        assert follower.heard is not None and master.heard is not None
+        assert 0.0 <= master.heard < PATIENCE

@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
+
 from brazo.teleop import frames
+from brazo.teleop.bilateral.packet import Packet
 from brazo.teleop.safety import State
 from tests.teleop.rig import FollowerRig
 
@@ -59,6 +62,16 @@ def test_the_bytes_on_the_page_are_frames():
         frame = read(data)
         assert type(frame).__name__ == kind
         assert frames.encode(frame) == data
+
+
+def test_the_bytes_of_a_packet_on_the_page_are_a_packet():
+    page = PAGE.read_text("utf-8").split("The extra of a first packet")[1].split("```")[1]
+    lines = re.findall(r"^((?:[0-9a-f]{2} )+)", page, re.M)
+    data = bytes.fromhex("".join(lines)) + 13 * bytes.fromhex("cb 00 00 00 00 00 00 00 00")
+    extra = msgspec.msgpack.decode(data, type=frames.Extra)
+    packet = Packet.read(extra[1:])
+    assert (packet.seq, packet.sent, packet.id, packet.peer) == (1, 0.25, 7, 0)
+    assert msgspec.msgpack.encode((0.0, *packet.numbers())) == data
 
 
 def test_the_page_names_every_field_of_every_frame():

@@ -26,7 +26,7 @@ from brazo.teleop.stations.device import Hand
 from brazo.world import load_cell
 
 PATIENT = Rules(degrade=5.0, recover=4.0, stale=10.0, late=30.0)
-LINK = LinkRules(status_rate=500.0, silence=10.0)
+LINK = LinkRules(status_rate=500.0, silence=10.0, stalled=10.0)
 ROUNDING = 1e-14  # J
 WALL = -0.04  # m, below where the follower starts
 PRESSED = -0.08  # m, where the hand wants to be

@@ -43,6 +43,7 @@ class LinkRules:
     hello: float = 2.0  # s in which a connection has to say who it is
     watchers: int = 8
     status_rate: float = 100.0  # Hz
+    stalled: float = 0.3  # s without a new report after which a follower's own loop stands still
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:

@@ -54,7 +54,6 @@ PATH = "/teleop"
 CLOSING = {"version": 4001, "token": 4003, "role": 4004, "busy": 4009, "full": 4010}
 _UNKNOWN = 16  # connections that have not said who they are
 _SETTINGS = 32
-STALLED = 0.3  # s without a new report: the follower's own loop does not run
 _HOLD = STATES.index("HOLD")
 
 
@@ -335,7 +334,7 @@ class FollowerLink:
             return
         since = 1e-6 * (now_us() - self._reported)
         state, cause, share = int(report.state), report.cause, float(report.share)
-        if since > STALLED:
+        if since > self.rules.stalled:
             # Nothing moves a robot whose loop does not run, whatever it said last.
             state, share = _HOLD, 0.0
             cause = f"the follower's own loop stands still for {since:.1f} s"

@@ -26,7 +26,7 @@ from brazo.trajectory import limits_of
 pytestmark = pytest.mark.browser
 
 PATIENT = Rules(degrade=3.0, recover=2.0, stale=6.0, late=20.0)
-LINK = LinkRules(silence=4.0)
+LINK = LinkRules(silence=4.0, stalled=10.0)
 SIZE = {"width": 1000, "height": 560}
 SOON = 60.0  # s
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
 
 COLOR = (232, 89, 12)
-REACH = 0.35  # length of the longest arrow, over the size of the cell
-NEWTONS = 20.0  # force of an arrow of half that length
+REACH = 0.6  # length of the longest arrow, over the size of the cell: past the arrows one drags by
+NEWTONS = 15.0  # force of an arrow of half that length
 LEAST = 0.05  # N
 
 

@@ -20,7 +20,6 @@ from brazo.lab.stations.base import StationLab
 from brazo.lab.stations.link_panel import LinkPanel
 from brazo.lab.stations.seen import Seen, seen_by_follower
 from brazo.teleop.bilateral.account import Account
-from brazo.teleop.pose_map import PoseMap
 from brazo.teleop.stations import FollowerStation
 
 if TYPE_CHECKING:
@@ -66,26 +65,39 @@ class FollowerPanel(Panel):
                 section(
                     "Joints",
                     *joints,
-                    buttons(button("Home", "home", icon="restart"), button("Hold here", "rest")),
-                    note("Moves at a quarter of its speed, while no master moves it."),
+                    *self._by_hand(),
                     f'<p class="pendant-why" role="status">{text("why", wide=True)}</p>',
                 ),
                 section(
                     "Tool",
                     *(row(axis.upper(), text(f"tool/{axis}", "mm")) for axis in "xyz"),
-                    row("Behind target", text("behind", "mm"), title="Of the tool's own target"),
-                    row("Speed", text("share", "% of full")),
+                    *self._following(),
                 ),
                 section("Mapping", *self._mapping()),
             ]
         )
 
+    def _by_hand(self) -> list[str]:
+        if not self.station.by_hand:
+            return [note("Moved by forces: only a master can move it.")]
+        return [
+            buttons(button("Home", "home", icon="restart"), button("Hold here", "rest")),
+            note("Moves at a quarter of its speed, while no master moves it."),
+        ]
+
+    def _following(self) -> list[str]:
+        if not self.station.by_hand:
+            return []
+        return [
+            row("Behind target", text("behind", "mm"), title="Of the tool's own target"),
+            row("Speed", text("share", "% of full")),
+        ]
+
     def _mapping(self) -> list[str]:
-        mapping = self.station.mapping
-        if not isinstance(mapping, PoseMap):
+        if "scale" not in self.station.mapping.settings():
             return [row("Kind", "joint to joint"), row("Gain", text("gain", wide=True))]
         return [
-            row("Kind", "pose to pose"),
+            row("Kind", "pose to pose" if self.station.by_hand else "coupled by forces"),
             row("Scale k", text("scale")),
             row("Master X, Y, Z", text("directions", wide=True), title="become the follower's"),
         ]
@@ -101,11 +113,12 @@ class FollowerPanel(Panel):
         shown["behind"] = fixed(1e3 * float(np.linalg.norm(gap)), 2)
         shown["share"] = fixed(0.0 if step is None else 100.0 * step.share, 0)
         shown["why"] = "; ".join(step.warnings) if step is not None else ""
-        if isinstance(mapping, PoseMap):
-            shown["scale"] = f"{mapping.increments.scale:g}"
-            shown["directions"] = directions_in_words(mapping.increments.directions)
+        told = mapping.settings()
+        if "scale" in told:
+            shown["scale"] = f"{told['scale']:g}"
+            shown["directions"] = directions_in_words(np.reshape(told["directions"], (3, 3)))
         else:
-            shown["gain"] = ", ".join(f"{g:g}" for g in mapping.settings().get("gain", ()))
+            shown["gain"] = ", ".join(f"{g:g}" for g in told.get("gain", ()))
         return shown
 
     def _move(self, joint: int, value: float) -> None:

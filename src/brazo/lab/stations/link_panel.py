@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SCALE = 40.0  # N at the end of a bar
 ROWS = 12
+SLOW = 0.9  # share of the wall's time below which two simulations do not fit together
+SOFT = "This simulation runs at {:.2f} of real time: what is felt is softer than it should be."
 
 
 class LinkPanel(Panel):
@@ -93,6 +95,7 @@ class LinkPanel(Panel):
             _bar("energy/2", "Together", unit="J", most=2.0),
             row("Buffered", text("buffered", "ms"), title="How long what came will last"),
             row("Delay", text("delay", "ms"), title="There and back, by the scheme's own packets"),
+            f'<p class="pendant-why" role="status">{text("soft", wide=True)}</p>',
         )
 
     def follow(self) -> None:
@@ -130,12 +133,14 @@ class LinkPanel(Panel):
         account = self.station_lab.account()
         if account is None:
             return {}
+        factor = self.station_lab.sim.player.real_time_factor
         return {
             "energy/0": account.master,
             "energy/1": account.follower,
             "energy/2": account.together,
             "buffered": fixed(1e3 * account.buffered, 1),
             "delay": _ms(account.round_trip, 1),
+            "soft": SOFT.format(factor) if factor < SLOW else "",
         }
 
     def _rate(self, received: int) -> float:
@@ -153,7 +158,8 @@ class LinkPanel(Panel):
 
 
 def _ms(seconds: float, digits: int) -> str:
-    return fixed(1e3 * seconds, digits) if math.isfinite(seconds) else "–"
+    # Two times that do not run alike may make a delay negative: then it is not known.
+    return fixed(1e3 * seconds, digits) if 0.0 <= seconds < math.inf else "–"
 
 
 def _bar(

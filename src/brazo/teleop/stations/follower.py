@@ -66,6 +66,7 @@ class FollowerStation:
             self._begin,
             self._on_transition,
         )
+        self.by_hand = True  # whether the robot can be moved from its own place
         self.step: Step | None = None
         self.obstacle = ""  # a reason of the station's own not to begin
         self._touch = Touch(sim.world, self.robot.name)
@@ -150,7 +151,7 @@ class FollowerStation:
         """The reference of the next step; asked by the simulation."""
         now = time.perf_counter()
         view = self.link.view()
-        self.step = step = self.follower.step(now, view, self.obstacle, self.sim.dt)
+        self.step = step = self._as_is(self.follower.step(now, view, self.obstacle, self.sim.dt))
         self._count += 1
         if self._count % EVERY == 0:
             self._tell(step)
@@ -158,6 +159,10 @@ class FollowerStation:
             self._grip = step.grip
             self._clamp(step.grip)
         return step.sample
+
+    def _as_is(self, step: Step) -> Step:
+        """A step as it is to be told and written down."""
+        return step
 
     def _tell(self, step: Step) -> None:
         for setting in self.link.settings():

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from brazo.teleop.bilateral.scheme import EndState, Scheme, limited
 from brazo.teleop.bilateral.task_map import TaskMap
 from brazo.teleop.bilateral.tool_port import ToolPort
 from brazo.teleop.bilateral.waves import WaveVariables
+from brazo.teleop.follower import Step
 from brazo.teleop.follower_link import FollowerLink
 from brazo.teleop.mapping import IncrementMap, MasterPoint, Target
 from brazo.teleop.master_link import VALID, MasterLink
@@ -113,6 +115,7 @@ class ReflectingFollower(FollowerStation):
     ) -> None:
         self._coupled = mapping or CoupledMap()
         super().__init__(sim, link, robot, self._coupled, rules=rules, record=record)
+        self.by_hand = False
         self.scheme = scheme
         self.port = ToolPort(sim.world, self.robot.name)
         self._loop: FollowerLoop | None = None
@@ -143,7 +146,7 @@ class ReflectingFollower(FollowerStation):
         raise BrazoError("this robot is moved by forces: only a master can move it")
 
     def next(self) -> Sample:
-        sample = super().next()
+        super().next()
         assert self.step is not None
         latest = self.link.view().latest
         command = None if latest is None else latest.command
@@ -159,7 +162,12 @@ class ReflectingFollower(FollowerStation):
             self._hold()
         else:
             self._packet = self._loop.step(self.sim.time, fresh)
-        return Sample(self.robot.world.q.copy(), 0.0 * sample.qd, 0.0 * sample.qdd)
+        return self.step.sample
+
+    def _as_is(self, step: Step) -> Step:
+        # Forces move the robot: it is asked to be nowhere but where it is.
+        q, rest = self.robot.q, np.zeros(self.robot.n)
+        return replace(step, sample=Sample(q, rest, rest))
 
     def _couple(self) -> None:
         self.scheme.restart("follower")
