@@ -238,8 +238,11 @@ class MemoryRecorder:
         from brazo.recording.recording import Recording
 
         self._collect()
-        empty = np.empty((0, len(self.names)))
-        table = np.concatenate([empty, *self._blocks]).T.copy()
+        table = np.empty((len(self.names), sum(map(len, self._blocks))))
+        at = 0
+        for block in self._blocks:  # one by one: a block turned on its side stays in the cache
+            table[:, at : at + len(block)] = block.T
+            at += len(block)
         columns = {name: (table[i], unit) for i, (name, unit) in enumerate(self._units.items())}
         more = {key: _text(value) for key, value in (about or {}).items()}
         return Recording(columns, list(self._events), self._about | more)
