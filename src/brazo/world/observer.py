@@ -38,6 +38,7 @@ class Observer:
         self._tally: Tally
         self._stale = False
         self.held: dict[str, str | None] = {}  # by robot, in the last step looked at
+        self._gripped = True  # a pad pressed on something then, or something was held
         self.table = np.zeros((0, 3))  # by clamp: which body (-1 none), force, welded
         self._watched: list[tuple[str, GraspReader, np.ndarray]] = []
 
@@ -83,8 +84,9 @@ class Observer:
             if clamp.weld:
                 self._readers[clamp.robot].apply_weld_rule(contacts, model, data)
         self._stale = False
-        for event in self._grips(time, data):
-            self._grasps.publish(event)
+        if self._gripped or self._tally.presses:
+            for event in self._grips(time, data):
+                self._grasps.publish(event)
         if self._stale:
             return  # a callback edited, restored or reset the world: all this is of the past
         if levels is not self._follower.levels and levels != self._follower.levels:
@@ -95,7 +97,7 @@ class Observer:
 
     def look(self, contacts: Contacts, data: Any) -> None:
         """Take a moment as known, so that no event tells of it."""
-        self._stale = True
+        self._stale = self._gripped = True
         self._follower.look(self._tally.count(data), data, contacts.time)
         for name, reader, values in self._watched:
             grasp = reader.read(contacts, data)
@@ -119,4 +121,5 @@ class Observer:
                 events.append(GraspEvent("released", time, name, before))
             if body is not None:
                 events.append(GraspEvent("grasped", time, name, body))
+        self._gripped = self._tally.presses or any(held.values())
         return events

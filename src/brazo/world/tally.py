@@ -53,6 +53,11 @@ class Tally:
         self._wanted = classes
         self._known.clear()
 
+    @property
+    def presses(self) -> bool:
+        """Whether a pad pressed on a body in the step last looked at."""
+        return bool(self._pressed)
+
     def count(self, data: Any) -> dict[Pair, int]:
         """Look at the engine's contacts; the levels by pair of parts, not to be changed."""
         contact = data.contact
