@@ -163,3 +163,24 @@ def test_grid_cells_are_round_lengths(size, cell):
 def test_a_name_stays_one_node():
     assert node_name("arm/2 <b>") == "arm_2_b_"
     assert node_name("wrist-roll_1.a") == "wrist-roll_1.a"
+
+
+def test_whatever_asks_for_poses_holds_the_lock(running, monkeypatch):
+    """A program's step and the lab share one workspace for poses: only one may use it at a time."""
+    with running("cooperative") as lab:
+        snapshot = lab.sim.world._snapshot
+        now, held = type(snapshot).now, []
+
+        def asked(self, data):
+            held.append(lab.sim.lock.inner._is_owned())
+            return now(self, data)
+
+        monkeypatch.setattr(type(snapshot), "now", asked)
+        lab.do(lab.redraw)
+        lab.do(lambda: lab.panels["pendant"]._show_gizmo())
+        lab.do(lambda: lab.select("scara2", 1))
+        gizmo = lab.panels["pendant"]._gizmo
+        lab.do(lambda: gizmo.show(lab.robot))
+        lab.do(gizmo.resend)
+        lab.do(lab._frame)
+        assert len(held) > 4 and all(held)

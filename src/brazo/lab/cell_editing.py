@@ -119,7 +119,8 @@ def in_the_way(sim: Simulation, name: str) -> str:
     others = [*cell.robots, *cell.bodies, *cell.static]
     for other in others:
         if other.name != name:
-            found = sim.world.distance(name, other.name, limit=0.05)
+            with sim.lock:
+                found = sim.world.distance(name, other.name, limit=0.05)
             if found is not None and found.value < -1e-3:
                 return f"{other.name} (by {-1000.0 * found.value:.0f} mm)"
     return ""

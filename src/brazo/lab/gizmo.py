@@ -68,7 +68,8 @@ class Gizmo:
         """Go along with the tool, unless it is being dragged."""
         if self._handle is None or self._robot is None or self.dragging:
             return
-        T = self._robot.tool()
+        with self._lab.sim.lock:
+            T = self._robot.tool()
         if not np.abs(T - self._shown).max() <= STILL:
             self._shown = T
             hooks.move(self._lab.scene.server, placed([self._handle.name], T[None]))

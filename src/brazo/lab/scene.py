@@ -71,7 +71,8 @@ class Scene:
     def show(self, sim: Simulation) -> None:
         """Replace whatever cell is drawn by this one, as it is now."""
         world = sim.world
-        poses = world.poses()
+        with sim.lock:  # the world has one workspace for poses, which programs use as well
+            poses = world.poses()
         bodies = drawn_parts(sim)
         boxes = [
             _box(parts) @ T[:3, :3].T + T[:3, 3] for parts, T in zip(bodies, poses, strict=True)
