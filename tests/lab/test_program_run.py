@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -93,6 +94,44 @@ def test_a_robot_that_was_moved_away_is_told(sim):
     sim.add_task(GoOn(execution, False, problems.append))
     sim.step(5)
     assert len(problems) == 1 and "shoulder" in problems[0]
+
+
+def test_robots_that_were_jogged_go_back_before_the_program_goes_on(running, line):
+    with running("cooperative") as lab, line(lab) as page:
+        lab.sim.player.speed = 4.0
+        page.send(["program/text", TEXT], ["program/run"])
+        execution = lab.panels["program"]._execution
+        until(lambda: execution.states["scara1"].index == 1)
+        page.send(["program/pause"])
+        until(lambda: not lab.sim.moving)
+        robots = lab.sim.robots
+        stopped = {name: robot.reference.q.copy() for name, robot in robots.items()}
+        by = {"scara1": [0.2, -0.3, 0.01, 0.4, 0.1], "scara2": [-0.2, 0.1, 0.1, 0.02, 0.3]}
+        for name, robot in robots.items():
+            lab.do(lambda r=robot, n=name: lab.mover.go_to(r, stopped[n] + by[n]))
+        until(lambda: not lab.sim.moving)
+        assert all(np.abs(robots[n].reference.q - stopped[n]).max() > 0.1 for n in robots)
+        began = []
+        lab.sim.on_event(
+            lambda event: (
+                event.text == "resumed"
+                and began.append({n: r.reference.q.copy() for n, r in robots.items()})
+            )
+        )
+        page.send(["program/go-on"])
+        while "first go back to where" not in page.told.get("notice", {}).get("text", ""):
+            page.read()
+        until(lambda: execution.done)
+        assert execution.succeeded, execution.failure
+        # Where it went on is where it had stopped, as nearly as a motion may begin.
+        assert all(np.abs(began[0][n] - stopped[n]).max() < 1e-9 for n in robots)
+
+
+def until(condition, seconds=60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_every_step_of_the_shipped_programs_is_a_sentence():

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from brazo.errors import BrazoError
 
 if TYPE_CHECKING:
     from brazo.program import Execution
     from brazo.simulation import Simulation
+
+NEAR = 1e-9  # rad and m: a robot this near is where it was
 
 
 def program_in(sim: Simulation) -> Execution | None:
@@ -17,6 +21,40 @@ def program_in(sim: Simulation) -> Execution | None:
     from brazo.program import Execution
 
     return next((task for task in sim.tasks if isinstance(task, Execution)), None)
+
+
+class Rests:
+    """A task that notes where the robots of a paused program came to rest.
+
+    One that was moved since, by hand, has to be brought back before the program can go on.
+    """
+
+    background = True
+
+    def __init__(self, execution: Execution) -> None:
+        self.execution = execution
+        self._names = tuple(execution.states)
+        self._places: dict[str, np.ndarray] = {}
+
+    def tick(self, sim: Simulation) -> bool:
+        if self.execution.done or self.execution not in sim.tasks:
+            return False
+        if not self.execution.paused:
+            self._places.clear()
+        elif len(self._places) < len(self._names):
+            for name in self._names:
+                robot = sim.robots[name]
+                if name not in self._places and not robot.moving:
+                    self._places[name] = robot.reference.q.copy()
+        return True
+
+    def away(self, sim: Simulation) -> dict[str, np.ndarray]:
+        """Where those belong (n,) that are asked to be elsewhere now."""
+        return {
+            name: q
+            for name, q in self._places.items()
+            if np.abs(sim.robots[name].reference.q - q).max() > NEAR
+        }
 
 
 class GoOn:

@@ -24,7 +24,7 @@ from brazo.lab.panels.html import (
     text,
     upload,
 )
-from brazo.lab.program_run import GoOn, program_in
+from brazo.lab.program_run import GoOn, Rests, program_in
 from brazo.lab.step_text import about, verb
 from brazo.program import Execution, Program, parse_program, program_names
 from brazo.program.program_file import find_program
@@ -58,6 +58,7 @@ class ProgramPanel(Panel):
         self._error = ""
         self._steps: dict[str, list[Any]] = {}
         self._execution: Execution | None = None
+        self._rests: Rests | None = None
         self.on("choose", self._choose, str)
         self.on("text", self._typed, str)
         self.on("run", self._run)
@@ -76,6 +77,7 @@ class ProgramPanel(Panel):
         if self._sim is not self.lab.sim:
             self._sim, self._execution = self.lab.sim, program_in(self.lab.sim)
             if self._execution is not None:
+                self._watch_rests(self._execution)
                 self._show_program(self._execution.program)
             elif not self._edited:
                 self._first()
@@ -311,7 +313,12 @@ class ProgramPanel(Panel):
             raise BrazoError(self._error)
         with self.lab.sim.lock:
             self._execution = self._program.start(self.lab.sim)
+            self._watch_rests(self._execution)
         return self._execution
+
+    def _watch_rests(self, execution: Execution) -> None:
+        self._rests = Rests(execution)
+        self.lab.sim.add_task(self._rests)
 
     def _again(self) -> None:
         self._must_rest()
@@ -339,21 +346,25 @@ class ProgramPanel(Panel):
         def failed(why: str) -> None:
             self.lab.post(lambda: self.lab.say(f"cannot go on: {why}", "error"))
 
+        self._bring_back()
         with sim.lock:
             for task in sim.tasks:
                 if isinstance(task, GoOn) and task.execution is execution:
                     sim.remove_task(task)
-            sim.add_task(
-                GoOn(
-                    execution,
-                    once,
-                    lambda why: self.lab.post(
-                        lambda: self.lab.say(f"cannot go on: {why}", "error")
-                    ),
-                )
-            )
+            sim.add_task(GoOn(execution, once, failed))
         if not once:
             sim.player.play()
+
+    def _bring_back(self) -> None:
+        """Send robots that were moved meanwhile to where the program stopped them."""
+        sim = self.lab.sim
+        with sim.lock:
+            away = {} if self._rests is None else self._rests.away(sim)
+        for name, q in away.items():
+            self.lab.mover.go_to(sim.robot(name), q)
+        if away:
+            verb = "goes" if len(away) == 1 else "go"
+            self.lab.say(f"{' and '.join(away)} first {verb} back to where the program stopped")
 
     def _end(self) -> None:
         if self._execution is not None:
