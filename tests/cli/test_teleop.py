@@ -75,3 +75,39 @@ def test_the_link_is_measured():
     assert found["received"] + found["replaced"] + found["late"] == found["sent"] > 100
     assert 0.0 < found["latency"]["p50"] <= found["latency"]["p99"] <= found["latency"]["most"]
     assert found["round_trip"] > 0.0
+
+
+def test_both_ends_have_a_page():
+    from urllib.request import urlopen
+
+    def page(process) -> str:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        while "its page: " not in line:
+            assert line, process.stderr.read()
+            line = process.stdout.readline()
+        return line.split("its page: ")[1].split()[0]
+
+    here = ("--page", "127.0.0.1:0", "--no-browser")
+    follower = brazo("follower", "--robot", "teleop-scara", "--listen", "127.0.0.1:0", *here)
+    with follower:
+        try:
+            assert follower.stdout is not None
+            address = follower.stdout.readline().split("ws://")[1].split("/")[0]
+            with urlopen(page(follower)) as answer:
+                assert answer.status == 200 and b"/lab/shell.js" in answer.read()
+            master = brazo("master", "--connect", address, *here)
+            with master:
+                try:
+                    with urlopen(page(master)) as answer:
+                        assert answer.status == 200
+                    assert master.stdout is not None
+                    assert master.stdout.readline().endswith("connected\n")
+                finally:
+                    master.terminate()
+                    _, said = master.communicate(timeout=60)
+            assert master.returncode == 0, said
+        finally:
+            follower.terminate()
+            _, said = follower.communicate(timeout=60)
+    assert follower.returncode == 0, said

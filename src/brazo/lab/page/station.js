@@ -2,7 +2,7 @@
 // known of the link, the veil over a scene whose link is dead, bars, and what is held by keys.
 import { drives, send, value, watch, watchOnline } from "./channel.js";
 import { element, fixed } from "./dom.js";
-import { Tied, full } from "./elements.js";
+import { Tied } from "./elements.js";
 import { addKeys } from "./help.js";
 import { typing } from "./keys.js";
 
@@ -186,5 +186,3 @@ watch("station/role", (role) => {
     ]);
   }
 });
-
-export { full };

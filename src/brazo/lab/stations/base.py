@@ -8,7 +8,7 @@ And over the scene stands, always, what is known of the link: a page whose link 
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,9 +33,12 @@ class StationLab(Lab):
 
     def __init__(self, sim: Simulation, host: str, port: int) -> None:
         self.watch = Watch()
-        self._told_at = 0.0
         self._beat = 0
+        self._over = threading.Event()
         super().__init__(sim, host, port)
+        # By a clock of its own: a simulation that stands still must not keep it from being said.
+        self._teller = threading.Thread(target=self._tell_on, name="brazo station", daemon=True)
+        self._teller.start()
 
     def seen(self) -> Seen:
         """What is known now; with the simulation's lock held."""
@@ -56,14 +59,20 @@ class StationLab(Lab):
         self.halt()
         self.post(self._after_stop)
 
-    def tell(self) -> None:
-        """Show what stands over the scene; called with every moment shown."""
-        now = time.monotonic()
-        if now - self._told_at < TOLD_EVERY:
-            return
-        self._told_at = now
+    def stop(self) -> None:
+        self._over.set()
+        self._teller.join()
+        super().stop()
+
+    def _tell_on(self) -> None:
+        while not self._over.wait(TOLD_EVERY):
+            self.post(self._tell)
+
+    def _tell(self) -> None:
+        """Show what stands over the scene."""
         self._beat += 1
-        seen = self.seen()
+        with self.sim.lock:
+            seen = self.seen()
         self.channel.put(
             {
                 "station/now": {

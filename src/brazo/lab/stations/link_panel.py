@@ -98,9 +98,6 @@ class LinkPanel(Panel):
             f'<p class="pendant-why" role="status">{text("soft", wide=True)}</p>',
         )
 
-    def follow(self) -> None:
-        self.station_lab.tell()
-
     def values(self) -> Values:
         seen = self.station_lab.seen()
         force = [None] * 4

@@ -1,0 +1,207 @@
+"""Pages of teleoperation without a browser: what they claim to know, and what STOP does."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.errors import BrazoError
+from brazo.lab.opening import as_cell
+from brazo.lab.stations import FollowerLab, MasterLab
+from brazo.lab.stations.arrow import arrow
+from brazo.lab.stations.follower import directions_in_words
+from brazo.lab.stations.seen import Watch
+from brazo.simulation import Simulation
+from brazo.teleop import FollowerLink, LinkRules, MasterLink, Rules
+from brazo.teleop.mapping import DIRECTIONS, IncrementMap
+from brazo.teleop.stations import (
+    CoupledMap,
+    FollowerStation,
+    MasterStation,
+    Pointed,
+    ReflectingFollower,
+    ReflectingMaster,
+    scheme_named,
+)
+from brazo.world import load_cell
+
+PATIENT = Rules(degrade=5.0, recover=4.0, stale=10.0, late=30.0)
+LINK = LinkRules(silence=10.0, stalled=10.0)
+
+
+def until(condition, what: str, patience: float = 60.0) -> None:
+    end = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < end, f"after {patience:g} s still not: {what}"
+        time.sleep(0.01)
+
+
+def test_a_link_is_dead_only_after_it_was_alive():
+    watch = Watch()
+    assert watch.judge(None, 0.1, 0.5) == "waiting" and watch.gone == 0.0
+    assert watch.judge(0.05, 0.1, 0.5) == "up"
+    assert watch.judge(0.31, 0.1, 0.5) == "late"
+    assert watch.judge(0.6, 0.1, 0.5) == "dead"
+    assert watch.judge(None, 0.1, 0.5) == "dead" and watch.gone >= 0.0
+    assert watch.judge(0.0, 0.1, 0.5) == "up" and watch.gone == 0.0
+
+
+def test_directions_are_said_in_axes():
+    assert directions_in_words(DIRECTIONS) == "Y, −Z, −X"
+    assert directions_in_words(np.eye(3)) == "X, Y, Z"
+    c = np.sqrt(0.5)
+    assert directions_in_words(np.array([[c, -c, 0], [c, c, 0], [0, 0, 1]])) == (
+        "turned, turned, Z"
+    )
+
+
+@pytest.mark.parametrize("force", [[3.0, 0, 0], [0, 0, -40.0], [1.0, 2.0, 3.0]])
+def test_an_arrow_points_along_its_force(force):
+    at, force = np.array([0.1, 0.2, 0.3]), np.array(force)
+    lines = arrow(at, force, 1.0)
+    assert lines.shape == (5, 2, 3) and np.isfinite(lines).all()
+    way = lines[0, 1] - lines[0, 0]
+    assert np.cross(way, force) == pytest.approx(np.zeros(3), abs=1e-12) and way @ force > 0.0
+    assert np.linalg.norm(way) < 0.6
+    assert lines[1:, 0] == pytest.approx(np.tile(lines[0, 1], (4, 1)))
+
+
+@pytest.fixture(scope="module")
+def labs():
+    """Two Deltas, coupled by waves, each with its lab."""
+    cell = load_cell("teleop-wall")
+    follower_robot = next(one for one in cell.robots if one.name == "follower")
+    there = Simulation(replace(cell, robots=(follower_robot,)))
+    here = Simulation(as_cell("robot:delta"))
+    follower = ReflectingFollower(
+        there,
+        FollowerLink(rules=LINK),
+        mapping=CoupledMap(IncrementMap(np.eye(3))),
+        scheme=scheme_named("waves"),
+        rules=PATIENT,
+    )
+    follower_lab = FollowerLab(follower, port=0)
+    with MasterLink(follower.link.url, rules=LINK) as link:
+        hand = Pointed(deadman=60.0)
+        master = ReflectingMaster(link, hand, here, scheme=scheme_named("waves"), valid=9.0)
+        master_lab = MasterLab(master, port=0)
+        yield master_lab, follower_lab, hand
+        master_lab.stop()
+    follower_lab.stop()
+    there.player.close()
+    here.player.close()
+
+
+def values(lab, panel: str) -> dict:
+    """What a panel shows now."""
+    found: dict = {}
+
+    def read() -> None:
+        with lab.sim.lock:
+            found.update(lab.panels[panel].values())
+
+    lab.do(read)
+    return found
+
+
+def test_both_pages_tell_of_forces_and_energies(labs):
+    master_lab, follower_lab, hand = labs
+    safety = follower_lab.station.follower.safety
+    until(lambda: master_lab.station.link.connected and safety._released, "a released switch")
+    hand.press(True)
+    until(lambda: follower_lab.station.coupled, "coupled")
+    hand.point(np.array([0.0, 0.0, -0.07]))
+    until(lambda: values(follower_lab, "link")["force/2"] > 0.5, "contact")
+    until(lambda: values(master_lab, "link")["force/2"] > 0.5, "contact, told")
+    until(lambda: master_lab.felt()[2] > 0.1, "felt")
+    told = values(master_lab, "link")
+    assert told["energy/2"] == pytest.approx(told["energy/0"] + told["energy/1"])
+    for name in ("energy/0", "energy/1", "energy/2"):
+        assert name in values(follower_lab, "link")
+    assert values(follower_lab, "follower")["scale"] == "1"
+    assert master_lab.seen().state == "ENGAGED" == follower_lab.seen().state
+
+
+def test_stop_on_the_masters_page_lets_go(labs):
+    master_lab, follower_lab, hand = labs
+    assert hand.run
+    master_lab.stop_motion()
+    until(lambda: follower_lab.seen().state == "IDLE", "idle")
+    assert not hand.run
+    hand.press(False)  # still held, but not anew
+    time.sleep(0.1)
+    assert follower_lab.seen().state == "IDLE"
+
+
+def test_a_coupled_robot_is_moved_by_its_master_alone(labs):
+    _, follower_lab, _ = labs
+    with pytest.raises(BrazoError, match="moved by forces"):
+        follower_lab.do(lambda: follower_lab.panels["follower"]._home())
+
+
+def test_another_axis_makes_room_and_stays_right_handed(labs):
+    master_lab, follower_lab, _ = labs
+    mapping = follower_lab.station.mapping
+    for axis, way, words in (
+        ("x", "+y", "Y, X, −Z"),
+        ("y", "-z", "Y, −Z, −X"),
+        ("x", "-y", "−Y, −Z, X"),
+        ("x", "+x", "X, −Z, Y"),
+        ("y", "+y", "X, Y, Z"),
+    ):
+        master_lab.do(lambda a=axis, w=way: master_lab.panels["master"]._set_way(a, w))
+        until(
+            lambda w=words: (
+                directions_in_words(mapping.increments.directions) == w
+                and directions_in_words(master_lab.directions) == w
+            ),
+            f"{axis} to {way}: {words}",
+        )
+        assert np.linalg.det(mapping.increments.directions) == pytest.approx(1.0)
+
+
+def test_a_master_whose_follower_is_gone_knows_nothing_of_it():
+    delta = brazo.load("delta")
+    sim = Simulation(as_cell("robot:delta"))
+    follower = FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT).start()
+    with MasterLink(follower.link.url, rules=LINK) as link:
+        lab = MasterLab(MasterStation(link, Pointed(), delta, rate=50), port=0)
+        try:
+            until(lambda: lab.seen().state == "IDLE", "the follower's state")
+            assert values(lab, "master")["tool/z"] != "–"
+            follower.close()
+            until(lambda: lab.seen().link == "dead", "dead")
+            seen = lab.seen()
+            assert seen.state == "" and seen.wrench is None and "does not answer" in seen.about
+            assert values(lab, "master")["tool/z"] == "–" == values(lab, "link")["heard"]
+            assert values(lab, "link")["force/2"] is None
+        finally:
+            lab.stop()
+    sim.player.close()
+
+
+def test_a_simulation_that_broke_down_is_no_healthy_follower():
+    sim = Simulation(as_cell("robot:delta"))
+    station = FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT)
+    lab = FollowerLab(station, port=0)
+    try:
+        until(lambda: lab.seen().state == "IDLE", "idle")
+
+        class Broken:
+            def tick(self, _sim):
+                raise BrazoError("broken on purpose")
+
+        sim.add_task(Broken())
+        until(lambda: sim.player.error is not None, "broken")
+        seen = lab.seen()
+        assert seen.link == "dead" and seen.state == "" and "broken on purpose" in seen.about
+        until(
+            lambda: (lab.channel.get("station/now") or {}).get("link") == "dead", "said on the page"
+        )
+    finally:
+        lab.stop()
+        sim.player.close()
