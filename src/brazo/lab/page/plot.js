@@ -559,12 +559,12 @@ class Plot extends Tied {
     g.strokeStyle = ink("--accent");
     g.fillStyle = ink("--accent");
     g.lineWidth = 1.5;
-    line(g, at, box.top - 4, at, box.top + box.height);
+    line(g, at, box.top, at, box.top + box.height);
     g.lineWidth = 1;
     g.beginPath();
-    g.moveTo(at - 4.5, box.top - 7);
-    g.lineTo(at + 4.5, box.top - 7);
-    g.lineTo(at, box.top);
+    g.moveTo(at - 4.5, box.top - 1);
+    g.lineTo(at + 4.5, box.top - 1);
+    g.lineTo(at, box.top + 6);
     g.fill();
   }
 

@@ -54,7 +54,7 @@ class ReplayPanel(Panel):
 
     def html(self) -> str:
         replay = self._replay
-        notes = "".join(f'<p class="brazo-why">{escape(note)}</p>' for note in replay.notes)
+        notes = "".join(f'<p class="caution">{escape(note)}</p>' for note in replay.notes)
         about = [
             ("Of", ", ".join(filter(None, [replay.cell.name, _made_by(replay.about)]))),
             ("Lasts", f"{fixed(replay.end - replay.start, 2)} s, {_rows(replay)}"),
@@ -70,12 +70,12 @@ class ReplayPanel(Panel):
                 id="recording",
             )
             + section(
-                "Speed",
+                "Time",
                 slider(
                     "speed", "%", label="Speed", least=0, most=400, digits=0,
                     marks=[0, 100, 200, 300, 400],
                 ),
-                id="speed",
+                id="time",
             )
             + section(
                 "What happened",
