@@ -185,7 +185,7 @@ def test_any_robot_can_be_looked_at(lab, opened, page, panel, name):
     page.get_by_label("Cell", exact=True).select_option(name if ":" in name else f"cell:{name}")
     drawn(page, name.partition(":")[2] or name)
     lab.sim.player.pause()
-    expect(panel.locator("brazo-bar")).to_have_count(lab.robot.n)
+    expect(panel.locator("brazo-joint")).to_have_count(lab.robot.n)
     expect(panel.locator(".inspector-figures brazo-text").first).not_to_be_empty()
     words = {
         "robot:delta": "platform, centre to rods",
@@ -197,7 +197,7 @@ def test_any_robot_can_be_looked_at(lab, opened, page, panel, name):
         expect(panel).to_contain_text(words[name])
     else:
         panel.get_by_label("Robot", exact=True).select_option("scara2")
-        expect(panel.locator("brazo-bar").nth(3)).to_contain_text("quill")
+        expect(panel.locator("brazo-joint").nth(3)).to_contain_text("quill")
         panel.get_by_role("radio", name="in the world").first.click()
         x = panel.locator(".inspector-pose brazo-text").first
         until(page, lambda: abs(number(x.inner_text()) - 1e3 * lab.robot.tool()[0, 3]) < 0.1)

@@ -2,7 +2,7 @@
 import { element, fixed } from "./dom.js";
 import { Tied } from "./elements.js";
 
-// <brazo-bar name="q/0" label="waist" unit="°" min="-160" max="160">: [number, as text].
+// <brazo-joint name="q/0" label="waist" unit="°" min="-160" max="160">: [number, as text].
 class Bar extends Tied {
   build() {
     const label = this.getAttribute("label");
@@ -136,7 +136,7 @@ class Branches extends Tied {
   }
 }
 
-customElements.define("brazo-bar", Bar);
+customElements.define("brazo-joint", Bar);
 customElements.define("brazo-matrix", Matrix);
 customElements.define("brazo-warning", Warning);
 customElements.define("brazo-branches", Branches);

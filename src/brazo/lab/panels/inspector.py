@@ -125,7 +125,7 @@ class InspectorPanel(Panel):
         low, high = (scale * arm.limits[i]).tolist()
         ends = f'min="{low!r}" max="{high!r}"' if np.isfinite([low, high]).all() else ""
         name = escape(arm.joint_names[i])
-        return f'<brazo-bar name="q/{i}" label="{name}" unit="{unit}" {ends}></brazo-bar>'
+        return f'<brazo-joint name="q/{i}" label="{name}" unit="{unit}" {ends}></brazo-joint>'
 
     def _dexterity_html(self) -> str:
         figures = {
