@@ -96,6 +96,9 @@ def test_the_page_plays_the_run(run, tmp_path, chromium_path):
                 arg=["bar_1", wanted],
                 timeout=SOON,
             )
+        # Wound back, viser would fade the scene out until its lights are loaded anew.
+        opacity = "getComputedStyle(__viserMutable.canvas).opacity"
+        assert page.evaluate(opacity) == "1"
         assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [
             page_path.as_uri()
         ]
