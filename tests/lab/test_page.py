@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from brazo.errors import BrazoError
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.app import Lab
 from brazo.lab.scene import drawn_parts, node_name
@@ -130,6 +131,21 @@ def at_home(lab, opened):
     lab.set_q(lab.robot.world.start)
     opened.ready("scara1")
     opened.drawn(lab)
+
+
+def test_work_that_is_done_leaves_the_view_and_what_failed_stays(lab, opened):
+    def fail(job):
+        raise BrazoError("no such thing")
+
+    jobs = opened.page.locator(".brazo-jobs .job")
+    lab.jobs.start("Good work", lambda job: None)
+    bad = lab.jobs.start("Bad work", fail)
+    expect(jobs.filter(has_text="Good work")).to_contain_text("done")
+    expect(jobs.filter(has_text="Bad work")).to_contain_text("no such thing")
+    expect(jobs.filter(has_text="Good work")).to_have_count(0, timeout=SOON)
+    expect(jobs).to_have_text([re.compile("Bad work")])
+    lab.jobs.cancel(bad.number)
+    expect(jobs).to_have_count(0)
 
 
 def test_title_bars_and_status_are_ours(lab, opened):

@@ -4,7 +4,9 @@ import { element, iconButton } from "./dom.js";
 
 const STAYS = { info: 5000, warn: 9000, error: 14000 }; // ms
 const ENDED = 5000; // ms that work which has ended stays in view; what failed stays until dismissed
-const over = new Map(); // its number -> when it is to go
+const NEW = 2000; // ms for which a page is told what was before it
+const loaded = performance.now();
+const over = new Map(); // of work that has ended: its number -> when it is to go
 let tray;
 
 export function buildNotices() {
@@ -13,6 +15,7 @@ export function buildNotices() {
   tray.setAttribute("aria-live", "polite");
   const jobs = element("div", "brazo-jobs", { ariaLabel: "Work under way" });
   document.body.append(tray, jobs);
+  keepOverScene();
   let last = 0;
   watch("notice", (notice) => {
     if (notice.number > last) say(notice.text, notice.kind);
@@ -20,6 +23,20 @@ export function buildNotices() {
   });
   watch("me/refused", () => say("You are watching. Ask for control to act.", "warn", "watching"));
   watch("jobs", (list) => showJobs(jobs, list));
+}
+
+// Sentences and work stand over the scene, not over a panel's buttons: style sheets read where that is.
+function keepOverScene() {
+  const scene = document.getElementById("root");
+  const { style } = document.documentElement;
+  const measure = () => {
+    const box = scene.getBoundingClientRect();
+    style.setProperty("--scene-left", `${box.left}px`);
+    style.setProperty("--scene-width", `${box.width}px`);
+    style.setProperty("--scene-below", `${innerHeight - box.bottom}px`);
+  };
+  new ResizeObserver(measure).observe(scene);
+  addEventListener("resize", measure);
 }
 
 // One sentence; of the same `topic` only the last stays.
@@ -38,8 +55,7 @@ function showJobs(tray, jobs) {
   const now = performance.now();
   const ended = jobs.filter((job) => job.state === "done" || job.state === "cancelled");
   // What had ended before this page came is no news to it.
-  const stays = showJobs.before ? ENDED : 0;
-  showJobs.before = true;
+  const stays = now > loaded + NEW ? ENDED : 0;
   for (const { number } of ended) if (!over.has(number)) over.set(number, now + stays);
   const next = Math.min(...ended.map(({ number }) => over.get(number)).filter((t) => t > now));
   clearTimeout(showJobs.timer);

@@ -128,7 +128,7 @@ class SimulationPanel(Panel):
                         title="Contact: bodies touch, implicit steps. Exact: nothing touches, "
                         "Runge–Kutta steps.",
                     ),
-                    row("Gravity", self._gravity(), title="World axes, m/s²"),
+                    row("Gravity, m/s²", self._gravity(), title="World axes x, y, z"),
                     row("A step costs", text("cost", "µs"), title="Mean of the last steps"),
                 ),
                 self._feedback(),
