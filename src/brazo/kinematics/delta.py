@@ -14,6 +14,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics import ik as tree_ik
 from brazo.kinematics.closed_form import delta
+from brazo.kinematics.closed_form.delta_point import DeltaPoint
 from brazo.kinematics.options import read_options
 from brazo.kinematics.orientation import angle_between
 from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
@@ -45,6 +46,7 @@ class DeltaKinematics:
         self.parts: tuple[tuple[Part, ...], ...] = tuple(
             model.parts.get(name, ()) for name in self.body_names
         )
+        self._point = DeltaPoint(model)
         self.sampling_box = sampling_box(self.limits, self.joint_kinds)
         self.has_dynamics = None not in (model.arm_inertia, model.rod_mass, model.platform_mass)
 
@@ -81,7 +83,12 @@ class DeltaKinematics:
             raise BrazoError(f"a Delta's Jacobian is that of its platform, not of '{link}'")
         q = self._read(q)
         J = _result((*q.shape[:-1], 6, 3), out)
-        J[..., :3, :] = delta.jacobian(self.model, q, self._platform(q))
+        P = self._platform(q)
+        plain = None
+        if q.ndim == 1:
+            x, y, z = P.tolist()
+            plain = self._point.jacobian(q.tolist(), (x, y, z))
+        J[..., :3, :] = delta.jacobian(self.model, q, P) if plain is None else plain
         J[..., 3:, :] = 0.0
         return J
 
@@ -201,6 +208,8 @@ class DeltaKinematics:
         return array
 
     def _platform(self, q: np.ndarray) -> np.ndarray:
+        if q.ndim == 1 and (place := self._point.place(q.tolist())) is not None:
+            return np.array(place)
         both, exists = delta.fk(self.model, q)
         if not np.all(exists):
             where = np.argwhere(~np.atleast_1d(exists))[0].tolist()
