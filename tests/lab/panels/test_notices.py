@@ -1,0 +1,36 @@
+"""What the lab says stands over the scene, where it hides no button of a panel."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+pytestmark = pytest.mark.browser
+BOXES = """() => {
+    const box = (node) => { const b = node.getBoundingClientRect();
+        return [b.left, b.right, b.top, b.bottom]; };
+    return { scene: box(document.getElementById("root")),
+        notices: [...document.querySelectorAll(".brazo-notices .notice")].map(box),
+        jobs: [...document.querySelectorAll(".brazo-jobs .job")].map(box) };
+}"""
+
+
+@pytest.mark.parametrize(
+    "size", [{"width": 400, "height": 760}, {"width": 1000, "height": 600}], ids=["phone", "window"]
+)
+def test_sentences_and_work_stand_over_the_scene(lab, open_page, size):
+    opened = open_page(lab, "view", size)
+    lab.do(lambda: lab.say("a sentence as long as those that explain a mistake in a file " * 3))
+    job = lab.jobs.start(
+        "Plan", lambda job: [job.tell(0.5) or time.sleep(0.01) for _ in range(10_000)]
+    )
+    opened.page.locator(".brazo-notices .notice").wait_for()
+    opened.page.locator(".brazo-jobs .job").wait_for()
+    boxes = opened.page.evaluate(BOXES)
+    lab.jobs.cancel(job.number)
+    left, right, top, bottom = boxes["scene"]
+    for one in boxes["notices"] + boxes["jobs"]:
+        assert left <= one[0] and one[1] <= right and top <= one[2] and one[3] <= bottom
+    assert opened.errors == []
+    opened.page.close()
