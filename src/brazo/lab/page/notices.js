@@ -4,7 +4,9 @@ import { element, iconButton } from "./dom.js";
 
 const STAYS = { info: 5000, warn: 9000, error: 14000 }; // ms
 const ENDED = 5000; // ms that work which has ended stays in view; what failed stays until dismissed
-const over = new Map(); // its number -> when it is to go
+const NEW = 2000; // ms for which a page is told what was before it
+const loaded = performance.now();
+const over = new Map(); // of work that has ended: its number -> when it is to go
 let tray;
 
 export function buildNotices() {
@@ -53,8 +55,7 @@ function showJobs(tray, jobs) {
   const now = performance.now();
   const ended = jobs.filter((job) => job.state === "done" || job.state === "cancelled");
   // What had ended before this page came is no news to it.
-  const stays = showJobs.before ? ENDED : 0;
-  showJobs.before = true;
+  const stays = now > loaded + NEW ? ENDED : 0;
   for (const { number } of ended) if (!over.has(number)) over.set(number, now + stays);
   const next = Math.min(...ended.map(({ number }) => over.get(number)).filter((t) => t > now));
   clearTimeout(showJobs.timer);
