@@ -28,7 +28,7 @@ from brazo.teleop.stations import (
     parse_script,
     session_report,
 )
-from brazo.teleop.stations.session import delay, together
+from brazo.teleop.stations.session import delay, fidelity, together
 from brazo.trajectory import limits_of
 
 SCRIPT = """
@@ -253,6 +253,20 @@ def test_the_delay_between_hand_and_tool_is_found():
     assert delay(Recording(columns)) == pytest.approx(0.085, abs=0.006)
     columns["state"] = (np.zeros_like(t), "")
     assert math.isnan(delay(Recording(columns)))
+
+
+def test_what_is_felt_is_set_against_what_is_met():
+    t = np.arange(0.0, 2.0, 0.004)
+    met = np.where(t > 1.0, 5.0, 0.0)
+    columns = {"t": (t, "s")}
+    for axis, share in zip("xyz", (0.0, 0.6, 0.8), strict=True):
+        columns[f"force.{axis}"] = (share * met, "N")
+        columns[f"felt.{axis}"] = (np.where(t > 0.5, -0.9 * share * met, np.nan), "N")
+    assert fidelity(Recording(columns)) == pytest.approx(0.9)
+    columns["felt.x"] = (np.full_like(t, np.nan), "N")  # nothing puts a force on this hand
+    assert fidelity(Recording(columns)) is None
+    del columns["felt.x"]
+    assert fidelity(Recording(columns)) is None
 
 
 def test_from_the_shell(tmp_path):

@@ -197,7 +197,7 @@ def _mapping(kind, arm, limits, master, increments, box):
 def master(
     connect: str = typer.Option(..., help="The follower's address, host:port."),
     device: str = typer.Option(
-        None, help="browser (without --script), script, keyboard or joystick."
+        None, help="browser or delta (on the page; without --script), script, keyboard, joystick."
     ),
     script: Path = typer.Option(None, help="YAML file with what the hand does."),
     joystick: Path = typer.Option(Path("/dev/input/js0"), help="The joystick's device file."),
@@ -238,6 +238,8 @@ def master(
 
     if device is None:
         device = "browser" if script is None else "script"
+    if device == "delta":  # the one on the page
+        device, robot = "browser", robot or "delta"
     if device == "script" and script is None:
         raise BrazoError("--device script needs --script FILE")
     if device == "browser" and headless:

@@ -79,6 +79,7 @@ class FollowerStation:
             columns = {"t": "s", "state": "", "share": "", "age": "s", "latency": "s", "seq": ""}
             columns |= {f"tool.{axis}": "m" for axis in "xyz"}
             columns |= {f"target.{axis}": "m" for axis in "xyz"}
+            columns |= {f"force.{axis}": "N" for axis in "xyz"}
             for part in ("reference", "q"):
                 names = [f"{part}.{name}" for name in arm.joint_names]
                 columns |= dict(zip(names, joint_units(arm), strict=True))
@@ -191,7 +192,8 @@ class FollowerStation:
         target = self.robot.arm.fk(step.sample.q)[:3, 3]
         age = step.age if np.isfinite(step.age) else np.nan
         row = [step.t - self._begin, float(step.state), step.share, age, latency, float(step.seq)]
-        self._recorder.append([*row, *tool, *target, *step.sample.q, *self.robot.world.q])
+        places = (*tool, *target, *self.wrench[:3])
+        self._recorder.append([*row, *places, *step.sample.q, *self.robot.world.q])
 
     def _clamp(self, grip: float | None) -> None:
         if grip is None or self.robot.world.clamp is None:

@@ -13,7 +13,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +83,7 @@ class MasterStation:
         columns = {"t": "s", "offset": "s", "round_trip": "s", "run": "", "clutch": ""}
         columns |= {"engagement": "", "state": "", "share": "", "age": "s"}
         columns |= {f"handle.{axis}": "m" for axis in POSE}
+        columns |= {f"felt.{axis}": "N" for axis in POSE}
         if robot is not None:
             names = [f"q.{name}" for name in robot.joint_names]
             columns |= dict(zip(names, joint_units(robot), strict=True))
@@ -185,7 +186,7 @@ class MasterStation:
             row += (
                 [np.nan] * 3 if status is None else [status.state, status.share, 1e-6 * status.age]
             )
-            row += [*T[:3, 3], *self._q]
+            row += [*T[:3, 3], *self._felt(), *self._q]
             self._recorder.append([np.nan if value is None else float(value) for value in row])
 
     def _held(self, hand: Hand) -> Array:
@@ -237,6 +238,11 @@ class MasterStation:
     def _extra(self) -> tuple[float, ...]:
         """What a scheme that reflects forces has to say."""
         return ()
+
+    def _felt(self) -> Sequence[float]:
+        """The force on the hand (3), N; nan where none is put on it."""
+        account = self.account
+        return (np.nan,) * 3 if account is None else account.force
 
     def _learn(self, text: str) -> None:
         """What the follower's mapping is set to; another program may tell it in other words."""

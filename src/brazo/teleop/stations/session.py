@@ -20,6 +20,8 @@ from brazo.teleop.safety import State
 Array = np.ndarray
 GRID = 0.005  # s, for the delay between hand and tool
 LONGEST_LAG = 1.0  # s
+FELT = ("felt.x", "felt.y", "felt.z")
+LEAST_FORCE = 0.1  # N, from which something is touched
 
 
 def session_report(
@@ -45,6 +47,10 @@ def session_report(
         "State and share of full speed": ["state", "share"],
         "Joints": ["q.*", "reference.*"],
     }
+    if "contact force, greatest" in numbers:
+        figures["Contact force"] = ["force.*"]
+    if "felt over contact force" in numbers:
+        figures["Force felt at the hand"] = ["felt.*"]
     if master is not None:
         figures = {"The master's handle": ["handle.*"], **figures}
     verdict = f"{len(holds)} times in HOLD" if holds else "followed without a HOLD"
@@ -70,7 +76,9 @@ def together(seen: Recording, hand: Recording) -> dict[str, tuple[Array, str]]:
     at = np.searchsorted(t, seen.t, side="right") - 1
     there = (at >= 0) & (seen.t <= t[-1] + 0.1)
     found = {}
-    for name in ("handle.x", "handle.y", "handle.z", "run", "clutch"):
+    for name in ("handle.x", "handle.y", "handle.z", "run", "clutch", *FELT):
+        if name not in hand.columns:  # of an older recording
+            continue
         values, unit = hand.columns[name]
         found[name] = (np.where(there, values[np.maximum(at, 0)], np.nan), unit)
     return found
@@ -98,6 +106,8 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
             "one-way latency": _spread(latency[following]),
             "tool behind its target, greatest": f"{1e3 * float(error[following].max()):.2f} mm",
         }
+    if "force.x" in seen.columns and (force := _length(seen, "force.*")).any():
+        found["contact force, greatest"] = f"{float(force.max()):.2f} N"
     if len(holds):
         worst = float(np.nanmax(age[holds]))
         found["HOLD after the last good command, at most"] = f"{1e3 * worst:.0f} ms"
@@ -110,10 +120,26 @@ def master_numbers(both: Recording, hand: Recording) -> dict[str, str]:
     found = {"commands sent": str(len(hand))}
     if len(trips):
         found["round trip, least"] = f"{1e3 * float(trips.min()):.2f} ms"
+    if (share := fidelity(both)) is not None:
+        found["felt over contact force"] = f"{100.0 * share:.0f} %"
     lag = delay(both)
     if math.isfinite(lag):
         found["tool behind the hand"] = f"{1e3 * lag:.0f} ms"
     return found
+
+
+def fidelity(both: Recording) -> float | None:
+    """What the hand felt over what the tool met, as medians while it touched and was coupled.
+
+    With a scale k the scheme puts 1/k of the force on the hand; None where nothing was felt.
+    """
+    if not {"force.x", *FELT} <= set(both.columns):
+        return None
+    felt, met = _length(both, "felt.*"), _length(both, "force.*")
+    touching = np.isfinite(felt) & (felt > 0.0) & (met > LEAST_FORCE)
+    if touching.sum() < 10:
+        return None
+    return float(np.median(felt[touching]) / np.median(met[touching]))
 
 
 def delay(both: Recording) -> float:
@@ -135,6 +161,10 @@ def delay(both: Recording) -> float:
     shifts = np.arange(int(LONGEST_LAG / GRID))
     fit = [float(hand[: len(hand) - k] @ tool[k:]) for k in shifts if len(hand) > k]
     return GRID * int(np.argmax(fit))
+
+
+def _length(recording: Recording, names: str) -> Array:
+    return np.linalg.norm(recording.matrix(names), axis=1)
 
 
 def _spread(values: Array) -> str:
