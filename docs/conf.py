@@ -20,7 +20,7 @@ copyright = author
 version = release = _project["project"]["version"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
+myst_enable_extensions = ["amsmath", "attrs_inline", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = f"brazo {version}"

@@ -1,0 +1,68 @@
+"""A headless Chromium for the tools that look at the lab as its users do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "C:/Program Files/Google/Chrome/Application/chrome.exe",
+)
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+SOON = 120_000  # ms; a page drawn by a busy processor takes its time
+
+
+@contextmanager
+def chromium(*arguments: str) -> Iterator[Browser]:
+    """A browser; a machine without one is told what to install."""
+    named = os.environ.get("BRAZO_CHROMIUM")
+    found = next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
+    if found is None:
+        sys.exit("no Chromium found: run `make setup`, or set BRAZO_CHROMIUM to its executable")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=found, headless=True, args=[*ARGUMENTS, *arguments]
+        )
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def drawn(page: Page, cell: str) -> None:
+    """Wait until that cell is drawn and framed."""
+    page.wait_for_function(
+        "(name) => document.documentElement.dataset.brazoReady === name",
+        arg=cell,
+        polling=50,
+        timeout=SOON,
+    )
+
+
+def show(page: Page, panel: str) -> None:
+    """Bring a panel, by its id, to the front."""
+    tab = page.locator(f"[role=tab][aria-controls=panel-{panel}]")
+    if tab.get_attribute("aria-selected") != "true":
+        tab.click()
+    page.locator(f"#panel-{panel}").wait_for()
