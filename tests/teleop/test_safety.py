@@ -225,3 +225,13 @@ def test_whatever_happens(steps):
     for a, b in itertools.pairwise(seen):
         assert a.after is b.before and a.t <= b.t
     assert all(entry.before is not State.HOLD or entry.after is State.ENGAGED for entry in seen)
+
+
+def test_rules_for_a_slow_link_count_ages_from_its_delay():
+    plain, slow = Rules(), Rules.over(0.2)
+    assert slow.stale == plain.stale + 0.2 and slow.degrade == plain.degrade + 0.2
+    assert (slow.late, slow.gap, slow.slowest) == (plain.late, plain.gap, plain.slowest)
+    assert Rules.over(0.0) == plain
+    for wrong in (-0.1, math.nan, math.inf):
+        with pytest.raises(BrazoError, match="a delay of"):
+            Rules.over(wrong)
