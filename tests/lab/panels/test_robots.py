@@ -158,6 +158,7 @@ def test_another_robot_is_placed_moved_and_taken_away(lab, page, panel):
     typed(panel.get_by_label("Place yaw", exact=True), "90")
     panel.get_by_role("button", name="Place", exact=True).click()
     until(page, lambda: "swing" in lab.sim.robots)
+    assert page.get_by_text("the program that ran has ended").count() == 0  # none did
     base = lab.sim.robots["swing"].base
     assert base[0, 3] == pytest.approx(2.0) and base[1, 0] == pytest.approx(1.0)
     assert np.array_equal(lab.sim.robots["scara2"].q, q)

@@ -34,6 +34,7 @@ from brazo.lab.panels.html import (
     toggle,
     upload,
 )
+from brazo.lab.program_run import program_in
 from brazo.lab.transfers import Upload
 from brazo.model.document import read_document
 from brazo.model.library import robot_directory
@@ -284,7 +285,7 @@ class RobotsPanel(Panel):
         self._go_on(sim, cell.robots[0].name)
 
     def _go_on(self, sim: Any, selected: str) -> None:
-        if self.lab.sim.tasks:
+        if program_in(self.lab.sim) is not None:
             self.lab.say("the program that ran has ended: its cell is another now", "warn")
         if self.lab.selection.robot not in sim.robots:
             self.lab.selection = type(self.lab.selection)(selected)
