@@ -125,7 +125,7 @@ def _start(sim: Simulation) -> tuple[Any, Any]:
     server = LabServer("127.0.0.1", 0, lambda _: None)
     try:
         scene = Scene(server.viser, lambda *_: None)
-        # The client would load a lit sky anew with every loop, and draw in the dark until it is there.
+        # The client would load a lit sky anew with every loop and be dark until it is there.
         server.viser.scene.configure_environment_map(None)
         server.viser.scene.add_light_ambient("/sky", intensity=SKY)
         scene.show(sim)
