@@ -199,6 +199,7 @@ def test_a_simulation_that_broke_down_is_no_healthy_follower():
         until(lambda: sim.player.error is not None, "broken")
         seen = lab.seen()
         assert seen.link == "dead" and seen.state == "" and "broken on purpose" in seen.about
+        assert seen.stopped and seen.cause == ""
         until(
             lambda: (lab.channel.get("station/now") or {}).get("link") == "dead", "said on the page"
         )

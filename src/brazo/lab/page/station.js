@@ -10,6 +10,7 @@ const STALE = 3000; // ms without a word of the station: then what is shown is o
 const RENEW = 50; // ms
 const ROLES = { master: "Master", follower: "Follower" };
 const LINKS = { up: "link up", late: "link late", dead: "LINK LOST", waiting: "no link yet" };
+const ENDED = "STOPPED"; // what a dead page says whose own station came to an end
 const root = document.documentElement;
 
 // ---- over the scene ---------------------------------------------------------------------------
@@ -38,8 +39,9 @@ function buildStrip() {
     strip.title = about;
     put(state, now.state && !frozen ? now.state : "UNKNOWN");
     put(cause, frozen ? "" : now.warning || now.cause);
-    put(link, kind === "up" ? `${LINKS.up} · ${now.trip} ms` : LINKS[kind]);
-    put(dead.firstChild, LINKS.dead);
+    const headline = frozen ? "NO ANSWER" : now.stopped ? ENDED : LINKS.dead;
+    put(link, kind === "up" ? `${LINKS.up} · ${now.trip} ms` : kind === "dead" ? headline : LINKS[kind]);
+    put(dead.firstChild, headline);
     put(dead.lastChild, about);
   };
   watch("station/role", (name) => put(role, ROLES[name] ?? name));
@@ -72,14 +74,14 @@ class FollowerState extends Tied {
     this.className = "station-state";
     this.append(element("span", "lamp"), element("b"), element("p"));
   }
-  told({ state, cause, link, about }) {
-    const known = Boolean(state) && link !== "dead";
-    this.dataset.state = known ? state : "unknown";
+  told({ state, cause, link, about, stopped }) {
     // A follower knows its own state when the master is gone; a master does not know the follower's.
-    const own = root.dataset.station === "follower" && Boolean(state);
-    this.dataset.state = own ? state : this.dataset.state;
-    put(this.children[1], own || known ? state : link === "dead" ? "LINK LOST" : "UNKNOWN");
-    put(this.children[2], own || known ? cause : about);
+    const own = root.dataset.station === "follower";
+    const known = Boolean(state) && (own || link !== "dead");
+    this.dataset.state = known ? state : "unknown";
+    const unknown = link !== "dead" ? "UNKNOWN" : stopped ? ENDED : LINKS.dead;
+    put(this.children[1], known ? state : unknown);
+    put(this.children[2], known ? cause : about);
   }
 }
 

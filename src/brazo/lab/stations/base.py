@@ -78,6 +78,7 @@ class StationLab(Lab):
                 "station/now": {
                     "link": seen.link,
                     "about": seen.about,
+                    "stopped": seen.stopped,
                     "state": seen.state,
                     "cause": seen.cause,
                     "warning": seen.warnings[0] if seen.warnings else "",

@@ -50,6 +50,7 @@ class Seen:
     warnings: tuple[str, ...] = ()
     wrench: np.ndarray | None = None  # (6,) on the follower's tool, its base's axes
     history: Sequence[tuple[float, str]] = ()
+    stopped: bool = False  # dead not by the link but because this end itself came to an end
 
 
 class Watch:
@@ -97,7 +98,7 @@ def seen_by_follower(station: FollowerStation, watch: Watch) -> Seen:
         about,
         link.master,
         safety.state.name if error is None else "",
-        "" if step is None else step.cause,
+        "" if step is None or error is not None else step.cause,
         0.0 if step is None else step.share,
         _or_nan(link.round_trip),
         _or_nan(heard),
@@ -108,6 +109,7 @@ def seen_by_follower(station: FollowerStation, watch: Watch) -> Seen:
         () if step is None else step.warnings,
         station.wrench,
         [(one.t - begin, str(one)) for one in list(safety.log)[-50:]],
+        error is not None,
     )
 
 
@@ -126,8 +128,11 @@ def seen_by_master(station: MasterStation, watch: Watch) -> Seen:
         "late": f"'{link.follower}' was not heard for {1e3 * (heard or 0.0):.0f} ms",
         "dead": f"'{link.follower}' does not answer for {watch.gone:.1f} s; it stops by itself",
     }[state]
-    if station.error is not None:
-        state, about, status = "dead", f"the station stopped: {station.error}", None
+    error = station.error
+    if station.sim is not None and station.sim.player.error is not None:
+        error = station.sim.player.error
+    if error is not None:
+        state, about, status = "dead", f"the station stopped: {error}", None
     wrench = None if status is None or status.wrench is None else np.array(status.wrench)
     return Seen(
         state,
@@ -145,6 +150,7 @@ def seen_by_master(station: MasterStation, watch: Watch) -> Seen:
         () if status is None else status.warnings,
         wrench,
         list(station.log)[-50:],
+        error is not None,
     )
 
 
