@@ -91,9 +91,9 @@ def main() -> None:
 
 
 def told(what: str, values: list[float], unit: str, digits: int = 1) -> None:
-    values = sorted(values)
-    median, most = statistics.median(values), values[-1]
-    print(f"{what}: median {median:.{digits}f} {unit}, most {most:.{digits}f} {unit}")
+    least, median, most = min(values), statistics.median(values), max(values)
+    figures = [f"{v:.{digits}f} {unit}" for v in (median, least, most)]
+    print("{}: median {}, from {} to {}".format(what, *figures), flush=True)
 
 
 def measure(lab: LabProcess, what: str) -> None:
