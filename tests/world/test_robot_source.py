@@ -55,8 +55,30 @@ def test_the_edited_robot_is_a_robot_file():
         if a.inertia is not None:
             assert np.array_equal(a.inertia.tensor, b.inertia.tensor)
             assert a.inertia.mass == b.inertia.mass
-    # The width is in the file; the flanges of a file of its own take the size of its arm.
     assert "width: 1.25" in source.text()
+
+
+@pytest.mark.parametrize(
+    ("name", "edits"),
+    [
+        ("scara1", Edits({"L1": 0.2}, width=1.2)),
+        ("delta", Edits({"L2": 0.45})),
+        ("scara2", Edits()),
+    ],
+)
+def test_flanges_stay_as_they_are_in_the_file_that_is_saved(name, edits):
+    source = RobotSource.load(name).edited(edits)
+    model = RobotFile.parse(source.text()).build()
+    again = RobotSource(model, Edits(), RobotFile.parse(source.text()))
+    for one in (model, again.edited(Edits({"L1": model.parameters["L1"]})).model):
+        mine, its = (_radii(m) for m in (one, source.model))
+        assert mine == pytest.approx(its, rel=1e-12)
+
+
+def _radii(model):
+    groups = model.parts.values() if hasattr(model, "parts") else (b.parts for b in model.bodies)
+    parts = [part for group in groups for part in group]
+    return [getattr(part.shape, "radius", 0.0) for part in parts]
 
 
 def test_a_loaded_robot_can_be_edited_like_its_file():

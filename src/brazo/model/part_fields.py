@@ -14,6 +14,7 @@ from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from brazo.model.transforms import pose
 
 MAX_PARTS = 200
+MAX_RADII = 101
 _SHAPES = ("box", "cylinder", "capsule", "sphere", "mesh")
 _MESHES = (".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off")
 
@@ -22,13 +23,17 @@ Color = tuple[float, float, float]
 
 
 def read_style(field: Field | None, names: Names) -> Style:
-    """Colours and width of the generated body."""
+    """Colours, width and radii of the generated body."""
     if field is None or field.is_null:
         return Style()
     allowed = [item.name for item in dataclass_fields(Style)]
     given = {}
     for key, child in field.mapping(allowed).items():
-        if isinstance(getattr(Style(), key), tuple):
+        if key == "radii":
+            given[key] = tuple(
+                item.number(units.LENGTH, names=names, above=0.0) for item in child.items(MAX_RADII)
+            )
+        elif isinstance(getattr(Style(), key), tuple):
             given[key] = read_color(child)
         else:
             given[key] = child.number(units.NUMBER, units.LENGTH, names=names, above=0.0)

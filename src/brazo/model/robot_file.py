@@ -94,20 +94,32 @@ class RobotFile:
         """The parameters, evaluated, with `overrides` in place of the file's own."""
         return _Reader(self.root, self.root.mapping(), overrides or {}).names
 
+    @property
+    def radii(self) -> tuple[float, ...]:
+        """`body: radii` of the robot as the file has it, given or derived from its lengths."""
+        if isinstance(self.build(), DeltaModel):
+            return (self._own_size,)
+        return self._own_sizes.radii
+
     @cached_property
     def _own_sizes(self) -> Sizes:
         """Flange sizes of the arm as the file has it: they stay when lengths are edited."""
         model = self.build()
         assert isinstance(model, TreeModel)
         limits = [joint.limits for joint in model.joints]
-        return proportions(model.dh, limits, model.tool)
+        given = self._given_radii()
+        return Sizes(given) if given else proportions(model.dh, limits, model.tool)
 
     @cached_property
     def _own_size(self) -> float:
         """The same for a Delta."""
         model = self.build()
         assert isinstance(model, DeltaModel)
-        return delta_size(model.R, model.L1, model.L2)
+        given = self._given_radii()
+        return given[0] if given else delta_size(model.R, model.L1, model.L2)
+
+    def _given_radii(self) -> tuple[float, ...]:
+        return read_style(self.root.mapping().get("body"), self.names()).radii
 
 
 class _Reader:
@@ -200,8 +212,15 @@ class _Reader:
             poses[name] = q
         return poses
 
-    def _style(self) -> Style:
-        return read_style(self.fields.get("body"), self.names)
+    def _style(self, radii: int) -> Style:
+        style = read_style(self.fields.get("body"), self.names)
+        if len(style.radii) not in (0, radii):
+            self.fields["body"].mapping()["radii"].fail(
+                f"{len(style.radii)} radii; wanted {radii}: of every joint, then of the flange"
+                if radii > 1
+                else f"{len(style.radii)} radii; a Delta has one, that of its drives"
+            )
+        return style
 
     # -- serial arms ------------------------------------------------------------------------
 
@@ -238,6 +257,7 @@ class _Reader:
             inertias[-1] = merge(last, transformed(tool_inertia, tool))
         limits = frozen([joint.limits for joint in joints])
         common = self._common()
+        style = self._style(len(rows) + 1)
         parts = generate_parts(
             rows,
             convention,
@@ -245,8 +265,8 @@ class _Reader:
             tool=tool,
             limits=[joint.limits for joint in joints],
             gripper=common["gripper"],
-            style=self._style(),
-            sizes=sizes,
+            style=style,
+            sizes=Sizes(style.radii) if style.radii else sizes,
         )
         bodies = [Body("base", parts=base_parts if base_parts is not None else parts[0])]
         for i, joint in enumerate(joints):
@@ -368,8 +388,8 @@ class _Reader:
             masses["platform_mass"] += tool_inertia.mass
         if not np.allclose(tool[:3, :3], np.eye(3)):
             self.fields["tool"].fail("a Delta's tool cannot be turned: the platform stays level")
-        style = self._style()
-        size = size or delta_size(sizes["R"], sizes["L1"], sizes["L2"])
+        style = self._style(1)
+        (size,) = style.radii or (size or delta_size(sizes["R"], sizes["L1"], sizes["L2"]),)
         return DeltaModel(
             **self._common(),
             R=sizes["R"],

@@ -9,7 +9,11 @@ Color = tuple[float, float, float]  # red, green, blue, 0..1
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours and proportions; `width` scales every radius and leaves the lengths alone."""
+    """Colours and proportions; `width` scales every radius and leaves the lengths alone.
+
+    `radii` (m) are those of the joints and, last, of the tool flange; of a Delta it is the radius
+    of its drives alone.  Without them they follow from the lengths.
+    """
 
     base: Color = (0.80, 0.81, 0.82)
     link: Color = (0.93, 0.93, 0.91)
@@ -18,3 +22,4 @@ class Style:
     steel: Color = (0.66, 0.68, 0.71)
     width: float = 1.0
     base_height: float = 0.0  # least height (m) of the base below the first moving part
+    radii: tuple[float, ...] = ()

@@ -128,7 +128,12 @@ class RobotSource:
                 f"robot '{self.model.name}' was read from {self.model.path}, not from a robot "
                 "file (.yaml): it cannot be written as one; `brazo export` writes URDF and MJCF"
             )
-        return robot_yaml(self._file.root, self.edits.parameters)
+        root = self._file.root
+        if self.edits.parameters:
+            # Read back, flanges would follow the new lengths.
+            node = _written(root.node, ("body", "radii"), _value(self._file.radii))
+            root = Field(node, root.name, root.path)
+        return robot_yaml(root, self.edits.parameters)
 
 
 def limits_of(model: Model) -> Array:
