@@ -251,6 +251,8 @@ def test_the_delay_between_hand_and_tool_is_found():
             since = np.maximum(t - late, 0.0)
             columns[f"{name}.{axis}"] = (0.1 * np.sin(rate * since**1.2), "m")
     assert delay(Recording(columns)) == pytest.approx(0.085, abs=0.006)
+    touched = {f"force.{axis}": (np.where(t > 5.0, 2.0, 0.0), "N") for axis in "xyz"}
+    assert math.isnan(delay(Recording(columns | touched)))
     columns["state"] = (np.zeros_like(t), "")
     assert math.isnan(delay(Recording(columns)))
 

@@ -143,8 +143,13 @@ def fidelity(both: Recording) -> float | None:
 
 
 def delay(both: Recording) -> float:
-    """By how much the tool's speed lags behind the hand's (s): where they fit best."""
+    """By how much the tool's speed lags behind the hand's (s): where they fit best.
+
+    Not known (nan) of a tool that touched something: it does not move as the hand does.
+    """
     following = np.isin(both["state"], (State.ENGAGED, State.DEGRADED)) & (both["clutch"] == 0.0)
+    if "force.x" in both.columns and (_length(both, "force.*")[following] > LEAST_FORCE).any():
+        return math.nan
     if following.sum() < 100:
         return math.nan
     t = np.arange(both.t[0], both.t[-1], GRID)
