@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 import trimesh
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brazo.errors import BrazoError
@@ -424,6 +424,13 @@ def _variable(kind: str) -> str:
     return "d" if kind == "revolute" else "offset"
 
 
+@example(
+    rows=[
+        DHRow("revolute", 0.0, 0.02, 0.02, HALF, 0.0),
+        DHRow("prismatic", 0.0, 0.0, 0.0, 0.0, 0.1),
+    ],
+    convention="standard", scale=1.0, tool=(0.0, 0.0, 0.0), lie=0.0, clamp=False,
+)  # fmt: skip
 @settings(max_examples=60)
 @given(
     rows=rows_of_any_arm,

@@ -132,6 +132,7 @@ def _foot_housing(canvas: Canvas, plan: Plan, i: int) -> None:
         neck = min(0.9 * r0, 0.94 * r1)
         if i < plan.n:  # no wider than the housing it enters
             neck = min(neck, 0.6 * (plan.place(i + 1).parent[1] - plan.place(i + 1).parent[0]))
+            neck = max(neck, abs(bone.a) - 0.8 * r1)  # but into it
         canvas.cylinder(i, name, bone.foot, (lo if side > 0 else hi, 0.0), neck, color)
 
 
