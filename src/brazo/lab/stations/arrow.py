@@ -41,7 +41,7 @@ class ForceArrow:
                 f"{scene.root}/felt",
                 points.astype(np.float32),
                 COLOR,
-                thickness=5.0,
+                thickness=7.0,
                 thickness_units="screen",
             )
         self._lines.points = points.astype(np.float32)
@@ -50,10 +50,10 @@ class ForceArrow:
 
 
 def arrow(at: np.ndarray, force: np.ndarray, size: float) -> np.ndarray:
-    """The lines (5, 2, 3) of an arrow from a point, as long as a force is great."""
+    """The lines (5, 2, 3) of an arrow that pushes at a point, as long as the force is great."""
     strength = float(np.linalg.norm(force))
     way = force / strength
-    tip = at + REACH * size * strength / (strength + NEWTONS) * way
+    tip, at = at, at - REACH * size * strength / (strength + NEWTONS) * way
     side = np.cross(way, [0.0, 0.0, 1.0])
     if np.linalg.norm(side) < 0.1:
         side = np.cross(way, [1.0, 0.0, 0.0])
