@@ -91,7 +91,8 @@ class Feed:
 
     def _tell_all(self) -> None:
         page = self._panel.lab.channel.page
-        if page is not None:
+        # A page may still ask for what it was shown of the cell before this one.
+        if page is not None and all(line.signal in self._live.columns for line in self._lines):
             name = self._panel.name(f"{self._name}/all")
             page.send_soon({name: self._chunk(self._live.first)})
 

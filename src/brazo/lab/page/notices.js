@@ -61,23 +61,40 @@ function showJobs(tray, jobs) {
   clearTimeout(showJobs.timer);
   if (next < Infinity) showJobs.timer = setTimeout(() => showJobs(tray, jobs), next - now + 20);
   const shown = jobs.filter(({ number }) => !(over.get(number) <= now));
-  tray.replaceChildren(
-    ...shown.map((job) => {
-      const node = element("div", `job ${job.state}`);
-      const bar = element("progress", "", { max: 1 });
-      if (job.state !== "running") bar.value = job.state === "done" ? 1 : 0;
-      else if (job.fraction !== null) bar.value = job.fraction;
-      bar.setAttribute("aria-label", job.title);
-      const running = job.state === "running";
-      const end = iconButton("close", running ? `Cancel ${job.title}` : "Dismiss", () =>
-        send("cancel-job", job.number),
-      );
-      const percent = running && job.fraction !== null ? `${Math.round(100 * job.fraction)} %` : "";
-      const words = running ? job.text : [job.state, job.text].filter(Boolean).join(": ");
-      const head = element("div", "head");
-      head.append(element("b", "", { textContent: job.title }), element("span", "percent", { textContent: percent }), end);
-      node.append(head, bar, element("div", "text", { textContent: words }));
-      return node;
-    }),
-  );
+  // Changed in place: a button that is made anew while it is pressed is never clicked.
+  const nodes = new Map([...tray.children].map((node) => [Number(node.dataset.job), node]));
+  for (const job of shown) {
+    const node = nodes.get(job.number) ?? tray.appendChild(newJob(job));
+    nodes.delete(job.number);
+    showJob(node, job);
+  }
+  nodes.forEach((node) => node.remove());
+}
+
+function newJob(job) {
+  const node = element("div");
+  node.dataset.job = job.number;
+  const bar = element("progress", "", { max: 1 });
+  bar.setAttribute("aria-label", job.title);
+  const end = iconButton("close", "Dismiss", () => send("cancel-job", job.number));
+  const head = element("div", "head");
+  head.append(element("b", "", { textContent: job.title }), element("span", "percent"), end);
+  node.append(head, bar, element("div", "text"));
+  return node;
+}
+
+function showJob(node, job) {
+  const running = job.state === "running";
+  const known = running && job.fraction !== null;
+  node.className = `job ${job.state}`;
+  const bar = node.querySelector("progress");
+  if (known) bar.value = job.fraction;
+  else if (running) bar.removeAttribute("value");
+  else bar.value = job.state === "done" ? 1 : 0;
+  const end = node.querySelector("button");
+  end.title = running ? `Cancel ${job.title}` : "Dismiss";
+  end.setAttribute("aria-label", end.title);
+  node.querySelector(".percent").textContent = known ? `${Math.round(100 * job.fraction)} %` : "";
+  const words = running ? job.text : [job.state, job.text].filter(Boolean).join(": ");
+  node.querySelector(".text").textContent = words;
 }
