@@ -195,7 +195,8 @@ def _which(cell: str, program: str | None) -> tuple[str, str | None]:
         raise BrazoError(f"{program}: is a cell, not a program: brazo run CELL -p PROGRAM")
     if kind == "robot":
         raise BrazoError(
-            f"{cell}: is a robot, not a cell; a cell file has robots, bodies, fixtures"
+            f"{cell}: is neither a cell (robots: a list, bodies, fixtures) nor a program (robots: "
+            "their steps)"
         )
     if kind != "program":
         return cell, program

@@ -6,6 +6,7 @@ hangs, some way below it.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,14 @@ def as_cell(source: Any) -> Cell:
     if name.startswith(CELL):
         return load_cell(name.removeprefix(CELL))
     if name.startswith(ROBOT) or not (name in cell_names() or is_cell_file(Path(name))):
+        if not (name.startswith(ROBOT) or Path(name).suffix or name in robot_names()):
+            close = get_close_matches(name.lower()[:80], [*cell_names(), *robot_names()], n=1)
+            hint = f"did you mean '{close[0]}'? " if close else ""
+            raise BrazoError(
+                f"no cell and no robot named '{name[:80]}'; {hint}cells: "
+                f"{', '.join(cell_names())}; robots: {', '.join(robot_names())}; the path of a "
+                "cell or robot file works too"
+            )
         return lone_robot(name.removeprefix(ROBOT))
     return load_cell(source)
 

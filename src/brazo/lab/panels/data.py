@@ -77,6 +77,7 @@ class DataPanel(Panel):
         self._file: Path | None = None  # what was recorded, or is being
         self._recorded: Simulation | None = None  # under way on this one
         self._since = self._until = 0.0
+        self._anew = False
         self.on("show", self._show, int, str)
         self.on("add-signal", self._add_signal, int, str)
         self.on("add-plot", self._add_plot)
@@ -330,8 +331,18 @@ class DataPanel(Panel):
             self._until = sim.time
             sim.abandon_recording()
 
+    def record_anew(self) -> None:
+        """The next reset begins a run: a recording under way is then begun anew, with it."""
+        self._anew = self._recorded is not None
+
     def reset(self) -> None:
-        self._recorded = None  # the reset has ended it, at a time it has forgotten
+        ended, self._recorded = self._recorded, None  # by the reset
+        if self._anew:
+            self._anew = False
+            self._record()
+            self.lab.say("the recording begins anew, with the run")
+        elif ended is not None:
+            self.lab.say("the recording ended with the reset; what it has is kept", "warn")
 
     def _recording_values(self) -> Values:
         sim = self.lab.sim

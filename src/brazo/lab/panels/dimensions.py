@@ -278,11 +278,22 @@ class DimensionsPanel(Panel):
         if not wishes:
             return
         try:
+            self._check_lengths(wishes.get("parameters", {}))
             self._edit(**wishes)
         except BrazoError:
             self._refused += 1  # tracks that were pulled go back
             self.put({"refused": self._refused})
             raise
+
+    def _check_lengths(self, parameters: dict[str, float]) -> None:
+        """A length stays one, though as an offset of axes a negative one would make sense."""
+        first = self._first_source()
+        for name, value in parameters.items():
+            was = first.model.parameters.get(name, 0.0)
+            if first.file is None or parameter_dimensions(first.file).get(name) != units.LENGTH:
+                continue
+            if was > 0.0 and value <= 0.0:
+                raise BrazoError(f"{name} cannot be {1e3 * value:g} mm: a length is above 0")
 
     def _edit(self, **edits: Any) -> None:
         self.lab.sim.edit(self.lab.robot.name, **edits)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from brazo.errors import BrazoError
 from brazo.lab.panels.base import Panel, Values
+from brazo.lab.panels.data import DataPanel
 from brazo.lab.panels.html import (
     button,
     buttons,
@@ -322,6 +323,9 @@ class ProgramPanel(Panel):
 
     def _again(self) -> None:
         self._must_rest()
+        data = self.lab.panels.get("data")
+        if isinstance(data, DataPanel):
+            data.record_anew()
         self.lab.clock.reset()
         self._run()
 
