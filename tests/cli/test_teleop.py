@@ -1,6 +1,8 @@
 """`brazo teleop` from the shell."""
 
 import json
+import signal
+import socket
 import subprocess
 import sys
 
@@ -77,6 +79,24 @@ def test_the_link_is_measured():
     assert found["round_trip"] > 0.0
 
 
+def test_a_master_whom_nobody_answers_says_so_once_and_sums_up():
+    with socket.socket() as taken:  # bound, but nobody listens
+        taken.bind(("127.0.0.1", 0))
+        there = f"127.0.0.1:{taken.getsockname()[1]}"
+        master = brazo("master", "--connect", there, "--page", "127.0.0.1:0", "--no-browser")
+        with master:
+            try:
+                assert master.stdout is not None
+                assert "its page: " in master.stdout.readline()
+                said = master.stdout.readline()
+                assert f"s  nobody answers at {there}; start `brazo teleop follower`" in said
+            finally:
+                master.send_signal(signal.SIGINT)
+                out, error = master.communicate(timeout=60)
+    assert master.returncode == 0, error
+    assert "nobody answers" not in out and out.endswith(" attempts\n")
+
+
 def test_both_ends_have_a_page():
     from urllib.request import urlopen
 
@@ -105,8 +125,9 @@ def test_both_ends_have_a_page():
                     assert master.stdout.readline().endswith("connected\n")
                 finally:
                     master.terminate()
-                    _, said = master.communicate(timeout=60)
+                    out, said = master.communicate(timeout=60)
             assert master.returncode == 0, said
+            assert "1 connections, " in out.splitlines()[-1]
         finally:
             follower.terminate()
             _, said = follower.communicate(timeout=60)

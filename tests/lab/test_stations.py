@@ -184,6 +184,39 @@ def test_a_master_whose_follower_is_gone_knows_nothing_of_it():
     sim.player.close()
 
 
+def test_both_lists_tell_of_a_link_that_is_lost_and_comes_back():
+    sim = Simulation(as_cell("robot:delta"))
+    follower = FollowerLab(FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT), port=0)
+    link = follower.station.link
+    busy = "'first' drives this follower; trying again"
+
+    def happened(lab) -> list[str]:
+        return [row["text"] for row in values(lab, "link")["history"]][::-1]
+
+    try:
+        for came in ("is connected", "is back"):
+            with MasterLink(link.url, name="first", rules=LINK):
+                until(lambda c=came: f"'first' {c}" in happened(follower), came)
+                with MasterLink(link.url, rules=LINK) as other:
+                    second = MasterLab(
+                        MasterStation(other, Pointed(), brazo.load("delta"), rate=50), port=0
+                    )
+                    try:
+                        until(lambda s=second: busy in happened(s), "busy")
+                        assert second.seen().about == busy
+                        assert happened(second).count(busy) == 1
+                    finally:
+                        second.stop()
+            until(lambda: happened(follower)[-1] == "the link to 'first' is lost", "lost")
+        history = follower.seen().history
+        assert [t for t, _ in history] == sorted(t for t, _ in history)
+        assert history[-1][0] <= follower.time()
+        assert float(follower.channel.get("station/time")) <= follower.time() + 0.05
+    finally:
+        follower.stop()
+        sim.player.close()
+
+
 def test_a_simulation_that_broke_down_is_no_healthy_follower():
     sim = Simulation(as_cell("robot:delta"))
     station = FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT)

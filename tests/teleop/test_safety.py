@@ -55,10 +55,10 @@ def test_hold_is_left_only_by_release_and_a_new_engagement():
 
     assert then(True, 1) is State.HOLD  # the switch is still held
     assert then(True, 2) is State.HOLD  # a new number, but the switch was never let go
-    assert safety.refusal == "release the run switch first, then engage"
+    assert safety.refusal == "let go first, then press and hold"
     assert then(False, 2) is State.HOLD
     assert then(True, 1) is State.HOLD
-    assert safety.refusal == "the run switch alone starts nothing: engage"
+    assert safety.refusal == "let go, then press and hold to go on"
     assert then(True, 2) is State.ENGAGED
 
 

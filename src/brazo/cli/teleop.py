@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -126,11 +127,9 @@ def follower(
         end = time.monotonic() + (float("inf") if seconds is None else seconds)
         try:
             while time.monotonic() < end and not stopped.is_set():
-                events = sim.events
-                while told < len(events):
-                    event, told = events[told], told + 1
-                    if not as_json and event.kind == "teleop":
-                        say(f"{event.t:8.3f} s  {event.text}")
+                told, lines = station.log.after(told)
+                for line in lines if not as_json else ():
+                    say(line)
                 if sim.player.error is not None:
                     raise BrazoError(f"the simulation stopped: {sim.player.error}")
                 time.sleep(0.05)
@@ -140,7 +139,11 @@ def follower(
     if as_json:
         print_json({"counts": counts, "unused": unused, "overruns": sim.player.overruns})
     else:
-        say(", ".join(f"{n} {why}" for why, n in counts.items()) or "nobody came")
+        say(_counted(counts) or "nobody came")
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {why}" for why, n in counts.items())
 
 
 def _until_signal(stack: contextlib.ExitStack) -> threading.Event:
@@ -281,6 +284,8 @@ def master(
         if page_at is None:
             with contextlib.suppress(KeyboardInterrupt):
                 station.run(seconds, None if quiet else say)
+            if not quiet:
+                say(_counted(link.counts))
             return
         from brazo.lab.stations import MasterLab
 
@@ -290,11 +295,12 @@ def master(
             end = time.monotonic() + (float("inf") if seconds is None else seconds)
             told = 0
             while time.monotonic() < end and not (stopped.is_set() or station.hand.done):
-                said = list(station.log)
-                for t, text in said[told:] if not quiet else ():
-                    say(f"{t:8.3f} s  {text}")
-                told = len(said)
+                told, lines = station.log.after(told)
+                for line in lines if not quiet else ():
+                    say(line)
                 time.sleep(0.05)
+        if not quiet:
+            say(_counted(link.counts) or "nothing was sent")
 
 
 def _arm_alone(robot: Any) -> Any:

@@ -53,6 +53,7 @@ from brazo.teleop.frames import (
     Welcome,
     now_us,
 )
+from brazo.teleop.unreachable import in_words
 
 VALID = 0.1  # s
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two attempts to connect
@@ -138,6 +139,12 @@ class MasterLink:
     def connected(self) -> bool:
         """Whether the follower has let us in and is heard."""
         return self._connected.is_set()
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no connection, and whether that may change; "" where nothing is known."""
+        more = "not trying again" if self._over else "trying again"
+        return f"{self.refusal}; {more}" if self.refusal else ""
 
     @property
     def session(self) -> int:
@@ -263,7 +270,7 @@ class MasterLink:
             except ssl.SSLCertVerificationError as error:
                 self.refusal, self._over = f"its certificate: {error.verify_message}", True
             except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed, EOFError) as error:
-                self.refusal = str(error)
+                self.refusal = in_words(error, urlsplit(self.url).netloc)
             except Malformed as error:
                 self.refusal = f"it does not speak this protocol: {error}"
             self.counts["attempts"] += 1

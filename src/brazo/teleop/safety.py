@@ -211,9 +211,9 @@ class Safety:
     def _engage(self, now: float, age: float, obstacle: str) -> None:
         asked = self._asked or 0
         if asked <= self.engagement:
-            self.refusal = "the run switch alone starts nothing: engage"
+            self.refusal = "let go, then press and hold to go on"
         elif not self._released:
-            self.refusal = "release the run switch first, then engage"
+            self.refusal = "let go first, then press and hold"
         elif age > self.rules.degrade:
             self.refusal = (
                 f"commands are {1e3 * age:.0f} ms old; at most {1e3 * self.rules.degrade:.0f} ms"

@@ -144,6 +144,10 @@ def test_the_pages_say_what_they_are_and_know(session, master_page, follower_pag
         expect(strip(opened.page, "state")).to_have_text("IDLE")
         expect(strip(opened.page, "link")).to_contain_text("link up")
         expect(opened.page.locator(".station-dead")).to_be_hidden()
+        shown = opened.page.locator(".brazo-status .time")
+        expect(shown).to_contain_text(["time", "simulated"])
+        offline = opened.page.locator(".brazo-offline")
+        expect(offline).to_contain_text("The station does not answer")
     expect(master_page.panel.get_by_label("Master X", exact=True)).to_have_value("+y")
     expect(master_page.panel.get_by_label("Scale k", exact=True)).to_have_value("1.00")
 
@@ -185,7 +189,10 @@ def test_a_pulled_cable_is_hold_and_a_grey_page_on_both_sides(session, master_pa
     expect(strip(master_page.page, "state")).to_have_text("HOLD")
     expect(strip(master_page.page, "link")).to_contain_text("link up")
     expect(master_page.page.locator("#panel-link .station-state p")).to_contain_text("link is lost")
-    expect(follower_page.page.locator("#panel-link td", has_text="→ HOLD").first).to_be_visible()
+    happened = follower_page.page.locator("#panel-link td")
+    expect(happened.filter(has_text="→ HOLD").first).to_be_visible()
+    expect(happened.filter(has_text="the link to 'browser' is lost")).to_be_visible()
+    expect(happened.filter(has_text="'browser' is back")).to_be_visible()
     assert session.state is State.HOLD
 
 
@@ -243,6 +250,13 @@ def test_stop_on_the_followers_page_is_hold(session, master_page, follower_page)
     until(lambda: session.state is State.HOLD, "HOLD")
     expect(strip(follower_page.page, "cause")).to_contain_text("stopped here")
     expect(strip(page, "state")).to_have_text("HOLD")
+    # What to do stands at the end of the cause: nothing of it is cut.
+    cause = strip(page, "cause")
+    expect(cause).to_contain_text("let go, then press and hold to go on")
+    assert cause.evaluate(
+        "(node) => node.scrollWidth <= node.clientWidth && "
+        "node.parentNode.scrollHeight <= node.parentNode.clientHeight"
+    )
     page.mouse.up()
     until(lambda: not session.hand.run, "let go")
 

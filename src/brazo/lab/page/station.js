@@ -54,6 +54,19 @@ function buildStrip() {
   setInterval(show, 500);
 }
 
+// The shell speaks of a lab and of simulation time; here it is a station, and its list, its terminal and
+// the line below the scene count the seconds since it began.
+function speakAsStation() {
+  const offline = document.querySelector(".brazo-offline");
+  put(offline, "The station does not answer: it has ended, or cannot be reached. What you see is the last it said; trying again…");
+  const simulated = document.querySelector(".brazo-status .time");
+  const own = simulated.cloneNode(true);
+  own.title = "Since the station began, as in What happened and in its terminal";
+  own.querySelector("brazo-text").setAttribute("name", "/station/time");
+  simulated.before(own);
+  simulated.querySelector("i").textContent = "simulated";
+}
+
 function put(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -63,6 +76,7 @@ watch("station/role", (role) => {
     root.dataset.station = role;
     document.title = `brazo · ${ROLES[role] ?? role}`;
     buildStrip();
+    speakAsStation();
   }
 });
 

@@ -44,6 +44,10 @@ class StationLab(Lab):
         """What is known now; with the simulation's lock held."""
         raise NotImplementedError
 
+    def time(self) -> float:
+        """Seconds since the station began: the time of everything it says."""
+        raise NotImplementedError
+
     def account(self) -> Account | None:
         """The energies of a bilateral scheme; None without one."""
         return None
@@ -84,7 +88,8 @@ class StationLab(Lab):
                     "warning": seen.warnings[0] if seen.warnings else "",
                     "trip": fixed(1e3 * seen.round_trip, 1) if seen.round_trip >= 0.0 else "–",
                     "beat": self._beat,
-                }
+                },
+                "station/time": fixed(self.time(), 1),
             }
         )
 

@@ -151,6 +151,9 @@ class FollowerLab(StationLab):
     def seen(self) -> Seen:
         return seen_by_follower(self.station, self.watch)
 
+    def time(self) -> float:
+        return self.station.log.now()
+
     def account(self) -> Account | None:
         return self.station.account
 

@@ -288,6 +288,9 @@ class MasterLab(StationLab):
     def seen(self) -> Seen:
         return seen_by_master(self.station, self.watch)
 
+    def time(self) -> float:
+        return self.station.log.now()
+
     def account(self) -> Account | None:
         return self.station.account
 

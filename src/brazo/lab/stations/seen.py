@@ -25,6 +25,7 @@ from brazo.teleop.stations import FollowerStation, MasterStation
 
 LinkState = Literal["waiting", "up", "late", "dead"]
 HEARTBEATS = 3  # missed: late
+SHOWN = 50  # entries of what happened
 DROPPED = (
     "expired", "replayed", "malformed", "wrong session", "from the future", "before the clock",
     "too fast", "wrong joints", "status not sent", "held back",
@@ -83,7 +84,6 @@ def seen_by_follower(station: FollowerStation, watch: Watch) -> Seen:
     heard = link.heard
     state = watch.judge(heard, link.rules.heartbeat, link.rules.silence)
     step, counts = station.step, link.counts
-    begin = station.begin
     error = station.sim.player.error
     about = {
         "waiting": f"no master yet; listening at {link.url}",
@@ -108,7 +108,7 @@ def seen_by_follower(station: FollowerStation, watch: Watch) -> Seen:
         counts["accepted"],
         () if step is None else step.warnings,
         station.wrench,
-        [(one.t - begin, str(one)) for one in list(safety.log)[-50:]],
+        station.log.last(SHOWN),
         error is not None,
     )
 
@@ -121,9 +121,8 @@ def seen_by_master(station: MasterStation, watch: Watch) -> Seen:
     counts = link.counts
     told = link.status() if state in ("up", "late") else None
     status = None if told is None else told.status
-    why = f": {link.refusal}" if link.refusal else ""
     about = {
-        "waiting": f"connecting to {link.url}{why}",
+        "waiting": link.trouble or f"connecting to {link.url}",
         "up": f"'{link.follower}' answers",
         "late": f"'{link.follower}' was not heard for {1e3 * (heard or 0.0):.0f} ms",
         "dead": f"'{link.follower}' does not answer for {watch.gone:.1f} s; it stops by itself",
@@ -149,7 +148,7 @@ def seen_by_master(station: MasterStation, watch: Watch) -> Seen:
         counts["commands"],
         () if status is None else status.warnings,
         wrench,
-        list(station.log)[-50:],
+        station.log.last(SHOWN),
         error is not None,
     )
 

@@ -22,6 +22,7 @@ from brazo.teleop.mapping import Mapping
 from brazo.teleop.pose_map import PoseMap
 from brazo.teleop.safety import Rules, Transition
 from brazo.teleop.stations.device import joint_units
+from brazo.teleop.stations.diary import Diary
 from brazo.teleop.touch import Touch
 from brazo.trajectory.base import Sample
 from brazo.trajectory.limits import Limits, limits_of
@@ -57,7 +58,8 @@ class FollowerStation:
         arm = self.robot.arm
         self.limits = limits or limits_of(arm)
         self.mapping = mapping or PoseMap(arm, self.limits, master)
-        self._begin = time.perf_counter()
+        self.log = Diary()
+        self._begin = self.log.begin
         self.follower = Follower(
             self.limits,
             self.mapping,
@@ -73,7 +75,7 @@ class FollowerStation:
         self.wrench = np.zeros(6)  # on the tool, base axes
         self._count = 0
         self._grip: float | None = None
-        self._master = ""
+        self._master = self._left = ""  # who drives, and who did before
         self._recorder = None
         if record is not None:
             columns = {"t": "s", "state": "", "share": "", "age": "s", "latency": "s", "seq": ""}
@@ -171,8 +173,13 @@ class FollowerStation:
             self.link.answer(setting, done, text)
             self._event("setting", text)
         if self.link.master != self._master:
-            self._master = self.link.master
-            self._event("link", f"'{self._master}' drives" if self._master else "nobody drives")
+            before, self._master = self._master, self.link.master
+            if before:
+                self._event("link", f"the link to '{before}' is lost")
+            if self._master:
+                back = "is back" if self._master == self._left else "is connected"
+                self._event("link", f"'{self._master}' {back}")
+            self._left = before
         T = np.linalg.inv(self.robot.base) @ self.robot.tool()
         pose = (*T[:3, 3].tolist(), *wxyz_from_matrix(T[:3, :3]).tolist())
         self.wrench = self._touch.wrench()
@@ -204,10 +211,10 @@ class FollowerStation:
             self.robot.open()
 
     def _on_transition(self, transition: Transition) -> None:
-        self._event("teleop", str(transition), t=transition.t)
+        self._event("teleop", str(transition), transition.t - self._begin)
         self.sim.log("teleop", str(transition), robot=self.robot.name)
 
     def _event(self, kind: str, text: str, t: float | None = None) -> None:
+        t = self.log.add(text, t)
         if self._recorder is not None:
-            moment = time.perf_counter() if t is None else t
-            self._recorder.event(max(moment - self._begin, 0.0), kind, text)
+            self._recorder.event(t, kind, text)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from brazo.teleop.follower import ASK
 from brazo.teleop.frames import STATES
 from brazo.teleop.master_link import VALID, MasterLink
 from brazo.teleop.stations.device import Device, Hand, Yielding, joint_units, pose_of
+from brazo.teleop.stations.diary import Diary, line
 from brazo.trajectory.follow import onto
 from brazo.trajectory.joint_rates import ToolMotion
 
@@ -69,13 +69,13 @@ class MasterStation:
             self._start = robot.fk(self._q).copy()
         self.hand = Hand()
         self.blocked = False  # the master's own arm cannot go where the hand is
-        self._begin = time.perf_counter()
+        self.log = Diary()
         self._zero: float | None = None  # when the hand began
         self._asked = 0
         self._state = -1
         self._connected = False
+        self._trouble = ""  # why there is no link, as last said
         self._session = 0
-        self.log: deque[tuple[float, str]] = deque(maxlen=200)  # t and what changed
         self.settings: dict[str, Any] = {}  # the follower's mapping, as it last told
         self.error: Exception | None = None  # what ended a station that was started
         self._over = threading.Event()
@@ -87,7 +87,7 @@ class MasterStation:
         if robot is not None:
             names = [f"q.{name}" for name in robot.joint_names]
             columns |= dict(zip(names, joint_units(robot), strict=True))
-        about = {"station": "master", "device": device.name, "clock_start": repr(self._begin)}
+        about = {"station": "master", "device": device.name, "clock_start": repr(self.log.begin)}
         if robot is not None:
             about["robot"] = robot.name
         self._recorder = None if record is None else Recorder(record, columns, about)
@@ -114,7 +114,7 @@ class MasterStation:
 
     def now(self) -> float:
         """The station's own time, s."""
-        return time.perf_counter() - self._begin
+        return self.log.now()
 
     def start(self) -> MasterStation:
         """Run in a thread of its own until `close`."""
@@ -215,6 +215,9 @@ class MasterStation:
         if link.connected != self._connected:
             self._connected = link.connected
             said.append("connected" if self._connected else "the link is lost")
+        if (trouble := "" if link.connected else link.trouble) != self._trouble:
+            self._trouble = trouble
+            said += [trouble] if trouble else []
         told = link.status()
         if told is not None and told.status.state != self._state:
             self._state = told.status.state
@@ -230,8 +233,8 @@ class MasterStation:
                 if answer.done:
                     link.set(ASK, "mapping")
         for text in said:
-            self.log.append((t, text))
-            tell(f"{t:8.3f} s  {text}")
+            self.log.add(text, t)
+            tell(line(t, text))
             if self._recorder is not None:
                 self._recorder.event(t, "master", text)
 
