@@ -44,6 +44,20 @@ def pose(xyz=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)) -> np.ndarray:
     return translate(*xyz) @ rot_z(rpy[2]) @ rot_y(rpy[1]) @ rot_x(rpy[0])
 
 
+def rpy_of(R: np.ndarray) -> tuple[float, float, float]:
+    """Roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), exact to rounding everywhere.
+
+    Yaw is read from the first column; roll and pitch from what remains when that yaw is taken
+    away.  Near pitch = ±90°, where yaw is ill determined, roll makes up for it and the product is
+    still R.
+    """
+    yaw = math.atan2(R[1, 0], R[0, 0])
+    s, c = math.sin(yaw), math.cos(yaw)
+    pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return roll, pitch, yaw
+
+
 def invert(T: np.ndarray) -> np.ndarray:
     """Inverse of a rigid transform."""
     inverse = np.eye(4)

@@ -22,12 +22,12 @@ import numpy as np
 from brazo import units
 from brazo.errors import BrazoError
 from brazo.files import replacing
-from brazo.kinematics.orientation import rpy_from_matrix
 from brazo.model.description import EARTH_GRAVITY, Array, TreeModel
 from brazo.model.document import Field, Node
 from brazo.model.library import robot_directory
 from brazo.model.robot_writer import robot_yaml
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from brazo.model.transforms import rpy_of
 from brazo.world.cell import (
     RED,
     STEEL,
@@ -239,7 +239,7 @@ def _pose(T: Array) -> dict[str, Any]:
     if np.any(T[:3, 3]):
         found["xyz"] = _numbers(T[:3, 3])
     if not np.array_equal(T[:3, :3], np.eye(3)):
-        found["rpy"] = [_angle(float(angle)) for angle in rpy_from_matrix(T[:3, :3])]
+        found["rpy"] = [_angle(float(angle)) for angle in rpy_of(T[:3, :3])]
     return found
 
 

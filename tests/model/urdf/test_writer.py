@@ -17,9 +17,9 @@ from brazo.model.load import load_source
 from brazo.model.meshes import load_triangles
 from brazo.model.motion import body_poses
 from brazo.model.shapes import Beam, Box, Cylinder, Mesh
-from brazo.model.transforms import pose
+from brazo.model.transforms import pose, rpy_of
 from brazo.model.urdf.reader import read_urdf
-from brazo.model.urdf.writer import export_urdf, rpy_of, write_urdf
+from brazo.model.urdf.writer import export_urdf, write_urdf
 from tests.model.foreign import NAMES, foreign
 from tests.model.urdf.sample import SAMPLE
 

@@ -34,6 +34,7 @@ from brazo.model.export import (
     write_file,
 )
 from brazo.model.shapes import Box, Cylinder, Mesh, Shape, Sphere
+from brazo.model.transforms import rpy_of
 from brazo.model.urdf.elements import NO_LIMIT
 
 _ON_AXIS = 1e-15  # m; how far off its axis a frame may lie and still count as on it
@@ -59,20 +60,6 @@ def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
     meshes.write(folder)
     write_file(path, text.encode())
     return tuple(writer.notes)
-
-
-def rpy_of(R: Array) -> tuple[float, float, float]:
-    """Roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), exact to rounding everywhere.
-
-    Yaw is read from the first column; roll and pitch from what remains when that yaw is taken
-    away.  Near pitch = ±90°, where yaw is ill determined, roll makes up for it and the product is
-    still R.
-    """
-    yaw = math.atan2(R[1, 0], R[0, 0])
-    s, c = math.sin(yaw), math.cos(yaw)
-    pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
-    roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
-    return roll, pitch, yaw
 
 
 def _tree(model: Model) -> TreeModel:
