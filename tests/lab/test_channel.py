@@ -8,6 +8,7 @@ import time
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from brazo.errors import BrazoError
 from brazo.lab.channel import MAX_EVENT_BYTES, SAME_PAGE_TWICE, Typed
 
 
@@ -109,6 +110,24 @@ def test_a_handler_that_fails_is_logged_and_the_lab_goes_on(lab, page, caplog):
     assert "after" in page.told
     assert "ZeroDivisionError" in caplog.text
     assert "division" in page.told["notice"]["text"]
+
+
+def test_what_failed_in_a_panel_is_over_when_the_panel_next_does_as_asked(lab, page):
+    def fail() -> None:
+        raise BrazoError("out of reach")
+
+    lab.channel.on("probe/go", fail)
+    for event in ("probe/other", "elsewhere/other", "other"):
+        lab.channel.on(event, lambda: None)
+    page.send(["probe/go"], ["probe/go"])
+    wrong = page.told["notice"]
+    assert wrong["text"] == "out of reach" and wrong["topic"] == "probe"
+    page.send(["elsewhere/other"], ["other"])
+    assert "notice-over" not in page.told
+    page.send(["probe/other"])
+    assert page.told.pop("notice-over") == wrong["number"]
+    page.send(["probe/other"])
+    assert "notice-over" not in page.told
 
 
 # ---- who may act ---------------------------------------------------------------------------------

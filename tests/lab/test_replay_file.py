@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import sync_playwright
@@ -71,6 +74,7 @@ def test_the_page_plays_the_run(run, tmp_path, chromium_path):
             "() => document.querySelector('#brazo-replay output')?.textContent.includes(' s ')",
             timeout=SOON,
         )
+        assert " of 0.5 s of simulated time" in page.locator("#brazo-replay output").inner_text()
         page.get_by_text("What happened").click()
         page.get_by_text("off </script> we go").wait_for(timeout=SOON)
         assert page.title() == "cooperative"
@@ -113,6 +117,20 @@ def test_a_single_robot_is_replayed_too(tmp_path):
     recording.to_html(tmp_path / "fall.html")
     text = (tmp_path / "fall.html").read_text(encoding="utf-8")
     assert "<title>puma560</title>" in text and "connect-src data: blob:" in text
+
+
+def test_the_length_told_is_that_of_the_recording(tmp_path):
+    sim = as_simulation("robot:scara1")
+    sim.step(2000)
+    sim.start_recording(tmp_path / "late.parquet")
+    sim.step(500)
+    sim.stop_recording()
+    source = open_source(tmp_path / "late.parquet")
+    write_replay(tmp_path / "late.html", source)
+    text = (tmp_path / "late.html").read_text(encoding="utf-8")
+    data = json.loads(re.findall(r'id="brazo-replay-data">(.*?)</script>', text)[0])
+    assert data["start"] == pytest.approx(2.0, abs=1.5e-3)
+    assert data["length"] == pytest.approx(0.5, abs=1.5e-3)
 
 
 def test_a_robot_alone_in_the_lab_is_found_by_its_file(tmp_path):

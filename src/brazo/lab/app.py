@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.lab.channel import topic_of
 from brazo.lab.clock import Clock
 from brazo.lab.jobs import Jobs
 from brazo.lab.moment import Moment
@@ -220,12 +221,14 @@ class Lab:
     def say(self, text: str, kind: str = "info") -> None:
         """Show a sentence: `info`, `warn` or `error`; to the page that asked, else to all."""
         self._notices += 1
-        notice = {"notice": {"number": self._notices, "text": text, "kind": kind}}
-        if self.channel.page is not None:
-            self.channel.page.send_soon(notice)
-        else:
-            for page in self.channel.pages:
-                page.send_soon(notice)
+        notice = {"number": self._notices, "text": text, "kind": kind}
+        asked, topic = self.channel.page, topic_of(self.channel.event)
+        if asked is not None and kind == "error" and topic:
+            # One a panel: it goes with the next, or when that panel does as it is asked.
+            notice["topic"] = topic
+            asked.wrong[topic] = self._notices
+        for page in self.channel.pages if asked is None else (asked,):
+            page.send_soon({"notice": notice})
 
     def download(self, name: str, content: bytes | str | Path) -> None:
         """Have the page that asked (else the one that drives) save a file."""

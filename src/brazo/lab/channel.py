@@ -58,6 +58,7 @@ class Channel:
         self._post = post  # runs a call on the lab's thread
         self.driving = Driving() if driving is None else driving
         self.page: Page | None = None  # whose event is being handled, on the lab's thread
+        self.event = ""  # its name
         self.allows: Callable[[str], bool] = lambda event: True  # asked before one is acted on
         self._values: dict[str, Any] = {}
         self._wanted: dict[str, _Wanted] = {}
@@ -180,9 +181,13 @@ class Channel:
             self._post(lambda: self._handle(page, name, wanted.handler, arguments))
 
     def _handle(self, page: Page, name: str, handler: Handler, arguments: list[Any]) -> None:
-        self.page = page  # the lab forgets it when it is done, and has said what went wrong
+        # The lab forgets the page when it is done, and has said what went wrong.
+        self.page, self.event = page, name
         if self.allows(name):
+            wrong = page.wrong.pop(topic_of(name), None)
             handler(*arguments)
+            if wrong is not None:
+                page.send_soon({"notice-over": wrong})
 
 
 class Page:
@@ -194,6 +199,7 @@ class Page:
         self.key = key
         self.number = number
         self.shown: frozenset[str] = frozenset()  # the panels it has in view
+        self.wrong: dict[str, int] = {}  # panel -> number of the notice that something failed there
         self._refused = 0
         self._connection = connection
         self._pending = first | {"me/number": number}
@@ -221,6 +227,12 @@ class Page:
             with self._lock:
                 values, self._pending = self._pending, {}
             await self._connection.send(msgspec.json.encode(values).decode())
+
+
+def topic_of(event: str) -> str:
+    """The panel an event belongs to; empty when it is the lab's own."""
+    panel, slash, _ = event.partition("/")
+    return panel if slash else ""
 
 
 def key_of(connection: ServerConnection) -> str:

@@ -87,9 +87,7 @@ class Layout:
                     ),
                     row(
                         "Angles",
-                        segments(
-                            "angles", {"oat": "O-A-T", "rpy": "roll-pitch-yaw"}, label="Angles"
-                        ),
+                        segments("angles", {"oat": "O-A-T", "rpy": "RPY"}, label="Angles"),
                     ),
                 ),
             ]

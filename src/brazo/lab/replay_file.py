@@ -63,7 +63,7 @@ def write_replay(
     finally:
         server.stop()
     with replacing(Path(path)) as temporary:
-        temporary.write_text(_dressed(page, source), encoding="utf-8")
+        temporary.write_text(_dressed(page, source, float(times[-1])), encoding="utf-8")
     if progress is not None:
         progress(1.0)
 
@@ -139,12 +139,12 @@ def _start(sim: Simulation) -> tuple[Any, Any]:
     return server, scene
 
 
-def _dressed(page: str, source: Source) -> str:
+def _dressed(page: str, source: Source, length: float) -> str:
     """The page with its own name, what happened to jump to, and no way out."""
     about = source.about
     title = about.get("title") or about.get("cell") or about.get("robot") or "Run"
     start = next(float(block[0][0]) for block in source.read([source.time]))
-    data = {"title": title, "start": start, "events": _listed(source.events)}
+    data = {"title": title, "start": start, "length": length, "events": _listed(source.events)}
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     overlay = resources.files("brazo.lab").joinpath("page/replay.html").read_text(encoding="utf-8")
     head = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'

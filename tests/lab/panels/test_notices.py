@@ -34,3 +34,24 @@ def test_sentences_and_work_stand_over_the_scene(lab, open_page, size):
         assert left <= one[0] and one[1] <= right and top <= one[2] and one[3] <= bottom
     assert opened.errors == []
     opened.page.close()
+
+
+def test_escape_closes_what_was_said(lab, open_page):
+    opened = open_page(lab, "pendant")
+    notices = opened.page.locator(".brazo-notices .notice")
+    lab.do(lambda: lab.say("out of reach", "error"))
+    notices.wait_for()
+    opened.page.keyboard.press("Escape")
+    notices.wait_for(state="detached")
+    # A field takes the key only while something is being typed into it.
+    field = opened.panel.locator("brazo-slider input.field").first
+    lab.do(lambda: lab.say("out of reach", "error"))
+    notices.wait_for()
+    field.fill("7")
+    field.press("Escape")
+    assert notices.count() == 1
+    field.focus()
+    field.press("Escape")
+    notices.wait_for(state="detached")
+    assert opened.errors == []
+    opened.page.close()

@@ -312,5 +312,26 @@ def test_a_clicked_link_marks_its_joint(lab, opened):
     lab.do(lambda: lab.select("puma560"))
 
 
+def test_nothing_of_the_pendant_is_wider_than_its_column(lab, opened):
+    opened.panel.get_by_role("radio", name="World").click()
+    opened.button("Rz plus").wait_for()
+    for _ in range(2):
+        opened.button("Teach").click()
+    opened.panel.locator(".brazo-table tbody tr").nth(1).wait_for()
+    too_wide = opened.panel.evaluate(
+        """(panel) => {
+            const right = panel.querySelector(".pendant-modes").getBoundingClientRect().right;
+            return [...panel.querySelectorAll("button, td")]
+                .filter((node) => node.getBoundingClientRect().right > right + 0.5)
+                .map((node) => node.textContent);
+        }"""
+    )
+    assert too_wide == []
+    two_lines = opened.panel.locator(".brazo-segments button").evaluate_all(
+        "(all) => all.filter((one) => one.scrollHeight > one.clientHeight + 1).length"
+    )
+    assert two_lines == 0
+
+
 def test_nothing_went_wrong_in_the_page(opened):
     assert opened.errors == []

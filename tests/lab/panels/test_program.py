@@ -59,8 +59,9 @@ def test_the_cooperative_program_stepped_stopped_and_run_to_the_end(lab, opened)
     expect(panel.get_by_label("Program", exact=True)).to_have_value("cooperative")
     expect(panel.locator("brazo-steps li")).to_have_count(42 + 51)
     expect(panel.get_by_text("move to (−100, 0, 85) mm in bar 1")).to_have_count(0)  # three parts
+    state = panel.locator("brazo-text[name=state]")
     opened.button("Step").click()
-    expect(panel.get_by_text(re.compile("^paused"))).to_be_visible()
+    expect(state).to_have_text(re.compile("^paused"))
     expect(current(opened, "scara2")).to_have_count(1)
     opened.settle()
     program = lab.panels["program"]
@@ -76,7 +77,10 @@ def test_the_cooperative_program_stepped_stopped_and_run_to_the_end(lab, opened)
     opened.button("Go on").click()
     until(lambda: program._execution.states["scara2"].index >= 5)
     opened.page.get_by_role("button", name="STOP", exact=True).click()
-    expect(panel.get_by_text(re.compile("^paused"))).to_be_visible()
+    expect(state).to_have_text(re.compile("^paused"))
+    for robot, count in (("scara1", 51), ("scara2", 42)):
+        told = panel.locator(f"brazo-text[name='status/{robot}']")
+        expect(told).to_have_text(re.compile(rf"^paused, \d+ of {count}$"))
     until(lambda: not lab.sim.moving)
     at = program._execution.states["scara2"].index
     expect(current(opened, "scara2").locator("i")).to_have_text(str(at + 1))

@@ -182,3 +182,21 @@ def test_a_watcher_moves_nothing(lab, opened, open_page):
     other.page.get_by_text("You are watching.").wait_for()
     assert lab.sim.time == pytest.approx(2.5) and not lab.sim.player.running
     other.page.close()
+
+
+def test_a_first_visit_is_told_of_recordings_and_sees_the_timeline(lab, browser):
+    page = browser.new_context(viewport={"width": 1000, "height": 560}).new_page()
+    page.goto(lab.url)
+    card = page.get_by_role("note", name="Welcome")
+    expect(card).to_contain_text("Space plays and pauses")
+    expect(card).not_to_contain_text("pendant")
+    page.wait_for_function(
+        """() => document.querySelector(".brazo-welcome").getBoundingClientRect().bottom
+            < document.querySelector(".brazo-timeline").getBoundingClientRect().top"""
+    )
+    card.get_by_role("button", name="Got it").click()
+    expect(card).to_have_count(0)
+    page.reload()
+    page.locator("html[data-brazo-replay]").wait_for()
+    expect(card).to_have_count(0)
+    page.context.close()

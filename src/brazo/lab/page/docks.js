@@ -98,12 +98,15 @@ function addPanel(told) {
   const body = element("section", "brazo-panel", { id: `panel-${told.id}` });
   body.dataset.panel = told.id;
   body.setAttribute("role", "tabpanel");
-  const tab = element("button", "tab", { type: "button", title: told.title });
+  const tab = element("button", "tab", { type: "button", ariaLabel: told.title });
   tab.setAttribute("role", "tab");
   tab.setAttribute("aria-controls", body.id);
   tab.innerHTML = icon(told.icon);
   tab.append(element("span", "", { textContent: told.title }));
   const panel = { ...told, body, tab, window: null };
+  tab.onpointerenter = (event) => event.pointerType !== "touch" && nameOf(tab);
+  tab.onfocus = () => tab.matches(":focus-visible") && nameOf(tab);
+  tab.onpointerleave = tab.onblur = tab.onpointerdown = () => name.remove();
   tab.onclick = () => {
     const side = sideOf(panel);
     const open = layout.active[side] === panel.id && !layout.folded[side];
@@ -127,6 +130,20 @@ function addPanel(told) {
     await Promise.all((told.scripts ?? []).map((script) => import(`/lab/${script}`)));
     if (shown === html) fill(body, html);
   });
+}
+
+// The name of a tab that shows its icon alone, at once: the browser's own takes a second to come.
+const name = element("div", "brazo-name");
+name.setAttribute("aria-hidden", "true"); // it is the tab's label already
+function nameOf(tab) {
+  // Of the panel in front the name stands below, or in its tab.
+  if (tab.querySelector("span").offsetWidth || tab.getAttribute("aria-selected") === "true") return;
+  name.textContent = tab.getAttribute("aria-label");
+  document.body.append(name);
+  const box = tab.getBoundingClientRect();
+  const right = innerWidth - name.offsetWidth - 6;
+  const x = Math.min(Math.max(box.left + (box.width - name.offsetWidth) / 2, 6), right);
+  Object.assign(name.style, { left: `${x}px`, top: `${box.bottom + 4}px` });
 }
 
 function fill(body, html) {

@@ -25,7 +25,7 @@ export class Field {
         this.end(true);
         this.input.select();
       } else if (event.key === "Escape") {
-        event.stopPropagation();
+        if (this.typed) event.stopPropagation();
         this.end(false);
         this.input.blur();
       }

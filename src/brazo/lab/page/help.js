@@ -1,4 +1,5 @@
 // The keys, in an overlay, and a word to those who are here for the first time.
+import { value, watch } from "./channel.js";
 import { element, iconButton, remember, remembered } from "./dom.js";
 
 const keys = [
@@ -34,7 +35,8 @@ export function toggleHelp() {
   const lists = element("div", "lists");
   for (const [title, rows] of [["Keys", keys], ["In the scene", mouse]]) {
     const list = element("dl");
-    for (const [key, what] of rows) {
+    for (const [key, says] of rows) {
+      const what = key === "Space" && value("replay") ? "Play or pause" : says;
       const names = element("dt");
       for (const one of /^[0-9 ]+$/.test(key) ? key.split(" ") : key.split(", ")) {
         names.append(element("kbd", "", { textContent: one }));
@@ -54,24 +56,51 @@ export function toggleHelp() {
   dialog.showModal();
 }
 
+// What one needs to know first: of the lab, and of a recording on show.
+const WELCOME = {
+  lab: [
+    "Welcome to the lab.",
+    " Drag to turn the view, click a link to select its joint, hold − or + in the pendant to jog. ",
+    ["Space"],
+    " stops everything, ",
+    ["?"],
+    " shows all keys.",
+  ],
+  replay: [
+    "This is a recording.",
+    " Pull the timeline to any moment, or click what happened to go there. ",
+    ["Space"],
+    " plays and pauses, ",
+    ["?"],
+    " shows all keys.",
+  ],
+};
+
 export function firstVisit() {
-  if (remembered("welcomed", false)) return;
+  let card;
+  watch("replay", (replay) => {
+    card?.remove();
+    // Who knows the lab finds the way in a recording, but not the other way round.
+    const known = remembered("welcomed", false) || (replay && remembered("welcomed-replay", false));
+    card = known ? null : welcome(replay ? "replay" : "lab", replay ? "welcomed-replay" : "welcomed");
+  });
+}
+
+function welcome(where, key) {
   const card = element("div", "brazo-welcome", { ariaLabel: "Welcome" });
   card.setAttribute("role", "note");
+  const [title, ...words] = WELCOME[where];
   const text = element("div");
   text.append(
-    element("b", "", { textContent: "Welcome to the lab." }),
-    " Drag to turn the view, click a link to select its joint, hold − or + in the pendant to jog. ",
-    element("kbd", "", { textContent: "Space" }),
-    " stops everything, ",
-    element("kbd", "", { textContent: "?" }),
-    " shows all keys.",
+    element("b", "", { textContent: title }),
+    ...words.map((word) => (Array.isArray(word) ? element("kbd", "", { textContent: word[0] }) : word)),
   );
   const done = element("button", "primary", { type: "button", textContent: "Got it" });
   done.onclick = () => {
-    remember("welcomed", true);
+    remember(key, true);
     card.remove();
   };
   card.append(text, done);
   document.body.append(card);
+  return card;
 }

@@ -18,8 +18,14 @@ export function buildNotices() {
   keepOverScene();
   let last = 0;
   watch("notice", (notice) => {
-    if (notice.number > last) say(notice.text, notice.kind);
+    if (notice.number > last) say(notice.text, notice.kind, notice.topic, notice.number);
     last = notice.number;
+  });
+  // What was asked for next went well: what had gone wrong before is no news any more.
+  watch("notice-over", (number) => tray.querySelector(`[data-number="${number}"]`)?.remove());
+  addEventListener("keydown", (event) => {
+    const taken = event.defaultPrevented || document.querySelector("dialog[open]");
+    if (event.key === "Escape" && !taken) tray.replaceChildren();
   });
   watch("me/refused", () => say("You are watching. Ask for control to act.", "warn", "watching"));
   watch("jobs", (list) => showJobs(jobs, list));
@@ -40,10 +46,11 @@ function keepOverScene() {
 }
 
 // One sentence; of the same `topic` only the last stays.
-export function say(text, kind = "info", topic = text) {
+export function say(text, kind = "info", topic = text, number = 0) {
   for (const old of [...tray.children]) if (old.dataset.topic === topic) old.remove();
   const note = element("div", `notice ${kind}`);
   note.dataset.topic = topic;
+  note.dataset.number = number;
   const close = iconButton("close", "Dismiss", () => note.remove());
   note.append(element("span", "", { textContent: text }), close);
   tray.append(note);

@@ -26,8 +26,7 @@ class Target extends Tied {
         this.closest("[data-panel]").querySelector("brazo-move")?.go();
         this.input.select();
       } else if (event.key === "Escape") {
-        event.stopPropagation();
-        this.mark(null);
+        this.mark(null); // and goes on: what was said of the target goes with it
         this.input.blur();
       }
     };

@@ -278,7 +278,8 @@ class ProgramPanel(Panel):
                 continue
             found[f"at/{robot}"] = {"index": state.index, "status": state.status}
             number = min(state.index + 1, state.count)
-            found[f"status/{robot}"] = f"{state.status}, {number} of {state.count}"
+            status = "paused" if paused and state.status != "done" else state.status
+            found[f"status/{robot}"] = f"{status}, {number} of {state.count}"
             if state.place is not None and not over:
                 lines.append(state.place.line)
         found["lines"] = lines
