@@ -131,18 +131,19 @@ def test_clamp_and_width_change_the_solids(lab, page, panel):
 
 
 @pytest.mark.parametrize(
-    ("label", "text", "said"),
+    ("label", "shown", "text", "said"),
     [
-        ("Width value", "-1", "body.width: -1 must be greater than 0"),
-        ("Clamp open", "0", "gripper.opening"),
-        ("L1 value", "heavy", "heavy"),
-        ("L1 value", "3kg", "a mass"),
+        ("Width value", "1.00", "-1", "body.width: -1 must be greater than 0"),
+        ("Clamp open", "80.0", "0", "gripper.opening"),
+        ("L1 value", "300.0", "heavy", "heavy"),
+        ("L1 value", "300.0", "3kg", "a mass"),
+        ("L1 value", "300.0", "-5", "L1 cannot be -5 mm"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_changes(lab, page, panel, label, text, said):
+def test_what_cannot_be_is_refused_and_nothing_changes(lab, page, panel, label, shown, text, said):
     before = lab.sim.world.mj_model
     field = panel.get_by_label(label, exact=True)
-    shown = field.input_value()
+    expect(field).to_have_value(shown)
     typed(field, text)
     expect(page.locator(".brazo-notices .error").last).to_contain_text(said)
     expect(field).to_have_value(shown)

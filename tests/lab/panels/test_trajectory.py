@@ -120,6 +120,7 @@ def test_what_passes_a_limit_is_told_refused_and_slowed_down(lab, opened):
     limits = opened.panel.get_by_role("table", name="Limits")
     expect(limits.get_by_text(re.compile(r"shoulder: speed .* of .*180 °/s")).first).to_be_visible()
     expect(opened.button("Play")).to_be_disabled()
+    until(lambda: lab.panels["trajectory"]._plan is not None)  # it is made anew
     plan = lab.panels["trajectory"]._plan
     assert plan.past[:8].any() and not plan.past[-5:].any()
     opened.button("Slow down to fit").click()
