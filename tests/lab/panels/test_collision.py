@@ -34,6 +34,7 @@ def test_fingers_that_come_down_on_the_platform(lab, open_page):
     owners = {geom: label.name for geom, label in enumerate(lab.sim.world.labels)}
     boxes = lab.view.overlays["boxes"]
     until(page, lambda: hasattr(boxes, "_solids"))
+    lab.do(lambda: None)  # what makes them is done
     solids = boxes._solids
     opened.wait(
         "(name) => Boolean(window.__viserMutable.nodeRefFromName[name])",
