@@ -298,6 +298,7 @@ def test_a_clicked_link_marks_its_joint(lab, opened):
             const box = canvas.getBoundingClientRect();
             return [box.x + ((p.x + 1) / 2) * box.width, box.y + ((1 - p.y) / 2) * box.height];
         }"""
+    opened.page.get_by_role("button", name="Reset view").click()
     deadline = time.monotonic() + 30
     while lab.selection.joint is None:
         assert time.monotonic() < deadline
