@@ -24,6 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.trajectory.reading import positive, vector
 
 DIRECTIONS = np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 DIRECTIONS.flags.writeable = False
@@ -58,6 +59,17 @@ class IncrementMap:
         if step.ndim == 0 or step.shape[-1] != 3 or not np.isfinite(step).all():
             raise BrazoError(f"increment has shape {step.shape}; wanted (..., 3), finite values")
         return step @ self.directions.T / self.scale
+
+    def changed(self, name: str, value: Any) -> IncrementMap:
+        """The same with another `scale`, or other `directions` (nine numbers, row by row)."""
+        if name == "scale":
+            return IncrementMap(self.directions, positive(value, "scale"))
+        return IncrementMap(vector(np.ravel(value), 9, name).reshape(3, 3), self.scale)
+
+    def settings(self) -> dict[str, Any]:
+        """What is set; directions row by row, to nine digits."""
+        S = [float(f"{x:.9g}") for x in self.directions.ravel()]
+        return {"scale": self.scale, "directions": S}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,7 +28,7 @@ from brazo.trajectory.cartesian_jog import ToolLimits
 from brazo.trajectory.follow import onto, pose_shift
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.limits import Limits
-from brazo.trajectory.reading import positive, vector
+from brazo.trajectory.reading import positive
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
@@ -75,11 +75,8 @@ class PoseMap:
 
     def set(self, name: str, value: Any) -> None:
         """Change a setting; nothing moves by it, since only increments count."""
-        if name == "scale":
-            self.increments = IncrementMap(self.increments.directions, positive(value, "scale"))
-        elif name == "directions":
-            S = vector(np.ravel(value), 9, "directions").reshape(3, 3)
-            self.increments = IncrementMap(S, self.increments.scale)
+        if name in ("scale", "directions"):
+            self.increments = self.increments.changed(name, value)
         elif name in ("turn_scale", "tool_speed"):
             setattr(self, name, positive(value, name))
         elif name == "orientation":
@@ -91,8 +88,7 @@ class PoseMap:
 
     def settings(self) -> dict[str, Any]:
         """What is set; directions row by row, to nine digits."""
-        S = [float(f"{x:.9g}") for x in self.increments.directions.ravel()]
-        return {"scale": self.increments.scale, "directions": S}
+        return self.increments.settings()
 
     @property
     def pose(self) -> Array:

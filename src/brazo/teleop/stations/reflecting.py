@@ -43,7 +43,6 @@ from brazo.teleop.stations.device import Device, Hand
 from brazo.teleop.stations.follower import FollowerStation
 from brazo.teleop.stations.master import RATE, MasterStation
 from brazo.trajectory.base import Sample
-from brazo.trajectory.reading import positive, vector
 
 if TYPE_CHECKING:
     from brazo.simulation import Simulation
@@ -74,19 +73,15 @@ class CoupledMap:
 
     def set(self, name: str, value: Any) -> None:
         """Change `scale` or `directions`."""
-        if name == "scale":
-            self.increments = IncrementMap(self.increments.directions, positive(value, "scale"))
-        elif name == "directions":
-            S = vector(np.ravel(value), 9, "directions").reshape(3, 3)
-            self.increments = IncrementMap(S, self.increments.scale)
+        if name in ("scale", "directions"):
+            self.increments = self.increments.changed(name, value)
         else:
             raise BrazoError(f"no setting {name!r}; there are scale, directions")
         self.changes += 1
 
     def settings(self) -> dict[str, Any]:
         """What is set."""
-        S = [float(f"{x:.9g}") for x in self.increments.directions.ravel()]
-        return {"scale": self.increments.scale, "directions": S}
+        return self.increments.settings()
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
         return ""
