@@ -228,15 +228,15 @@ class Lab:
             notice["topic"] = topic
             asked.wrong[topic] = self._notices
         for page in self.channel.pages if asked is None else (asked,):
-            page.send_soon({"notice": notice})
+            page.tell("notice", notice)
 
     def download(self, name: str, content: bytes | str | Path) -> None:
         """Have the page that asked (else the one that drives) save a file."""
-        offer = {"download": self._server.downloads.offer(name, content)}
+        offer = self._server.downloads.offer(name, content)
         asked = self.channel.page
         for page in (asked,) if asked is not None else self.channel.pages:
             if asked is not None or self.channel.driving.drives(page.key):
-                page.send_soon(offer)
+                page.tell("download", offer)
 
     def select(self, robot: str, joint: int = -1) -> None:
         """Point at a robot and, from 0 up, one of its joints."""

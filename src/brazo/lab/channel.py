@@ -3,7 +3,7 @@
 Values (`"tool/x" -> "412.3"`) are shown by whatever element of the page asks for that name, and
 change without the element being rebuilt, so a scroll position, a selection or a half-typed number
 survives.  Every page is sent what changed since it last listened: a slow page skips, it never
-queues.
+queues.  Only what a page is told once, a sentence or a file, comes in full, and before the values.
 
 Events are JSON lists `["pendant/step", 3, 12.5]`; one arrives at its handler only with the number
 and the types of arguments the handler declared, from the page that drives, and on the thread of
@@ -19,6 +19,7 @@ import contextlib
 import re
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,7 @@ from brazo.lab.driving import Driving
 Handler = Callable[..., Any]
 MAX_EVENT_BYTES = 65_536
 MAX_NUMBER = 1e300
+MAX_TOLD = 32  # sentences and files a page that does not listen is owed
 SAME_PAGE_TWICE = 4001  # a copied tab has the key of the first: it makes itself another
 _KEY = re.compile(r"[\w-]{16,64}", re.ASCII)
 
@@ -187,7 +189,7 @@ class Channel:
             wrong = page.wrong.pop(topic_of(name), None)
             handler(*arguments)
             if wrong is not None:
-                page.send_soon({"notice-over": wrong})
+                page.tell("notice-over", wrong)
 
 
 class Page:
@@ -203,15 +205,25 @@ class Page:
         self._refused = 0
         self._connection = connection
         self._pending = first | {"me/number": number}
+        self._once: deque[dict[str, Any]] = deque(maxlen=MAX_TOLD)
         self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
         self._news.set()
 
     def send_soon(self, values: Mapping[str, Any]) -> None:
-        """Tell this page alone."""
+        """Show this page alone; a newer value of a name takes the place of one not sent yet."""
         with self._lock:
             self._pending.update(values)
+        self._wake()
+
+    def tell(self, name: str, what: Any) -> None:
+        """Tell this page alone, whatever else it is told."""
+        with self._lock:
+            self._once.append({name: what})
+        self._wake()
+
+    def _wake(self) -> None:
         with contextlib.suppress(RuntimeError):  # the loop closed with the server: nobody is left
             self._loop.call_soon_threadsafe(self._news.set)
 
@@ -225,8 +237,11 @@ class Page:
             await self._news.wait()
             self._news.clear()
             with self._lock:
-                values, self._pending = self._pending, {}
-            await self._connection.send(msgspec.json.encode(values).decode())
+                news = [*self._once, self._pending]
+                self._once.clear()
+                self._pending = {}
+            for values in filter(None, news):
+                await self._connection.send(msgspec.json.encode(values).decode())
 
 
 def topic_of(event: str) -> str:
