@@ -239,3 +239,29 @@ def test_a_simulation_that_broke_down_is_no_healthy_follower():
     finally:
         lab.stop()
         sim.player.close()
+
+
+def test_stop_on_the_followers_page_acts_without_a_master_and_is_written_down():
+    sim = Simulation(as_cell("robot:teleop-scara"))
+    station = FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT)
+    lab = FollowerLab(station, port=0)
+    try:
+        goal = station.target_by_hand()
+        goal[0] += 1.0
+        lab.do(lambda: lab.panels["follower"]._move(0, goal[0]))
+        until(lambda: station.moving, "moved by hand")
+        lab.stop_motion()
+        until(lambda: not station.moving, "at rest")
+        assert abs(sim.robot("teleop-scara").reference.q[0] - goal[0]) > 0.1
+        assert lab.seen().state == "HOLD" and "stopped here" in lab.seen().cause
+        lab.stop_motion()
+        told = [text for _, text in lab.seen().history]
+        assert told[-2:] == [
+            "IDLE → HOLD, stopped here: on the page",
+            "stopped here, in HOLD already: on the page",
+        ]
+        lab.do(lambda: lab.panels["follower"]._move(0, goal[0]))  # by hand it can go on
+        until(lambda: station.moving, "moved by hand again")
+    finally:
+        lab.stop()
+        sim.player.close()
