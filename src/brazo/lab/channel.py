@@ -10,6 +10,10 @@ and the types of arguments the handler declared, from the page that drives, and 
 the lab.  The two exceptions are declared: `free` events any page may send, and `now` ones that
 must not wait behind whatever the lab is doing (STOP, the renewal of a held button); their handlers
 run on the network's thread and only set something.
+
+STOP (`halt`) also overtakes: an event that came before it and still waits is not acted on any more,
+and what one under way set in motion meanwhile is stopped again.  Those declared `still`, and free
+ones, move nothing and are done all the same.
 """
 
 from __future__ import annotations
@@ -49,6 +53,7 @@ class _Wanted:
     kinds: tuple[type, ...]
     free: bool
     now: bool
+    still: bool
 
 
 class Channel:
@@ -62,6 +67,9 @@ class Channel:
         self.page: Page | None = None  # whose event is being handled, on the lab's thread
         self.event = ""  # its name
         self.allows: Callable[[str], bool] = lambda event: True  # asked before one is acted on
+        self.stops = 0  # how often STOP was pressed
+        self.overtaken = False  # whether STOP came before a wish, since somebody last looked
+        self.stop_again: Callable[[], object] = lambda: None  # after a wish that STOP came during
         self._values: dict[str, Any] = {}
         self._wanted: dict[str, _Wanted] = {}
         self._pages: dict[str, Page] = {}
@@ -70,14 +78,41 @@ class Channel:
         self._lock = threading.Lock()
 
     def on(
-        self, event: str, handler: Handler, *kinds: type, free: bool = False, now: bool = False
+        self,
+        event: str,
+        handler: Handler,
+        *kinds: type,
+        free: bool = False,
+        now: bool = False,
+        still: bool = False,
     ) -> None:
         """Call `handler(*arguments)` for every event of that name with arguments of those types.
 
         `float` takes any finite number, `Typed` a number or a text; `list` and `dict` come as they
         are and are the handler's to check.
         """
-        self._wanted[event] = _Wanted(handler, kinds, free, now)
+        self._wanted[event] = _Wanted(handler, kinds, free, now, still or free)
+
+    def halt(self) -> None:
+        """STOP was pressed: what is waiting is not wanted any more; from any thread."""
+        with self._lock:
+            self.stops += 1
+
+    def unless_stopped(self, wish: Callable[[], None]) -> Callable[[], None]:
+        """The wish, to be carried out on the lab's thread only if no STOP comes before it."""
+        stops = self.stops
+
+        def run() -> None:
+            if self.stops != stops:
+                self.overtaken = True
+                return
+            try:
+                wish()
+            finally:
+                if self.stops != stops:
+                    self.stop_again()
+
+        return run
 
     def on_pages(self, callback: Callable[[], None]) -> None:
         """Call back, on the lab's thread, when a page comes, goes or asks for control."""
@@ -180,7 +215,11 @@ class Channel:
             if self.allows(name):
                 wanted.handler(*arguments)
         else:
-            self._post(lambda: self._handle(page, name, wanted.handler, arguments))
+
+            def wish() -> None:
+                self._handle(page, name, wanted.handler, arguments)
+
+            self._post(wish if wanted.still else self.unless_stopped(wish))
 
     def _handle(self, page: Page, name: str, handler: Handler, arguments: list[Any]) -> None:
         # The lab forgets the page when it is done, and has said what went wrong.

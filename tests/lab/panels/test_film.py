@@ -100,9 +100,9 @@ def test_a_recording_is_filmed_picture_by_picture(running, open_page, tmp_path):
     robot = sim.robots["scara1"]
     turn = np.zeros(robot.n)
     turn[0] = 1.2
-    robot.move(quintic(robot.reference.q, robot.reference.q + turn, 0.8))
+    robot.move(quintic(robot.reference.q, robot.reference.q + turn, 0.4))
     sim.start_recording(tmp_path / "run.parquet")
-    sim.step(900)
+    sim.step(450)
     sim.stop_recording()
     with running(Replay(tmp_path / "run.parquet")) as lab:
         lab.sim.player.pause()
@@ -115,10 +115,10 @@ def test_a_recording_is_filmed_picture_by_picture(running, open_page, tmp_path):
         content = (tmp_path / "film.webm").read_bytes()
         played = opened.page.evaluate(PLAYED, base64.b64encode(content).decode())
         assert opened.errors == []
-    length = 0.899  # s, from the first row to the last
+    length = 0.449  # s, from the first row to the last
     assert played["duration"] == pytest.approx(length + 1 / 30, abs=2e-3)
     times, keys = pictures(content)
-    assert times == [min(round(1000 * k / 30), 899) for k in range(28)] and keys[0]
+    assert times == [min(round(1000 * k / 30), 449) for k in range(15)] and keys[0]
     first, last, between = (np.array(p).reshape(-1, 4)[:, :3] for p in played["pictures"])
     assert np.abs(first - last).max() > 40 and np.abs(between - last).max() > 20
 

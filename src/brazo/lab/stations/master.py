@@ -230,10 +230,10 @@ class MasterPanel(Panel):
             self.hand.drag(True)
         self.hand.point(T[:3, 3] - start[:3, 3], turned)
 
-    def _push(self, axis: int, sign: int, _fresh: bool) -> None:
+    def _push(self, axis: int, sign: int, fresh: bool) -> None:
         assert self.hand is not None
         if 0 <= axis < 3 and sign in (-1, 1):
-            self.hand.push(axis, sign)
+            self.hand.push(axis, sign, fresh)
 
     def _set_clutch(self, on: bool) -> None:
         assert self.hand is not None
