@@ -42,8 +42,8 @@ class Device(Protocol):
 class Halting(Protocol):
     """A device that has something of its own to let go of when STOP is pressed."""
 
-    def stop(self) -> None:
-        """Let go; safe from any thread."""
+    def stop(self) -> bool:
+        """Let go; whether there was anything.  Safe from any thread."""
         ...
 
 

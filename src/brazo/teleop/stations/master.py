@@ -152,11 +152,11 @@ class MasterStation:
 
         Safe from any thread.
         """
-        ran = self.hand.run and not self._over.is_set()
+        ran = self.hand.run
         if isinstance(self.device, Halting):
-            self.device.stop()
+            ran = self.device.stop() or ran
         self._halt.set()
-        return ran
+        return ran and self.error is None and not self._over.is_set()
 
     def _live(self) -> None:
         try:

@@ -106,13 +106,22 @@ class Pointed:
         with self._lock:
             self._switch = -np.inf
 
-    def stop(self) -> None:
-        """Let go of everything; what is held counts again only when it is taken anew."""
+    def stop(self) -> bool:
+        """Let go of everything; what is held counts again only when it is taken anew.
+
+        Whether anything was held.
+        """
         with self._lock:
+            now = self._clock()
+            held = self._taken or self._goal is not None
+            held = held or any(
+                now - t < self._deadman for t in (self._switch, *self._keys.values())
+            )
             self._stopped, self._taken, self._goal = True, False, None
             self._switch = -np.inf
             self._dead |= set(self._keys)
             self._keys.clear()
+            return held
 
     def ask(self, name: str, value: Any) -> None:
         """Ask the follower for another setting."""

@@ -1,6 +1,6 @@
 """`Script`: a hand that moves as a file says, for tests, demonstrations and long runs.
 
-    again: true                                  # let go and engage again after a HOLD
+    again: true                                  # engage again after a HOLD, but not after STOP
     steps:
       - {at: 500ms, engage: true}                # press the switch, and ask for motion
       - {at: 1s, for: 2s, move: [0, 50mm, 0]}    # from rest to rest
@@ -76,9 +76,10 @@ class Script:
             return "start the script again"
         return "the script lets go and engages again" if self.again else "the script's next engage"
 
-    def stop(self) -> None:
-        """Let go for good."""
-        self._stop = True
+    def stop(self) -> bool:
+        """Let go for good; whether it had not yet."""
+        before, self._stop = self._stop, True
+        return not before
 
     def read(self, t: float, state: int) -> Hand:
         if self._stopped is None:
