@@ -74,6 +74,7 @@ class Lab:
         self.jobs = Jobs(self.post, lambda jobs: self.channel.put({"jobs": jobs}))
         self._notices = 0
         self._closed = False
+        self._driver = 0  # number of the page that drove when the panels were last told
         self._brakes: dict[str, Any] = {}  # by robot: the motion the last STOP left it with
         self._shown_at = (-1.0, -1, False)  # of the simulation last shown: time, number, running
         self._sims = 0
@@ -416,8 +417,10 @@ class Lab:
                 "control/pages": driving.pages,
             }
         )
-        for panel in self.panels.values():
-            self._carefully(panel.driver_changed)
+        if driving.driver != self._driver:  # not for pages that come, go or ask
+            self._driver = driving.driver
+            for panel in self.panels.values():
+                self._carefully(panel.driver_changed)
 
     def _stop_pressed(self) -> None:
         # On the network's thread: what that page sends from here on comes after the STOP.

@@ -70,7 +70,7 @@ class PendantPanel(Panel):
         self.on_number("override", self._set_override, unit="percent")
         self.on("reduced", self._set_reduced, bool)
         self.on("jog", self._jog, int, int, bool, now=True)
-        self.on("jog-end", self._jog_end, now=True, free=True)
+        self.on("jog-end", self._jog_end, now=True)
         self.on("move", self._move, list, str)
         self.on("slide", self._slide, int, float)
         self.on("pose", self._go_to_pose, str)
