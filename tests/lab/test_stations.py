@@ -20,6 +20,7 @@ from brazo.lab.stations.seen import Watch
 from brazo.simulation import Simulation
 from brazo.teleop import FollowerLink, LinkRules, MasterLink, Rules
 from brazo.teleop.mapping import DIRECTIONS, IncrementMap
+from brazo.teleop.proxy import FaultProxy
 from brazo.teleop.stations import (
     CoupledMap,
     FollowerStation,
@@ -277,6 +278,38 @@ def test_both_lists_tell_of_a_link_that_is_lost_and_comes_back():
         assert float(follower.channel.get("station/time")) <= follower.time() + 0.05
     finally:
         follower.stop()
+        sim.player.close()
+
+
+def test_a_master_whose_seat_was_taken_says_who_has_it():
+    sim = Simulation(as_cell("robot:delta"))
+    quick = LinkRules(silence=1.0, stalled=10.0)
+    follower = FollowerStation(sim, FollowerLink(rules=quick), rules=PATIENT).start()
+    delta = brazo.load("delta")
+    try:
+        with (
+            FaultProxy(f"127.0.0.1:{follower.link.port}") as proxy,
+            MasterLink(f"127.0.0.1:{proxy.port}", name="first", rules=quick) as link,
+        ):
+            lab = MasterLab(MasterStation(link, Pointed(), delta, rate=50), port=0)
+            panel = lab.panels["master"]
+            try:
+                until(lambda: lab.seen().state == "IDLE", "the follower's state")
+                proxy.set(half_open=True)
+                until(lambda: lab.seen().link == "dead", "dead")
+                assert "does not answer" in lab.seen().about
+                with pytest.raises(BrazoError, match=r"no link: .* another scale"):
+                    lab.do(lambda: panel._ask("scale", 2.0))
+                until(lambda: follower.link.master == "", "a free seat")
+                with MasterLink(follower.link.url, name="second", rules=LINK) as other:
+                    other.wait(30.0)
+                    proxy.set()
+                    until(lambda: "'second' drives" in lab.seen().about, "who has it")
+                    assert lab.seen().link == "dead"
+            finally:
+                lab.stop()
+    finally:
+        follower.close()
         sim.player.close()
 
 

@@ -105,6 +105,20 @@ class Wire:
         return []
 
 
+def test_a_setting_that_cannot_be_asked_for_is_written_down():
+    link, said = Wire(), []
+    station = MasterStation(link, parse_script("{steps: [{at: 0s, set: {scale: 2}}]}"))
+
+    def no_link(name, value):
+        raise BrazoError(f"'{name}' was not sent")
+
+    link.set = no_link
+    station.cycle(said.append)
+    assert [text.split("s  ")[1] for text in said if "sent" in text] == ["'scale' was not sent"]
+    station.cycle(said.append)
+    assert sum("not sent" in text for text in said) == 1
+
+
 class Lever:
     """A device moved by the test."""
 
@@ -440,6 +454,19 @@ def test_from_the_shell(tmp_path):
     assert (tmp_path / "session.html").exists()
 
 
+def test_a_station_that_died_behind_its_page_ends_the_command(tmp_path, monkeypatch, capsys):
+    """A directory can be opened like a device file, and then gives nothing."""
+    where = ["--connect", "127.0.0.1:9", "--page", "127.0.0.1:0", "--no-browser"]
+    what = ["--device", "joystick", "--joystick", str(tmp_path), "--seconds", "60"]
+    monkeypatch.setattr(sys, "argv", ["brazo", "teleop", "master", *where, *what])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert "the station stopped: " in error and "the joystick is gone" in error
+    assert error.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -451,6 +478,8 @@ def test_from_the_shell(tmp_path):
         (["master", "--connect", "127.0.0.1:9", "--device", "script"], "needs --script FILE"),
         (["master", "--connect", "127.0.0.1:9", "--headless"], "leave out --headless"),
         (["master", "--connect", "127.0.0.1:9", "--device", "hat"], "wanted script, keyboard"),
+        (["master", "--connect", "a..b:9", "--device", "browser"], "no host can have that name"),
+        (["follower", "--robot", "delta", "--listen", "a..b:9"], "no host can have that name"),
         (["report", "none.parquet"], "none.parquet"),
     ],
 )

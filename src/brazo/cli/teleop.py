@@ -298,6 +298,8 @@ def master(
                 told, lines = station.log.after(told)
                 for line in lines if not quiet else ():
                     say(line)
+                if station.failure is not None:
+                    raise BrazoError(f"the station stopped: {station.failure}")
                 time.sleep(0.05)
         if not quiet:
             say(_counted(link.counts) or "nothing was sent")

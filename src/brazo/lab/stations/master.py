@@ -90,7 +90,7 @@ class MasterPanel(Panel):
         self.on("drag-runs", self._set_drag_runs, bool)
         self.on("clamp", self._set_clamp, str)
         self.on("back", lambda: hand.point(np.zeros(3), np.zeros(3)))
-        self.on_number("scale", lambda k: hand.ask("scale", float(k)))
+        self.on_number("scale", lambda k: self._ask("scale", float(k)))
         self.on("way", self._set_way, str, str)
         self.on("crossed", lambda: self._set_directions(DIRECTIONS))
         self.on("same", lambda: self._set_directions(np.eye(3)))
@@ -262,8 +262,14 @@ class MasterPanel(Panel):
         self._set_directions(np.column_stack([x, y, np.cross(x, y)]))
 
     def _set_directions(self, S: np.ndarray) -> None:
-        assert self.hand is not None
-        self.hand.ask("directions", [float(x) for x in S.ravel()])
+        self._ask("directions", [float(x) for x in S.ravel()])
+
+    def _ask(self, name: str, value: Any) -> None:
+        lab = self.lab
+        assert self.hand is not None and isinstance(lab, MasterLab)
+        if lab.seen().link not in ("up", "late"):
+            raise BrazoError(f"there is no link: the follower cannot be asked for another {name}")
+        self.hand.ask(name, value)
 
 
 class MasterLab(StationLab):

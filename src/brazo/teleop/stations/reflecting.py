@@ -220,6 +220,10 @@ class ReflectingMaster(MasterStation):
         return self._sim
 
     @property
+    def failure(self) -> BaseException | None:
+        return self._sim.player.error
+
+    @property
     def account(self) -> Account:
         """The energies as this end knows them."""
         state = self.scheme.state("master")
