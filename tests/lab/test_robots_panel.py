@@ -57,3 +57,16 @@ def test_a_cell_of_named_robots_keeps_its_name_whatever_was_brought(lab, saved):
     panel._brought.take(Upload("scara1.yaml", b"name: other"))
     lab.do(panel._save)
     assert [name for name, _ in saved] == ["scara1.yaml"]
+
+
+def test_robots_come_and_go_when_nothing_is_under_way_and_faults_stay(lab, line):
+    with line(lab) as page:
+        page.send(["pause"], ["simulation/fault", "locked"], ["simulation/inject"])
+        faults, sim = list(lab.robot.faults), lab.sim
+        page.send(["robots/choose", "robot:scara2"], ["data/record"], ["robots/place"])
+        assert "stop it first" in page.told["notice"]["text"] and lab.sim is sim
+        page.send(["data/record-stop"], ["robots/place"])
+        assert list(lab.sim.robots) == ["scara1", "scara2"]
+        assert faults and list(lab.sim.robots["scara1"].faults) == faults
+        page.send(["data/record"], ["robots/remove", "scara2"])
+        assert list(lab.sim.robots) == ["scara1", "scara2"] and lab.sim.recording

@@ -8,7 +8,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
-from brazo.lab.opening import floor_under
+from brazo.lab.opening import floor_under, keep_faults
 from brazo.model.description import Array, frozen
 from brazo.robot import Robot
 from brazo.simulation import Simulation
@@ -95,6 +95,7 @@ def carried_over(sim: Simulation, cell: Cell) -> Simulation:
             if load is not None:
                 new.robots[name].carry(*load)
         new.player.speed = sim.player.speed
+        keep_faults(sim, new)
     return new
 
 

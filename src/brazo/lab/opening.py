@@ -15,6 +15,7 @@ import numpy as np
 import brazo
 from brazo.errors import BrazoError
 from brazo.lab.figure import visible_parts
+from brazo.lab.program_run import program_in
 from brazo.model.document import read_document
 from brazo.model.library import robot_names
 from brazo.model.solids import mesh
@@ -135,6 +136,8 @@ def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
     """A simulation of a changed cell that goes on from the present state, laws included.
 
     The cell has the same robots and bodies; its step, gravity or way of integrating may differ.
+    What is wrong with the robots stays so.  Whatever is under way belongs to the simulation before:
+    `require_idle` first.
     """
     with sim.lock:
         laws = {n: IDEAL if r.law == IDEAL else r.controller for n, r in sim.robots.items()}
@@ -146,4 +149,36 @@ def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
             if load is not None:
                 robot.carry(load[0], load[1])
         new.player.speed = sim.player.speed
+        keep_faults(sim, new)
     return new
+
+
+def require_idle(sim: Simulation) -> None:
+    """Raise, with what to stop first, when something is under way that a rebuilt one would lose."""
+    if sim.recording:
+        raise BrazoError("a recording is under way, which this would end: stop it first")
+    if program_in(sim) is not None:
+        raise BrazoError("a program is under way, which this would end: end it first")
+    for name, robot in sim.robots.items():
+        if robot.moving:
+            raise BrazoError(f"{name} still moves: wait until it rests, or stop it first")
+    for task in sim.tasks:
+        if not getattr(task, "background", False):
+            raise BrazoError(
+                f"something is under way here ({type(task).__name__}), which this would end: "
+                "wait until it is over, or stop it first"
+            )
+
+
+def keep_faults(sim: Simulation, new: Simulation) -> None:
+    """Give the robots of another simulation the faults they have, or will have, in this one."""
+    try:
+        for robot in sim.robots.values():
+            for fault in robot.faults if robot.name in new.robots else ():
+                new.inject(fault)
+        for at, fault in sim._scheduled:
+            if fault.robot in new.robots:
+                new.inject(fault, at)
+    except BrazoError:
+        new.player.close()
+        raise
