@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import threading
+import time
 import zipfile
 
 import pytest
 import trimesh
 
+from brazo.lab import app
+from brazo.lab.opening import as_simulation
 from brazo.lab.transfers import Upload
 from brazo.world import load_cell
 
@@ -70,3 +74,34 @@ def test_robots_come_and_go_when_nothing_is_under_way_and_faults_stay(lab, line)
         assert faults and list(lab.sim.robots["scara1"].faults) == faults
         page.send(["data/record"], ["robots/remove", "scara2"])
         assert list(lab.sim.robots) == ["scara1", "scara2"] and lab.sim.recording
+
+
+def test_a_cancelled_open_opens_nothing(lab, line, monkeypatch):
+    inside, go, closed = threading.Event(), threading.Event(), []
+
+    def slow(source):
+        sim = as_simulation(source)
+        close = sim.player.close
+        monkeypatch.setattr(sim.player, "close", lambda: (closed.append(sim), close()))
+        inside.set()
+        assert go.wait(10)
+        return sim
+
+    monkeypatch.setattr(app, "as_simulation", slow)
+    with line(lab) as page:
+        before = lab.sim
+        page.send(["robots/open", "robot:panda"])
+        assert inside.wait(20)
+        job = lab.panels["robots"]._job
+        page.send(["cancel-job", job.number])
+        go.set()
+        while job.state == "running":
+            page.read()
+        assert job.state == "cancelled" and lab.sim is before
+        assert closed and closed[0] is not before
+        page.send(["cancel-job", job.number], ["robots/open", "robot:panda"])
+        deadline = time.monotonic() + 20
+        while lab.sim is before:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        assert lab.sim.cell.name == "panda"

@@ -136,10 +136,24 @@ class Lab:
         """The selected robot."""
         return self.sim.robot(self.selection.robot)
 
-    def open(self, source: Any) -> None:
-        """Show another cell, robot, file or simulation; returns once it is done."""
+    def open(self, source: Any, before: Callable[[], None] | None = None) -> None:
+        """Show another cell, robot, file or simulation; returns once it is done.
+
+        `before` is called when everything is read, and may raise to call it off.
+        """
         sim = as_simulation(source)
-        self.do(lambda: self._change(sim, sim is not source))
+
+        def change() -> None:
+            if before is not None:
+                before()
+            self._change(sim, sim is not source)
+
+        try:
+            self.do(change)
+        except BaseException:
+            if sim is not source and sim is not self.sim:
+                sim.player.close()
+            raise
 
     def set_robot(self, robot: Any) -> None:
         """Show a robot alone (or name or file of one); returns once it is done."""

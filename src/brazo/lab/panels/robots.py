@@ -212,7 +212,7 @@ class RobotsPanel(Panel):
 
         def work(job: Job) -> str:
             try:
-                lab.open(source)
+                lab.open(source, job.settle)
             except BrazoError as error:
                 return brought.shown(error)
             return ""

@@ -338,7 +338,9 @@ class TrajectoryPanel(Panel):
             self._planned(found, number_)
             self.lab.post(lambda: self.lab.jobs.cancel(job.number))  # nothing to look back at
 
-        job = self.lab.jobs.start("Plan the path", lambda _: _tried(arm, way, q0), done)
+        job = self.lab.jobs.start(
+            "Plan the path", lambda _: _tried(arm, way, q0), done, cancellable=False
+        )
 
     def _planned(self, found: Plan | str, number_: int) -> None:
         if number_ != self._plans:
