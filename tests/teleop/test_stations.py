@@ -250,6 +250,48 @@ def test_keys_are_held_for_as_long_as_they_repeat():
     assert at(7.0, "x").done
 
 
+def test_the_switch_is_held_while_a_key_that_moves_takes_over_the_repeats():
+    """Space is held down all the time; from 1 s on so is w, and a terminal repeats only that."""
+    pressed = [(0.0, "e"), (0.01, " "), *((0.5 + 0.033 * k, " ") for k in range(16))]
+    pressed += [(1.03, "w"), *((1.53 + 0.033 * k, "w") for k in range(30))]
+    now = 0.0
+
+    def keys():
+        found = [key for t, key in pressed if t <= now]
+        del pressed[: len(found)]
+        return "".join(found)
+
+    keyboard, run, moved = Keyboard(keys, speed=0.1), [], []
+    for now in np.arange(0.0, 3.2, 0.004):
+        hand = keyboard.read(now, 1)
+        run.append((now, hand.run))
+        moved.append(hand.moved[0])
+    off = [t for t, on in run if not on and t > 0.01]
+    assert 2.48 < off[0] < 2.66 and not run[-1][1]  # 0.15 s after the last repeat
+    assert max(moved) == pytest.approx(0.1 * 1.6, abs=0.01)
+    pressed[:] = [(3.3, "w"), (3.32, "d")]
+    for now in (3.3, 3.4, 3.5):
+        assert not keyboard.read(now, 1).run  # out of nothing a key that moves holds no switch
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals to imitate here")
+def test_keys_that_come_together_are_read_together(monkeypatch):
+    ours, theirs = os.openpty()
+    with os.fdopen(theirs) as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        keyboard = Keyboard()
+        try:
+            os.write(ours, b"ec\x1b[A\x1bOBp")  # arrow keys end in letters
+            hand = keyboard.read(0.0, 0)
+            assert (hand.engage, hand.clutch, hand.grip) == (1, True, 1.0)
+            assert set(keyboard._seen) == {"e", "c", "p"}
+            os.close(ours)
+            with pytest.raises(BrazoError, match="the terminal is gone"):
+                keyboard.read(0.1, 0)
+        finally:
+            keyboard.close()
+
+
 def test_a_keyboard_needs_a_terminal():
     with pytest.raises(BrazoError, match="needs a terminal"):
         Keyboard()
