@@ -32,7 +32,7 @@ from brazo.teleop.stations import (
     parse_script,
     session_report,
 )
-from brazo.teleop.stations.session import delay, fidelity, together
+from brazo.teleop.stations.session import delay, fidelity, follower_numbers, together
 from brazo.trajectory import limits_of
 
 SCRIPT = """
@@ -428,6 +428,34 @@ def test_the_delay_between_hand_and_tool_is_found():
     assert math.isnan(delay(Recording(columns | touched)))
     columns["state"] = (np.zeros_like(t), "")
     assert math.isnan(delay(Recording(columns)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_lost_link_counts_in_how_soon_it_held():
+    """HOLD at 1 s by a stall, at 2 s by a lost link, after which no command is known."""
+    t = np.arange(0.0, 3.0, 0.01)
+    hold = ((t > 0.995) & (t < 1.5)) | (t > 1.995)
+    age = np.where((t > 0.995) & (t < 1.5), 0.125, 0.004)
+    age[(t > 1.915) & (t < 1.995)] = 0.004 + t[(t > 1.915) & (t < 1.995)] - 1.91
+    columns = {
+        "t": (t, "s"),
+        "state": (np.where(hold, 3.0, 1.0), ""),
+        "age": (age, "s"),
+        "latency": (np.full_like(t, 1e-3), "s"),
+        "seq": (np.arange(len(t), dtype=float), ""),
+        **{
+            f"{part}.{axis}": (np.zeros_like(t), "m")
+            for part in ("tool", "target")
+            for axis in "xyz"
+        },
+    }
+    told = "HOLD after the last good command, at most"
+    age[t > 1.995] = np.nan  # with the link the commands are forgotten
+    assert follower_numbers(Recording(columns))[told] == "125 ms"
+    age[(t > 1.915) & (t < 1.995)] += 0.1
+    assert follower_numbers(Recording(columns))[told] == "194 ms"
+    later = {name: (values[t > 1.5], unit) for name, (values, unit) in columns.items()}
+    assert follower_numbers(Recording(later))[told] == "194 ms"  # with nothing but a lost link
 
 
 def test_what_is_felt_is_set_against_what_is_met():
