@@ -61,7 +61,6 @@ class PendantPanel(Panel):
         # Axis and sign of the button that is down, and how often STOP had been pressed by then.
         self._wanted: tuple[int, int, int] | None = None
         self._moved = 0
-        lab.channel.on_refused(self._gizmo.resend)
         self.on("mode", self._set_mode, str)
         self.on("robot", lambda name: lab.select(name), str)
         self.on("step", self._set_step, str)
