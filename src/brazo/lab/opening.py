@@ -6,6 +6,7 @@ hangs, some way below it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from brazo.simulation import Simulation
 from brazo.simulation.robot import IDEAL
 from brazo.world import Cell, World, cell_names, load_cell
 from brazo.world.cell import CellRobot, Floor, default_start
+from brazo.world.cell_fields import FLOOR, WORLD
 from brazo.world.robot_source import Edits, RobotSource, limits_of
 
 CELL_FIELDS = ("robots", "bodies", "fixtures", "chute")
@@ -104,14 +106,24 @@ def lone_robot(name_or_path: str | Path) -> Cell:
 def alone(source: RobotSource, robot: Robot) -> Cell:
     """A cell with one robot on a floor."""
     start = default_start(source.model, limits_of(source.model))
-    given = CellRobot(robot.name, source, start=start)
+    given = CellRobot(robot_name(robot.name), source, start=start)
     return Cell(
-        name=robot.name,
+        name=robot.name.replace("/", "-"),
         about=robot.about,
         robots=(given,),
         floor=Floor(floor_under(robot, start)),
         path=source.model.path,
     )
+
+
+def robot_name(wanted: str, taken: Iterable[str] = ()) -> str:
+    """What a robot is called in a cell: a robot file may name it as a cell must not."""
+    others = {FLOOR, WORLD, *taken}
+    wanted = wanted.replace("/", "-").strip() or "robot"
+    name, k = wanted, 2
+    while name in others:
+        name, k = f"{wanted} {k}", k + 1
+    return name
 
 
 def floor_under(robot: Robot, q: np.ndarray) -> float:
