@@ -32,6 +32,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.typing import Subprotocol
 
 from brazo.errors import BrazoError
+from brazo.hosts import check_name
 from brazo.teleop import frames
 from brazo.teleop.background import Background
 from brazo.teleop.channel import QUIET, Channel, LinkRules, count_closing
@@ -410,18 +411,13 @@ def _url(address: str, tls: ssl.SSLContext | None) -> str:
     try:
         parts = urlsplit(url)
         port = parts.port
-        (parts.hostname or "").encode("idna")  # as the system will, when it looks for the name
-    except UnicodeError:
-        raise BrazoError(
-            f"address '{address}': no host can have that name; its parts between the dots have "
-            "1 to 63 characters"
-        ) from None
     except ValueError as error:
         raise BrazoError(f"address '{address}': {error}") from None
     if parts.scheme not in ("ws", "wss") or not parts.hostname or port is None:
         raise BrazoError(
             f"address '{address}'; wanted host:port, ws://host:port or wss://host:port"
         )
+    check_name(parts.hostname, address)
     if (parts.scheme == "wss") != (tls is not None):
         raise BrazoError(
             f"address '{address}': wss:// goes with a TLS context, ws:// without: see client_tls"
