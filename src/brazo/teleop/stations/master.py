@@ -153,6 +153,11 @@ class MasterStation:
             self._thread.join()
             self._thread = None
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a STOP is still to be answered by letting go and asking anew."""
+        return self._halted is not None
+
     def stop(self) -> bool:
         """STOP: nothing runs until the device lets go and asks anew; whether anything did.
 
