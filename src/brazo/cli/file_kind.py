@@ -33,8 +33,8 @@ def kind_of(name_or_path: str) -> FileKind | None:
         return "robot"
     found = ", ".join(list(fields)[:8]) or "none"
     raise BrazoError(
-        f"{path}: neither a robot (told by its field joints, or kind: delta), nor a cell (robots: a "
-        "list; or bodies, fixtures, chute, floor), nor a program (robots: the steps of each); its "
+        f"{path}: neither a robot (told by its field joints, or kind: delta), nor a cell (robots: "
+        "a list; or bodies, fixtures, chute, floor), nor a program (robots: the steps of each); its "
         f"fields: {found}. Lists of points and scripts are checked by what plays them"
     )
 
