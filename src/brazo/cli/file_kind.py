@@ -34,8 +34,8 @@ def kind_of(name_or_path: str) -> FileKind | None:
     found = ", ".join(list(fields)[:8]) or "none"
     raise BrazoError(
         f"{path}: neither a robot (told by its field joints, or kind: delta), nor a cell (robots: "
-        "a list; or bodies, fixtures, chute, floor), nor a program (robots: the steps of each); its "
-        f"fields: {found}. Lists of points and scripts are checked by what plays them"
+        "a list; or bodies, fixtures, chute, floor), nor a program (robots: the steps of each); "
+        f"its fields: {found}. Lists of points and scripts are checked by what plays them"
     )
 
 
