@@ -135,6 +135,13 @@ def test_what_is_under_way_keeps_another_simulation_from_taking_over(lab, page, 
     )
 
 
+def test_what_is_over_is_in_nobodys_way_though_time_stands_still(lab, page):
+    sim = lab.sim
+    page.send(["program/run"], ["program/end"], ["simulation/gravity", 2, -9])
+    assert lab.sim is not sim, page.told["notice"]
+    page.send(["simulation/gravity", 2, -9.81])
+
+
 def test_faults_feedback_and_ways_stay_in_a_rebuilt_simulation(lab, page):
     page.send(["select", "scara2", 1], ["trajectory/add"], ["trajectory/add"])
     page.send(["simulation/fault", "locked"], ["simulation/inject"])

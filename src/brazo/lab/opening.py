@@ -169,13 +169,16 @@ def require_idle(sim: Simulation) -> None:
     """Raise, with what to stop first, when something is under way that a rebuilt one would lose."""
     if sim.recording:
         raise BrazoError("a recording is under way, which this would end: stop it first")
-    if program_in(sim) is not None:
+    program = program_in(sim)
+    if program is not None and not program.done:
         raise BrazoError("a program is under way, which this would end: end it first")
     for name, robot in sim.robots.items():
         if robot.moving:
             raise BrazoError(f"{name} still moves: wait until it rests, or stop it first")
     for task in sim.tasks:
-        if not getattr(task, "background", False):
+        # One that is over goes with the next step, which a paused simulation does not make.
+        over = getattr(task, "done", False) or getattr(task, "over", False)
+        if not (over or getattr(task, "background", False)):
             raise BrazoError(
                 f"something is under way here ({type(task).__name__}), which this would end: "
                 "wait until it is over, or stop it first"
