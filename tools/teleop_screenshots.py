@@ -69,6 +69,7 @@ def take(browser: Browser, cell: Path) -> None:
 def station(kind: str, *options: str) -> Iterator[tuple[str, list[str]]]:
     """One end from the shell; the address of its page and what it said until then."""
     command = [sys.executable, "-m", "brazo", "teleop", kind, *options, "--bilateral", "waves"]
+    command += ["--delay", "0.5"]  # patience: pages drawn by the processor are slow
     command += ["--page", "127.0.0.1:0", "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None
