@@ -28,6 +28,7 @@ from brazo.program.steps import verb_of
 from brazo.program.validate import validate
 from brazo.program.watch import Watch
 from brazo.simulation import Simulation
+from brazo.simulation.stretch import steps_before
 from brazo.trajectory import Trajectory
 
 Array = np.ndarray
@@ -216,6 +217,19 @@ class Execution:
         if not busy:
             self._finish(now)
         return not self._over
+
+    def idle(self, sim: Simulation) -> int:
+        """For how many steps from the next one on a tick would do nothing (see `Task`)."""
+        now = sim.time
+        if self._over:
+            return 0
+        until = self.watch.next_look
+        if self._paused is None:
+            busy = [one for one in self._lists.values() if one.status != "done"]
+            until = min([until, *(one.wake for one in busy)])
+            if not busy and self.finished is not None:
+                until = min(until, self.finished + GRACE)
+        return steps_before(until - now, sim.dt) - 1
 
     def _judge(self) -> bool:
         """Fail on what has been seen since the last step."""

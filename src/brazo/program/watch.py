@@ -137,6 +137,11 @@ class Watch:
 
     # ---- looking ---------------------------------------------------------------------------
 
+    @property
+    def next_look(self) -> float:
+        """When `look` will do something again (s)."""
+        return self._next
+
     def look(self) -> None:
         """Look at the present moment, now and then."""
         now = self._sim.time

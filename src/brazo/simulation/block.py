@@ -62,6 +62,16 @@ class Block:
         self._qpos, self._qvel = data.qpos, data.qvel
 
     @property
+    def copies(self) -> tuple[list[tuple[Array, Array]], list[tuple[Array, Array]]]:
+        """Columns and the arrays their rows are copied from, before a step and after it."""
+        return [(self.qpos, self._qpos), (self.qvel, self._qvel)], list(self._sources)
+
+    @property
+    def plain(self) -> bool:
+        """Whether a row is made of copies only."""
+        return not self._looped
+
+    @property
     def full(self) -> bool:
         return self.filled == self.rows
 

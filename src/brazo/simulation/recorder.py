@@ -56,6 +56,24 @@ class RunRecorder:
         if self.block.full:
             self._derive()
 
+    @property
+    def room(self) -> int:
+        """How many rows fit before the block is full."""
+        return self.block.rows - self.block.filled
+
+    @property
+    def unmeasured(self) -> int | None:
+        """How many of them need nothing but copies, None for all; see `Signals.unmeasured`."""
+        return self._signals.unmeasured(self.block) if self.block.plain else 0
+
+    def skip(self, rows: int, begun: bool) -> None:
+        """So many rows were filled elsewhere, and perhaps one more was begun."""
+        self.block.filled += rows
+        self._signals.skip(rows)
+        self._open = begun
+        if self.block.full:
+            self._derive()
+
     def _complete(self) -> None:
         self._signals.measure(self.block)
         self.block.after()

@@ -94,6 +94,18 @@ class Signals:
                 block.distance[block.filled :] = self._distance  # this row and those to come
             self._since += 1
 
+    def unmeasured(self, block: Block) -> int | None:
+        """How many rows from the present one on need no `measure`; None: none ever does."""
+        if not self._nearest:
+            return None
+        due = self._since % self._every
+        return self._every - due if due and block.filled else 0
+
+    def skip(self, rows: int) -> None:
+        """So many rows were completed without `measure`."""
+        if self._nearest:
+            self._since += rows
+
     def about(self) -> dict[str, str]:
         """What a recording should know: limits of the joints."""
         limits: dict[str, tuple[float | None, float | None]] = {}

@@ -1,0 +1,165 @@
+"""A *stretch*: many steps in one call of machine code, the same to the last bit as one by one.
+
+Python is needed in a step only when something happens: a task acts, a law or a motion is changed, a
+fault comes, a pair of parts touches or parts, a clamp takes hold, a distance is to be measured, a
+block of rows is full.  Between two such steps everything is fixed tables and arithmetic.  A stretch
+makes the steps up to the next one at which something is known to happen, and comes back at once
+from a step in which something did (`brazo.simulation.stretch_code`); that step is then brought to
+its end here, by the same functions that end a single step.
+
+A simulation takes a stretch only where every part of a step is known to machine code: contact mode,
+friction, black box and clamps of the usual kind, compiled laws, motions sampled beforehand or rest,
+no fault at work, tasks that say how long they can be left alone (`Task.idle`).  Everything else
+is left to single steps.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+from functools import lru_cache
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.codegen.native import address
+from brazo.codegen.route import native
+from brazo.simulation.block import Block
+from brazo.simulation.seat import Seat
+from brazo.simulation.stretch_code import COPY, ROBOT, STRETCH, stretch_code
+from brazo.world.advance_table import AdvanceTable, advance_table
+from brazo.world.engine_view import engine_view
+
+if TYPE_CHECKING:
+    from brazo.simulation.simulation import Simulation
+
+LONGEST = 200  # steps; others who want the lock have to wait for so long
+NEAR = 0.01  # of a step; a moment this near to a step's is taken as that step's, or as before it
+
+
+def steps_before(wait: float, dt: float) -> int:
+    """How many steps begin before `wait` seconds are over, the present one included; at least 1."""
+    return max(1, math.ceil(wait / dt - NEAR)) if wait < LONGEST * dt else LONGEST
+
+
+class Stretch:
+    """Makes the stretches of one simulation."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self._table: AdvanceTable | None = None
+        self._data: Any = None
+        self._block: Block | None = None
+        self._array = np.zeros(len(STRETCH), np.int64)
+        self._words = memoryview(self._array)
+        self._at = address(self._array)
+        self._seats: list[Seat] = []
+
+    def make(self, most: int) -> int:
+        """Make up to `most` steps, after what comes before the laws in the first of them.
+
+        How many were made: 0 where none could be, and the step has to be made otherwise.
+        """
+        sim, words = self._sim, self._words
+        if sim.world.mj_data is not self._data:
+            self._attach()
+        table, recorder = self._table, sim.recorder
+        if table is None:
+            return 0
+        most, leave_open = min(most, LONGEST), 0
+        if recorder is not None:
+            most = min(most, recorder.room)
+            unmeasured = recorder.unmeasured
+            if unmeasured is not None and unmeasured < most:
+                most, leave_open = unmeasured + 1, 1
+        if most < 2 or not all([seat.begin() for seat in self._seats]) or not table.begin():
+            return 0
+        self._write_rows()
+        words[STRETCH.steps], words[STRETCH.leave_open] = most, leave_open
+        begin = perf_counter()
+        self._call(self._at)
+        spent = perf_counter() - begin
+        done, half = words[STRETCH.done], words[STRETCH.open]
+        for seat in self._seats:
+            seat.end(done, done - half)
+        if done:
+            table.end()
+        self._note_costs(done, spent)
+        if recorder is not None:
+            recorder.skip(done - half, bool(half))
+        return done
+
+    @property
+    def half(self) -> bool:
+        """Whether the last step is still to be brought to its end."""
+        return bool(self._words[STRETCH.open])
+
+    def _attach(self) -> None:
+        """Look at the arrays of a newly compiled world."""
+        sim = self._sim
+        world = sim.world
+        self._data, self._block, self._table = world.mj_data, None, None
+        clock = _clock()
+        if not native() or clock is None or any(r.world.loops for r in sim.robots.values()):
+            return
+        self._table = table = advance_table(world)
+        view = engine_view(world.mj_model, world.mj_data)
+        if table is None or view is None:
+            return
+        self._library, code = stretch_code()
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code)
+        self._robots = np.zeros((len(sim.robots), len(ROBOT)), np.int64)
+        self._seats, at = [], 0
+        for row, robot in zip(self._robots, sim.robots.values(), strict=True):
+            self._seats.append(Seat(robot, row, 3 * at))
+            at += robot.n
+        words = self._words
+        words[STRETCH.world], words[STRETCH.clock] = table.address, clock
+        words[STRETCH.robots], words[STRETCH.robot_count] = address(self._robots), len(self._robots)
+        words[STRETCH.sum_contacts] = view.functions["mj_rnePostConstraint"]
+        words[STRETCH.guard_count] = 0
+
+    def _write_rows(self) -> None:
+        """Where the rows of the recording go."""
+        recorder, words = self._sim.recorder, self._words
+        words[STRETCH.recording] = recorder is not None
+        if recorder is None:
+            return
+        block = recorder.block
+        words[STRETCH.row] = block.filled
+        if block is self._block:
+            return
+        self._block = block
+        before, after = (_copies(pairs) for pairs in block.copies)
+        self._copies = before, after
+        words[STRETCH.before], words[STRETCH.before_count] = address(before), len(before)
+        words[STRETCH.after], words[STRETCH.after_count] = address(after), len(after)
+        words[STRETCH.t], words[STRETCH.reference] = address(block.t), address(block.reference)
+        words[STRETCH.reference_step] = block.reference.strides[0]
+
+    def _note_costs(self, steps: int, spent: float) -> None:
+        meter, words = self._sim.meter, self._words
+        parts = [1e-9 * words[k] for k in (STRETCH.engine, STRETCH.control, STRETCH.keeping)]
+        meter.stretch(steps, spent, *parts)
+        words[STRETCH.engine] = words[STRETCH.control] = words[STRETCH.keeping] = 0
+
+
+def _copies(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    rows = np.zeros((len(pairs), len(COPY)), np.int64)
+    for row, (column, source) in zip(rows, pairs, strict=True):
+        assert source.flags.c_contiguous and column.flags.c_contiguous
+        row[:] = address(column), column.strides[0], address(source), source.size
+    return rows
+
+
+@lru_cache(maxsize=1)
+def _clock() -> int | None:
+    """The C library's `timespec_get`, with 64-bit seconds."""
+    try:
+        if os.name == "nt":
+            return ctypes.cast(ctypes.CDLL("ucrtbase")._timespec64_get, ctypes.c_void_p).value
+        return ctypes.cast(ctypes.CDLL(None).timespec_get, ctypes.c_void_p).value
+    except (OSError, AttributeError):
+        return None
