@@ -227,8 +227,8 @@ class Execution:
         if self._paused is None:
             busy = [one for one in self._lists.values() if one.status != "done"]
             until = min([until, *(one.wake for one in busy)])
-            if not busy and self.finished is not None:
-                until = min(until, self.finished + GRACE)
+            if not busy:
+                until = now if self.finished is None else min(until, self.finished + GRACE)
         return steps_before(until - now, sim.dt) - 1
 
     def _judge(self) -> bool:

@@ -190,8 +190,8 @@ class Simulation:
             begin = perf_counter()
             if self._scheduled:
                 self._inject_due()
-            if self._tasks:
-                self._run_tasks()
+            if self._tasks and not self._run_tasks():
+                most = 1  # whoever lets time pass may have waited for that task
             meter = self.meter
             apart = meter.apart
             made = self._make_stretch(most) if most > 1 and self.stretches else 0
@@ -270,10 +270,13 @@ class Simulation:
             meter.recording += (kept - acted) + (written - moved) - (meter.deriving - derived)
         meter.whole += end - told
 
-    def _run_tasks(self) -> None:
-        for task in tuple(self._tasks):
+    def _run_tasks(self) -> bool:
+        """Let all tasks act; whether all of them go on."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
             if task.tick(self) is False and task in self._tasks:
                 self._tasks.remove(task)
+        return len(self._tasks) == len(tasks)
 
     def add_task(self, task: Task) -> None:
         """Have `task.tick(sim)` called before the laws in every step, until it returns False."""
