@@ -92,7 +92,7 @@ class Seat:
         kernel, inputs = law.compiled.kernel, law.arguments
         count = _SIGNALS + len(inputs) + len(kernel.outputs)
         arrays = (*live, torque, *inputs)
-        if kernel.address is None or count not in ARITIES or not all(map(_is_plain, arrays)):
+        if kernel.address is None or count not in ARITIES or not all(map(plain, arrays)):
             return False
         n, words = self._robot.n, self._words
         self._results = [np.zeros(len(v)) for v in kernel.outputs.values()]
@@ -115,5 +115,6 @@ class Seat:
         return True
 
 
-def _is_plain(array: np.ndarray) -> bool:
+def plain(array: np.ndarray) -> bool:
+    """Whether an array is doubles one after the other."""
     return array.dtype == np.float64 and array.flags.c_contiguous

@@ -26,6 +26,7 @@ from brazo.simulation.costs import EVERY, Costs, Meter
 from brazo.simulation.dump import Replay, free_name, replay_dump, write_dump
 from brazo.simulation.events import Event, EventLog, Listening
 from brazo.simulation.faults import Fault
+from brazo.simulation.idle import Guard, Idle
 from brazo.simulation.lock import StepLock
 from brazo.simulation.player import Player
 from brazo.simulation.recorder import RunRecorder
@@ -39,6 +40,7 @@ from brazo.world.build import Mode
 Progress = Callable[[float, str], object]
 WATCHED = ("robot-robot", "self", "robot-object", "robot-fixture")
 REPORT_EVERY = 0.1  # s by the wall clock
+NEVER = Idle(0)
 _STANDING = ("control", "fault", "grasped")  # events that last, and are told by what is
 
 
@@ -52,10 +54,9 @@ class Task(Protocol):
     def tick(self, sim: Simulation) -> object:
         """Act; return False when there is nothing left to do.
 
-        A task may also have a method `idle(sim)`: asked after a tick, it gives the number of steps
-        from the next one on whose ticks do nothing, unless something happens in them (a contact
-        begins or ends, a clamp takes hold or lets go, an error).  Those may then be made in one
-        stretch, without ticks.
+        A task may also have a method `idle(sim)`, which says for how many steps a tick will do
+        nothing (`brazo.simulation.idle.Idle`).  Those may then be made in one stretch, without
+        ticks.
         """
 
 
@@ -206,15 +207,17 @@ class Simulation:
 
     def _make_stretch(self, most: int) -> int:
         """Up to `most` steps in one call; 0 where there is no such call, or nothing to gain."""
+        guards: list[Guard] = []
         for task in self._tasks:
-            idle = getattr(task, "idle", None)
-            most = 1 if idle is None else min(most, 1 + idle(self))
+            idle = task.idle(self) if hasattr(task, "idle") else NEVER
+            most = min(most, 1 + idle.steps)
             if most < 2:
                 return 0
+            guards += idle.guards
         if self._scheduled:  # a fault comes half a step early, see `_inject_due`
             wait = self._scheduled[0][0] - self.time - 0.5 * self.dt
             most = min(most, steps_before(wait, self.dt))
-        made = self._stretch.make(most)
+        made = self._stretch.make(most, guards)
         if made and self._stretch.half:
             self._end_step()
         return made

@@ -18,6 +18,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,9 @@ import numpy as np
 from brazo.codegen.native import address
 from brazo.codegen.route import native
 from brazo.simulation.block import Block
-from brazo.simulation.seat import Seat
-from brazo.simulation.stretch_code import COPY, ROBOT, STRETCH, stretch_code
+from brazo.simulation.idle import Guard
+from brazo.simulation.seat import Seat, plain
+from brazo.simulation.stretch_code import ARITIES, COPY, GUARD, ROBOT, STRETCH, stretch_code
 from brazo.world.advance_table import AdvanceTable, advance_table
 from brazo.world.engine_view import engine_view
 
@@ -56,8 +58,9 @@ class Stretch:
         self._words = memoryview(self._array)
         self._at = address(self._array)
         self._seats: list[Seat] = []
+        self._guards: list[Guard] = []
 
-    def make(self, most: int) -> int:
+    def make(self, most: int, guards: Sequence[Guard] = ()) -> int:
         """Make up to `most` steps, after what comes before the laws in the first of them.
 
         How many were made: 0 where none could be, and the step has to be made otherwise.
@@ -75,6 +78,8 @@ class Stretch:
             if unmeasured is not None and unmeasured < most:
                 most, leave_open = unmeasured + 1, 1
         if most < 2 or not all([seat.begin() for seat in self._seats]) or not table.begin():
+            return 0
+        if not self._write_guards(guards):
             return 0
         self._write_rows()
         words[STRETCH.steps], words[STRETCH.leave_open] = most, leave_open
@@ -119,7 +124,24 @@ class Stretch:
         words[STRETCH.world], words[STRETCH.clock] = table.address, clock
         words[STRETCH.robots], words[STRETCH.robot_count] = address(self._robots), len(self._robots)
         words[STRETCH.sum_contacts] = view.functions["mj_rnePostConstraint"]
-        words[STRETCH.guard_count] = 0
+
+    def _write_guards(self, guards: Sequence[Guard]) -> bool:
+        """Where the questions of tasks lie; False where one cannot be asked."""
+        words = self._words
+        if self._guards == guards:
+            return True
+        rows = np.zeros((len(guards), len(GUARD)), np.int64)
+        lists, values = [], np.zeros(len(guards))
+        for i, guard in enumerate(guards):
+            kernel, count = guard.kernel, len(guard.inputs) + 1
+            if kernel.address is None or count not in ARITIES or not all(map(plain, guard.inputs)):
+                return False
+            arrays = (*guard.inputs, values[i : i + 1])
+            lists.append(np.array([address(array) for array in arrays], np.int64))
+            rows[i] = kernel.address, count, address(lists[i]), address(arrays[-1])
+        self._guards, self._guard_memory = list(guards), (rows, lists, values)
+        words[STRETCH.guards], words[STRETCH.guard_count] = address(rows), len(rows)
+        return True
 
     def _write_rows(self) -> None:
         """Where the rows of the recording go."""

@@ -32,7 +32,7 @@ ROBOT = Fields(
     "n law arity arguments state next_state tau torque total row row_step left rest place"
 )
 COPY = Fields("to step from count")
-GUARD = Fields("function arity arguments value every wait")
+GUARD = Fields("function arity arguments value")
 ARITIES = range(2, 20)  # of laws and guards
 EVERY = 17  # steps, of which one is timed
 _HUGE = 1.7976931348623157e308
@@ -237,16 +237,12 @@ def _guarded() -> str:
     guards = f.get("ptr", "%s", STRETCH.guards)
     with f.each(f.get("i64", "%s", STRETCH.guard_count)) as i:
         guard = f.item(guards, i, WORD * len(GUARD))
-        wait = f.binary("sub i64", f.get("i64", guard, GUARD.wait), 1)
-        f.set("i64", wait, guard, GUARD.wait)
-        with f.when(f.binary("icmp sle i64", wait, 0)):
-            f.set("i64", f.get("i64", guard, GUARD.every), guard, GUARD.wait)
-            function, given = f.get("ptr", guard, GUARD.function), f.get("ptr", guard, GUARD.arguments)
-            arity = f.get("i64", guard, GUARD.arity)
-            flag = f.by_arity("double", function, given, arity, ARITIES).get()
-            value = f.load("double", f.get("ptr", guard, GUARD.value))
-            calm = f.binary("fcmp ogt double", f.binary("fadd double", value, flag), hex_double(0.0))
-            with f.unless(calm):
-                f.result("i1 false")
+        function, given = f.get("ptr", guard, GUARD.function), f.get("ptr", guard, GUARD.arguments)
+        arity = f.get("i64", guard, GUARD.arity)
+        flag = f.by_arity("double", function, given, arity, ARITIES).get()
+        value = f.load("double", f.get("ptr", guard, GUARD.value))
+        calm = f.binary("fadd double", value, flag)  # not a number where an input is not finite
+        with f.unless(f.binary("fcmp ogt double", calm, hex_double(0.0))):
+            f.result("i1 false")
     f.result("i1 true")
     return f.text()
