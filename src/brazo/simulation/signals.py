@@ -41,6 +41,7 @@ from brazo.simulation.clock import moments
 from brazo.simulation.robot import SimRobot
 from brazo.simulation.robot_signals import POSE, RobotSignals
 from brazo.world import World
+from brazo.world.distances import Nearest
 
 Array = np.ndarray
 DISTANCE_EVERY = 0.04  # s; a distance is asked for this often and kept in between
@@ -94,17 +95,17 @@ class Signals:
                 block.distance[block.filled :] = self._distance  # this row and those to come
             self._since += 1
 
-    def unmeasured(self, block: Block) -> int | None:
-        """How many rows from the present one on need no `measure`; None: none ever does."""
-        if not self._nearest:
-            return None
-        due = self._since % self._every
-        return self._every - due if due and block.filled else 0
+    @property
+    def measuring(self) -> tuple[list[Nearest], int, int]:
+        """Whose distances are asked for, how often, and how many rows there were already."""
+        return self._nearest, self._every, self._since
 
-    def skip(self, rows: int) -> None:
-        """So many rows were completed without `measure`."""
+    def measured(self, block: Block, rows: int, distances: Array) -> None:
+        """So many rows were completed elsewhere, and these are the last distances."""
         if self._nearest:
             self._since += rows
+            self._distance = distances
+            block.distance[block.filled :] = distances
 
     def about(self) -> dict[str, str]:
         """What a recording should know: limits of the joints."""

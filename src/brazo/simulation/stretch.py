@@ -27,10 +27,10 @@ import numpy as np
 
 from brazo.codegen.native import address
 from brazo.codegen.route import native
-from brazo.simulation.block import Block
 from brazo.simulation.idle import Guard
+from brazo.simulation.row_table import RowTable
 from brazo.simulation.seat import Seat, plain
-from brazo.simulation.stretch_code import ARITIES, COPY, GUARD, ROBOT, STRETCH, stretch_code
+from brazo.simulation.stretch_code import ARITIES, GUARD, ROBOT, STRETCH, stretch_code
 from brazo.world.advance_table import AdvanceTable, advance_table
 from brazo.world.engine_view import engine_view
 
@@ -53,7 +53,6 @@ class Stretch:
         self._sim = sim
         self._table: AdvanceTable | None = None
         self._data: Any = None
-        self._block: Block | None = None
         self._array = np.zeros(len(STRETCH), np.int64)
         self._words = memoryview(self._array)
         self._at = address(self._array)
@@ -71,18 +70,12 @@ class Stretch:
         table, recorder = self._table, sim.recorder
         if table is None:
             return 0
-        most, leave_open = min(most, LONGEST), 0
-        if recorder is not None:
-            most = min(most, recorder.room)
-            unmeasured = recorder.unmeasured
-            if unmeasured is not None and unmeasured < most:
-                most, leave_open = unmeasured + 1, 1
-        if most < 2 or not all([seat.begin() for seat in self._seats]) or not table.begin():
+        most = min(most, LONGEST if recorder is None else recorder.room)
+        if most < 2 or not self._rows.begin(recorder) or not table.begin():
             return 0
-        if not self._write_guards(guards):
+        if not all([seat.begin() for seat in self._seats]) or not self._write_guards(guards):
             return 0
-        self._write_rows()
-        words[STRETCH.steps], words[STRETCH.leave_open] = most, leave_open
+        words[STRETCH.steps] = min(most, LONGEST)
         begin = perf_counter()
         self._call(self._at)
         spent = perf_counter() - begin
@@ -93,7 +86,7 @@ class Stretch:
             table.end()
         self._note_costs(done, spent)
         if recorder is not None:
-            recorder.skip(done - half, bool(half))
+            self._rows.end(recorder, done - half, bool(half))
         return done
 
     @property
@@ -105,7 +98,7 @@ class Stretch:
         """Look at the arrays of a newly compiled world."""
         sim = self._sim
         world = sim.world
-        self._data, self._block, self._table = world.mj_data, None, None
+        self._data, self._table = world.mj_data, None
         clock = _clock()
         if not native() or clock is None or any(r.world.loops for r in sim.robots.values()):
             return
@@ -124,6 +117,7 @@ class Stretch:
         words[STRETCH.world], words[STRETCH.clock] = table.address, clock
         words[STRETCH.robots], words[STRETCH.robot_count] = address(self._robots), len(self._robots)
         words[STRETCH.sum_contacts] = view.functions["mj_rnePostConstraint"]
+        self._rows = RowTable(words, world.mj_data, view.functions["mj_geomDistance"])
 
     def _write_guards(self, guards: Sequence[Guard]) -> bool:
         """Where the questions of tasks lie; False where one cannot be asked."""
@@ -143,37 +137,11 @@ class Stretch:
         words[STRETCH.guards], words[STRETCH.guard_count] = address(rows), len(rows)
         return True
 
-    def _write_rows(self) -> None:
-        """Where the rows of the recording go."""
-        recorder, words = self._sim.recorder, self._words
-        words[STRETCH.recording] = recorder is not None
-        if recorder is None:
-            return
-        block = recorder.block
-        words[STRETCH.row] = block.filled
-        if block is self._block:
-            return
-        self._block = block
-        before, after = (_copies(pairs) for pairs in block.copies)
-        self._copies = before, after
-        words[STRETCH.before], words[STRETCH.before_count] = address(before), len(before)
-        words[STRETCH.after], words[STRETCH.after_count] = address(after), len(after)
-        words[STRETCH.t], words[STRETCH.reference] = address(block.t), address(block.reference)
-        words[STRETCH.reference_step] = block.reference.strides[0]
-
     def _note_costs(self, steps: int, spent: float) -> None:
         meter, words = self._sim.meter, self._words
         parts = [1e-9 * words[k] for k in (STRETCH.engine, STRETCH.control, STRETCH.keeping)]
         meter.stretch(steps, spent, *parts)
         words[STRETCH.engine] = words[STRETCH.control] = words[STRETCH.keeping] = 0
-
-
-def _copies(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    rows = np.zeros((len(pairs), len(COPY)), np.int64)
-    for row, (column, source) in zip(rows, pairs, strict=True):
-        assert source.flags.c_contiguous and column.flags.c_contiguous
-        row[:] = address(column), column.strides[0], address(source), source.size
-    return rows
 
 
 @lru_cache(maxsize=1)

@@ -6,8 +6,8 @@ A step is what `Simulation` makes of it: references → laws → rows "before" �
 next references.  The call returns
 
 * before a step whose law gives no finite torque, or at which a task wants to look (`GUARD`),
-* after a step that was not quiet (see `brazo.world.advance_code`), and after the last one if
-  `leave_open` is set: its second half, from what there is to tell on, is then left to the caller,
+* after a step that was not quiet (see `brazo.world.advance_code`): its second half, from what
+  there is to tell on, is then left to the caller,
 * after `steps` whole steps.
 
 `done` says how many steps were made, `open` whether the last one is half.  A clock read in some of
@@ -22,11 +22,12 @@ from brazo.codegen.emitter import Module, hex_double
 from brazo.codegen.flow import WORD, Fields, Flow, Variable
 from brazo.codegen.jit import Library, build
 from brazo.world.advance_code import WORLD, add_advance
+from brazo.world.distance_code import NEAREST, add_nearest
 
 STRETCH = Fields(
-    "world steps leave_open done open robot_count robots recording row t before_count before "
-    "after_count after reference reference_step sum_contacts guard_count guards clock timer "
-    "timed control engine keeping"
+    "world steps done open robot_count robots recording row t before_count before after_count after "
+    "reference reference_step sum_contacts pair_count pairs distances distance every since "
+    "guard_count guards clock timer control engine keeping"
 )
 ROBOT = Fields(
     "n law arity arguments state next_state tau torque total row row_step left rest place"
@@ -44,6 +45,7 @@ def stretch_code() -> tuple[Library, int]:
     """The machine code and where it begins; compiled once per machine."""
     module = Module()
     add_advance(module)
+    add_nearest(module)
     for name, text in (
         ("brazo_laws", _laws()),
         ("brazo_begin", _begin()),
@@ -62,7 +64,6 @@ def _stretch() -> str:
     world, room = f.get("ptr", "%s", STRETCH.world), f.room(2)
     recording = f.binary("icmp ne i64", f.get("i64", "%s", STRETCH.recording), 0)
     steps = f.get("i64", "%s", STRETCH.steps)
-    last = f.binary("sub i64", steps, f.get("i64", "%s", STRETCH.leave_open))
     f.set("i64", 0, "%s", STRETCH.open)
     f.set("i64", 0, "%s", STRETCH.done)
     with f.each(steps) as i:
@@ -81,8 +82,7 @@ def _stretch() -> str:
         keeping = lap()
         quiet = f.call("i1", "@brazo_advance", f"ptr {world}")
         f.set("i64", f.binary("add i64", i, 1), "%s", STRETCH.done)
-        whole = f.binary("and i1", quiet, f.binary("icmp slt i64", i, last))
-        with f.unless(whole):
+        with f.unless(quiet):
             f.set("i64", 1, "%s", STRETCH.open)
             f.result("i64 0")
         engine = lap()
@@ -101,8 +101,6 @@ def _stretch() -> str:
                 for part in parts:
                     total = f.binary("add i64", total, part.get())
                 f.set("i64", total, "%s", place)
-            count = f.get("i64", "%s", STRETCH.timed)
-            f.set("i64", f.binary("add i64", count, 1), "%s", STRETCH.timed)
     f.result("i64 0")
     return f.text()
 
@@ -195,9 +193,22 @@ def _begin() -> str:
 
 
 def _finish() -> str:
-    """`Block.after`."""
+    """`Signals.measure` and `Block.after`."""
     f = Flow("define internal void @brazo_finish(ptr %s, ptr %world)")
     model, data = (f"ptr {f.get('ptr', '%world', place)}" for place in (WORLD.model, WORLD.data))
+    pairs, count = f.get("ptr", "%s", STRETCH.pairs), f.get("i64", "%s", STRETCH.pair_count)
+    with f.when(f.binary("icmp ne i64", count, 0)):
+        distances, since = f.get("ptr", "%s", STRETCH.distances), f.get("i64", "%s", STRETCH.since)
+        with f.when(f.binary("icmp eq i64", since, 0)), f.each(count) as i:
+            pair = f.item(pairs, i, WORD * len(NEAREST))
+            found = f.call("double", "@brazo_nearest", f"ptr {pair}", model, data)
+            f.store("double", found, f.item(distances, i))
+        since = f.binary("add i64", since, 1)
+        over = f.binary("icmp sge i64", since, f.get("i64", "%s", STRETCH.every))
+        f.set("i64", f.choose(over, "i64", 0, since), "%s", STRETCH.since)
+        step = f.binary("mul i64", count, WORD)
+        to = f.item(f.get("ptr", "%s", STRETCH.distance), f.get("i64", "%s", STRETCH.row), step)
+        f.call("void", "@brazo_copy", f"ptr {to}", f"ptr {distances}", f"i64 {count}")
     f.call("void", f.get("ptr", "%s", STRETCH.sum_contacts), model, data)
     row = f.get("i64", "%s", STRETCH.row)
     _copies(f, row, STRETCH.after_count, STRETCH.after)

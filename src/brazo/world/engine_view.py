@@ -19,7 +19,7 @@ import numpy as np
 
 from brazo.model.mjcf.engine import engine
 
-FUNCTIONS = ("mj_step", "mj_getState", "mj_rnePostConstraint")
+FUNCTIONS = ("mj_step", "mj_getState", "mj_rnePostConstraint", "mj_geomDistance")
 ROOMY = 8  # times the memory used so far must fit into what there is: see `roomy`
 _C_TYPES: dict[str, Any] = {
     "int": ctypes.c_int,
