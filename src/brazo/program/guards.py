@@ -63,7 +63,8 @@ def in_hand() -> Kernel:
         for k in range(3):
             r = R[i] * R_body[k] + R[3 + i] * R_body[3 + k] + R[6 + i] * R_body[6 + k]
             turned = turned + r * T[4 * i + k]
-    return compile_kernel("in_hand", g, {"calm": [minimum(shift2 - moved, turned - trace) - MARGIN]})
+    calm = minimum(shift2 - moved, turned - trace) - MARGIN
+    return compile_kernel("in_hand", g, {"calm": [calm]})
 
 
 _HAND = (("p", 3), ("R", 9), ("p_body", 3), ("R_body", 9))

@@ -18,7 +18,7 @@ class Seat:
 
     def __init__(self, robot: SimRobot, words: np.ndarray, place: int) -> None:
         self._robot = robot
-        self._words = memoryview(words)
+        self._words = words.data
         self._law: CompiledController | None = None
         self._arguments: list[np.ndarray] | None = None
         self._motion: Motion | None = None
@@ -32,18 +32,24 @@ class Seat:
         robot, words = self._robot, self._words
         if not robot.plain:
             return False
-        law, motion = robot.controller, robot.motion
+        law = robot.controller
         if law is None:
             self._law = self._arguments = None
             words[ROBOT.law] = 0
-        elif law is not self._law or self._law.arguments is not self._arguments:
-            if not self._take(law):
+        else:
+            mine = self._law
+            known = mine is not None and mine is law and mine.arguments is self._arguments
+            if not known and not self._take(law):
                 return False
+            self._begin_state()
+        return self._follow(robot.motion)
+
+    def _begin_state(self) -> None:
+        """The law's state into the first of two places between which it goes to and fro."""
         if self._states is not None and self._arguments is not None:
             self._states[0][:] = self._arguments[-1]
             state, following = self._places
             self._given[state], self._given[following] = map(address, self._states)
-        return self._follow(motion)
 
     def end(self, steps: int, whole: int) -> None:
         """So many steps were begun, and so many of them are over."""
@@ -98,7 +104,7 @@ class Seat:
         self._results = [np.zeros(len(v)) for v in kernel.outputs.values()]
         given = [*live, *[live[0]] * 3, *inputs, *self._results]
         self._given_array = np.array([address(array) for array in given], np.int64)
-        self._given = memoryview(self._given_array)
+        self._given = self._given_array.data
         self._kept = kernel, given  # the addresses hold as long as these live
         self._states = None
         words[ROBOT.state] = words[ROBOT.next_state] = 0

@@ -26,7 +26,6 @@ from brazo.simulation.costs import EVERY, Costs, Meter
 from brazo.simulation.dump import Replay, free_name, replay_dump, write_dump
 from brazo.simulation.events import Event, EventLog, Listening
 from brazo.simulation.faults import Fault
-from brazo.simulation.idle import Guard, Idle
 from brazo.simulation.lock import StepLock
 from brazo.simulation.player import Player
 from brazo.simulation.recorder import RunRecorder
@@ -40,7 +39,6 @@ from brazo.world.build import Mode
 Progress = Callable[[float, str], object]
 WATCHED = ("robot-robot", "self", "robot-object", "robot-fixture")
 REPORT_EVERY = 0.1  # s by the wall clock
-NEVER = Idle(0)
 _STANDING = ("control", "fault", "grasped")  # events that last, and are told by what is
 
 
@@ -195,7 +193,9 @@ class Simulation:
                 most = 1  # whoever lets time pass may have waited for that task
             meter = self.meter
             apart = meter.apart
-            made = self._make_stretch(most) if most > 1 and self.stretches else 0
+            made = self._stretch.make(most) if most > 1 and self.stretches else 0
+            if made and self._stretch.half:
+                self._end_step()
             told = perf_counter()
             meter.whole += told - begin
             meter.tasks += told - begin - (meter.apart - apart)
@@ -204,23 +204,6 @@ class Simulation:
             return made or 1
         finally:
             self._stepping = False
-
-    def _make_stretch(self, most: int) -> int:
-        """Up to `most` steps in one call; 0 where there is no such call, or nothing to gain."""
-        guards: list[Guard] = []
-        for task in self._tasks:
-            idle = task.idle(self) if hasattr(task, "idle") else NEVER
-            most = min(most, 1 + idle.steps)
-            if most < 2:
-                return 0
-            guards += idle.guards
-        if self._scheduled:  # a fault comes half a step early, see `_inject_due`
-            wait = self._scheduled[0][0] - self.time - 0.5 * self.dt
-            most = min(most, steps_before(wait, self.dt))
-        made = self._stretch.make(most, guards)
-        if made and self._stretch.half:
-            self._end_step()
-        return made
 
     def _end_step(self) -> None:
         """The second half of the last step of a stretch."""
@@ -507,6 +490,11 @@ class Simulation:
             else:
                 self._scheduled.append((float(at), fault))
                 self._scheduled.sort(key=lambda entry: entry[0])
+
+    @property
+    def next_fault(self) -> float | None:
+        """When the next fault that was injected with a time comes (s)."""
+        return self._scheduled[0][0] if self._scheduled else None
 
     def clear_faults(self, robot: str | None = None, fault: Fault | None = None) -> None:
         """Mend one fault, or all of a robot, or all there are; scheduled ones do not come."""

@@ -27,7 +27,7 @@ import numpy as np
 
 from brazo.codegen.native import address
 from brazo.codegen.route import native
-from brazo.simulation.idle import Guard
+from brazo.simulation.idle import Guard, Idle
 from brazo.simulation.row_table import RowTable
 from brazo.simulation.seat import Seat, plain
 from brazo.simulation.stretch_code import ARITIES, GUARD, ROBOT, STRETCH, stretch_code
@@ -37,6 +37,7 @@ from brazo.world.engine_view import engine_view
 if TYPE_CHECKING:
     from brazo.simulation.simulation import Simulation
 
+NEVER = Idle(0)
 LONGEST = 200  # steps; others who want the lock have to wait for so long
 NEAR = 0.01  # of a step; a moment this near to a step's is taken as that step's, or as before it
 
@@ -54,45 +55,71 @@ class Stretch:
         self._table: AdvanceTable | None = None
         self._data: Any = None
         self._array = np.zeros(len(STRETCH), np.int64)
-        self._words = memoryview(self._array)
+        self._words = self._array.data
         self._at = address(self._array)
         self._seats: list[Seat] = []
         self._guards: list[Guard] = []
 
-    def make(self, most: int, guards: Sequence[Guard] = ()) -> int:
-        """Make up to `most` steps, after what comes before the laws in the first of them.
+    def make(self, most: int) -> int:
+        """Make up to `most` steps, after the tasks have acted in the first of them.
 
         How many were made: 0 where none could be, and the step has to be made otherwise.
         """
-        sim, words = self._sim, self._words
-        if sim.world.mj_data is not self._data:
-            self._attach()
-        table, recorder = self._table, sim.recorder
-        if table is None:
-            return 0
-        most = min(most, LONGEST if recorder is None else recorder.room)
-        if most < 2 or not self._rows.begin(recorder) or not table.begin():
-            return 0
-        if not all([seat.begin() for seat in self._seats]) or not self._write_guards(guards):
-            return 0
-        words[STRETCH.steps] = min(most, LONGEST)
-        begin = perf_counter()
-        self._call(self._at)
-        spent = perf_counter() - begin
-        done, half = words[STRETCH.done], words[STRETCH.open]
-        for seat in self._seats:
-            seat.end(done, done - half)
-        if done:
-            table.end()
-        self._note_costs(done, spent)
-        if recorder is not None:
-            self._rows.end(recorder, done - half, bool(half))
-        return done
+        most, guards = self._foresee(most)
+        return self._make() if most > 1 and self._begin(most, guards) else 0
 
     @property
     def half(self) -> bool:
         """Whether the last step is still to be brought to its end."""
         return bool(self._words[STRETCH.open])
+
+    def _foresee(self, most: int) -> tuple[int, list[Guard]]:
+        """How many steps there are before something is known to happen, and what tasks watch."""
+        sim, guards = self._sim, []
+        recorder, dt = sim.recorder, sim.dt
+        most = min(most, LONGEST if recorder is None else recorder.room)
+        for task in sim.tasks:
+            idle = task.idle(sim) if hasattr(task, "idle") else NEVER  # type: ignore[attr-defined]
+            most = min(most, 1 + idle.steps)
+            if most < 2:
+                return most, guards
+            guards += idle.guards
+        if (fault := sim.next_fault) is not None:  # it comes in the step nearest to its time
+            most = min(most, steps_before(fault - sim.time - 0.5 * dt, dt))
+        return most, guards
+
+    def _begin(self, most: int, guards: Sequence[Guard]) -> bool:
+        """Write everything down that the machine code reads."""
+        if self._sim.world.mj_data is not self._data:
+            self._attach()
+        self._words[STRETCH.steps] = min(most, LONGEST)
+        return (
+            self._table is not None
+            and self._rows.begin(self._sim.recorder)
+            and self._table.begin()
+            and all(seat.begin() for seat in self._seats)
+            and self._write_guards(guards)
+        )
+
+    def _make(self) -> int:
+        begin = perf_counter()
+        try:
+            self._call(self._at)
+        finally:  # an interrupt from the keyboard comes right after the call
+            self._end(perf_counter() - begin)
+        return self._words[STRETCH.done]
+
+    def _end(self, spent: float) -> None:
+        """Tell everybody of the steps that were made."""
+        words, recorder = self._words, self._sim.recorder
+        done, half = words[STRETCH.done], words[STRETCH.open]
+        for seat in self._seats:
+            seat.end(done, done - half)
+        if done and self._table is not None:
+            self._table.end()
+        self._note_costs(done, spent)
+        if recorder is not None:
+            self._rows.end(recorder, done - half, bool(half))
 
     def _attach(self) -> None:
         """Look at the arrays of a newly compiled world."""

@@ -25,8 +25,8 @@ from brazo.world.advance_code import WORLD, add_advance
 from brazo.world.distance_code import NEAREST, add_nearest
 
 STRETCH = Fields(
-    "world steps done open robot_count robots recording row t before_count before after_count after "
-    "reference reference_step sum_contacts pair_count pairs distances distance every since "
+    "world steps done open robot_count robots recording row t before_count before after_count "
+    "after reference reference_step sum_contacts pair_count pairs distances distance every since "
     "guard_count guards clock timer control engine keeping"
 )
 ROBOT = Fields(
@@ -71,9 +71,9 @@ def _stretch() -> str:
         timed = f.binary("icmp sge i64", timer, EVERY)
         f.set("i64", f.choose(timed, "i64", 0, timer), "%s", STRETCH.timer)
         lap = _Laps(f, timed, room)
-        with f.when(f.binary("icmp ne i64", i, 0)):
-            with f.unless(f.call("i1", "@brazo_guarded", "ptr %s")):
-                f.result("i64 0")
+        later = f.binary("icmp ne i64", i, 0)  # the tasks were asked before the first
+        with f.when(later), f.unless(f.call("i1", "@brazo_guarded", "ptr %s")):
+            f.result("i64 0")
         with f.unless(f.call("i1", "@brazo_laws", "ptr %s")):
             f.result("i64 0")
         control = lap()

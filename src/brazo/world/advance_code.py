@@ -23,9 +23,7 @@ WORLD = Fields(
     "stamps serial reach slot_count touches pushes clamp_count clamps body_count gripped ring "
     "ring_step ring_rows ring_next state_kind moment"
 )
-CLAMP = Fields(
-    "command q qd push greatest stiffness drag values held enough half cosine grips"
-)
+CLAMP = Fields("command q qd push greatest stiffness drag values held enough half cosine grips")
 GRIP = Fields("left right along kind")  # of one clamp and body: slots of the pads, direction, shape
 BOX, ROUND, BALL = 0, 1, 2  # kinds of shape
 OPENING = hex_double(1.0)

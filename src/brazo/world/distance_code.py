@@ -27,7 +27,7 @@ class NearestRecord:
     """What the machine code reads of a `Nearest`, and where it leaves the pair that is nearest."""
 
     def __init__(self, nearest: Nearest, words: np.ndarray, data: Any, ask: int) -> None:
-        self._nearest, self._words = nearest, memoryview(words)
+        self._nearest, self._words = nearest, words.data
         first, second, reach = nearest.sets
         self._kept = [np.array(first, np.int64), np.array(second, np.int64), np.array(reach)]
         self._points = np.zeros(6)

@@ -15,7 +15,6 @@ import numpy as np
 from brazo.model.description import Array
 from brazo.model.mjcf.engine import engine
 
-
 SPARE = 1e-3  # m
 
 

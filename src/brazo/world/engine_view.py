@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def engine_view(model: Any, data: Any) -> EngineView | None:
 
 
 def agrees(struct: Any, data: Any) -> bool:
-    """Whether a layout says of a data object what the object itself says: every number and array."""
+    """Whether a layout says of a data object what that says itself: every number and array."""
     raw = struct.from_address(int(data._address))
     compared = 0
     for name, kind in struct._fields_:
@@ -145,11 +146,10 @@ def _function(library: Any, name: str) -> int:
 def _layouts() -> dict[str, Any] | None:
     """The structs as ctypes lays them out, or None where the package does not describe them."""
     try:
-        from mujoco.introspect.structs import STRUCTS
-
+        structs = import_module("mujoco.introspect.structs").STRUCTS
         known = dict(_C_TYPES)
         for name in ("mjWarningStat", "mjTimerStat", "mjSolverStat", "mjContact", "mjData"):
-            fields = [(one.name, _c_type(one.type, known)) for one in STRUCTS[name].fields]
+            fields = [(one.name, _c_type(one.type, known)) for one in structs[name].fields]
             known[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
         return known
     except (ImportError, AttributeError, KeyError, TypeError):
