@@ -54,7 +54,7 @@ class Meter:
         self.whole = self.tasks = self.deriving = 0.0  # s, of all steps
         self.sampled = self.engine = self.control = self.recording = 0.0  # s, of some
         self.ends = [0.0, 0.0, 0.0]  # s, of steps ended after a stretch: engine, recording, control
-        self.stretched = 0.0  # s, in machine code that makes many steps
+        self.stretched, self.in_stretches = 0.0, 0  # s and steps, of machine code that makes many
 
     @property
     def apart(self) -> float:
@@ -71,6 +71,7 @@ class Meter:
     ) -> None:
         """Steps that were made in a stretch, and the parts of those that were timed (s)."""
         self.steps += steps
+        self.in_stretches += steps
         self.sampled += engine + control + recording
         self.engine += engine
         self.control += control

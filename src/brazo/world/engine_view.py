@@ -3,8 +3,9 @@
 Most arrays of an `MjData` are NumPy views whose addresses hold as long as it lives.  The number of
 contacts, where their list lies and where the constraint forces lie are plain fields of the engine's
 struct.  The engine's package describes that struct; the description is laid out by the rules of C
-and compared with what the engine itself says, field by field.  Where a single one differs, or
-anything is missing, there is no view, and whoever wanted one does without.
+and compared with what the engine itself says, field by field, in a small model with no, one and two
+contacts and in every model that is looked at.  Where a single field differs, or anything is
+missing, there is no view, and whoever wanted one does without.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from brazo.model.mjcf.engine import engine
 
 FUNCTIONS = ("mj_step", "mj_getState", "mj_rnePostConstraint", "mj_geomDistance")
 ROOMY = 8  # times the memory used so far must fit into what there is: see `roomy`
+_BALL = '<body><freejoint/><geom size="0.2"/></body>'
+_BALLS = f'''<mujoco><worldbody><geom type="plane" size="9 9 1"/>
+  {_BALL}{_BALL.replace("<body>", '<body pos="2 0 0">')}</worldbody></mujoco>'''
 _C_TYPES: dict[str, Any] = {
     "int": ctypes.c_int,
     "mjtNum": ctypes.c_double,
@@ -56,7 +60,9 @@ class EngineView:
 def engine_view(model: Any, data: Any) -> EngineView | None:
     """The view of a model's data; None where anything about it is in doubt."""
     library, layouts = _library(), _layouts()
-    if library is None or layouts is None or not agrees(layouts["mjData"], data):
+    if unusable() is not None or library is None or layouts is None:
+        return None
+    if not agrees(layouts["mjData"], data):
         return None
     struct, contact, warning = layouts["mjData"], layouts["mjContact"], layouts["mjWarningStat"]
     at = int(data._address)
@@ -85,7 +91,6 @@ def engine_view(model: Any, data: Any) -> EngineView | None:
 def agrees(struct: Any, data: Any) -> bool:
     """Whether a layout says of a data object what that says itself: every number and array."""
     raw = struct.from_address(int(data._address))
-    compared = 0
     for name, kind in struct._fields_:
         told, here = getattr(data, name, None), getattr(raw, name)
         if kind is ctypes.c_void_p:
@@ -100,11 +105,36 @@ def agrees(struct: Any, data: Any) -> bool:
             continue
         if not same:
             return False
-        compared += 1
     dist = data.contact.dist
-    if len(dist) and raw.contact != address(dist):
-        return False
-    return compared > len(struct._fields_) // 2
+    return not len(dist) or raw.contact == address(dist)
+
+
+@lru_cache(maxsize=1)
+def unusable() -> str | None:
+    """Why machine code cannot work with the engine here; None where it can."""
+    if _library() is None:
+        return "the engine's library is not found in its package, or is another version"
+    layouts = _layouts()
+    if layouts is None:
+        return "the engine's package does not describe its data"
+    return None if proven(layouts["mjData"]) else "the engine's data lies otherwise than described"
+
+
+def proven(struct: Any) -> bool:
+    """Whether a layout is right for the balls on a plane of `_BALLS`, where all that matters is."""
+    mujoco = engine()
+    model = mujoco.MjModel.from_xml_string(_BALLS)
+    data = mujoco.MjData(model)
+    for count, heights in enumerate(((1.0, 1.0), (0.1, 1.0), (0.1, 0.1))):
+        data.qpos[[2, 9]] = heights
+        mujoco.mj_forward(model, data)
+        raw = struct.from_address(int(data._address))
+        if not agrees(struct, data) or (raw.ncon, raw.time) != (count, data.time):
+            return False
+        if count and raw.efc_force != address(data.efc_force):
+            return False
+        data.time += 1.0
+    return True
 
 
 def roomy(data: Any) -> bool:
