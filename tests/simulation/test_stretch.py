@@ -123,7 +123,9 @@ def test_a_run_ends_in_time(until):
     assert counts[0] == counts[1]
 
 
-@pytest.mark.parametrize("shape", ["box: [0.5, 0.03, 0.03]", "cylinder: [0.015, 0.1]", "sphere: 0.015"])
+@pytest.mark.parametrize(
+    "shape", ["box: [0.5, 0.03, 0.03]", "cylinder: [0.015, 0.1]", "sphere: 0.015"]
+)
 def test_bodies_of_every_shape_in_the_clamp(shape):
     text = (
         "floor: none\n"

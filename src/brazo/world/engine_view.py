@@ -24,8 +24,8 @@ from brazo.model.mjcf.engine import engine
 FUNCTIONS = ("mj_step", "mj_getState", "mj_rnePostConstraint", "mj_geomDistance")
 ROOMY = 8  # times the memory used so far must fit into what there is: see `roomy`
 _BALL = '<body><freejoint/><geom size="0.2"/></body>'
-_BALLS = f'''<mujoco><worldbody><geom type="plane" size="9 9 1"/>
-  {_BALL}{_BALL.replace("<body>", '<body pos="2 0 0">')}</worldbody></mujoco>'''
+_BALLS = f"""<mujoco><worldbody><geom type="plane" size="9 9 1"/>
+  {_BALL}{_BALL.replace("<body>", '<body pos="2 0 0">')}</worldbody></mujoco>"""
 _C_TYPES: dict[str, Any] = {
     "int": ctypes.c_int,
     "mjtNum": ctypes.c_double,
