@@ -1,4 +1,4 @@
-"""Guards are calm only where a look would change nothing; their oracles are the looks themselves."""
+"""Guards are calm only where a look would change nothing; the looks themselves are the oracles."""
 
 from __future__ import annotations
 

@@ -175,15 +175,20 @@ class Simulation:
         with self.lock.inner:
             if self._stepping:
                 raise BrazoError("a step cannot be made inside a step: return from it first")
-            made = self.step_locked(most)
+            made = 1
+            if most > 1 and self.stretches:
+                made = self._steps_locked(most)
+            else:
+                self.step_locked()
         self.lock.hand_over()
         return made
 
-    def step_locked(self, most: int = 1) -> int:
-        """A step, for a loop that holds `lock` and lets others in between by itself.
+    def step_locked(self) -> None:
+        """One step, for a loop that holds `lock` and lets others in between by itself."""
+        self._steps_locked(1)
 
-        With `most` it may be several, in a stretch; how many were made.
-        """
+    def _steps_locked(self, most: int) -> int:
+        """A step, or several in a stretch; how many were made."""
         self._stepping = True
         try:
             begin = perf_counter()
@@ -193,7 +198,7 @@ class Simulation:
                 most = 1  # whoever lets time pass may have waited for that task
             meter = self.meter
             apart = meter.apart
-            made = self._stretch.make(most) if most > 1 and self.stretches else 0
+            made = self._stretch.make(most) if most > 1 else 0
             if made and self._stretch.half:
                 self._end_step()
             told = perf_counter()

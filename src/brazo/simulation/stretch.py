@@ -25,14 +25,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.codegen.diagnose import Check
 from brazo.codegen.native import address
 from brazo.codegen.route import native
+from brazo.errors import BrazoError
 from brazo.simulation.idle import Guard, Idle
 from brazo.simulation.row_table import RowTable
 from brazo.simulation.seat import Seat, plain
 from brazo.simulation.stretch_code import ARITIES, GUARD, ROBOT, STRETCH, stretch_code
 from brazo.world.advance_table import AdvanceTable, advance_table
-from brazo.world.engine_view import engine_view
+from brazo.world.engine_view import engine_view, unusable
 
 if TYPE_CHECKING:
     from brazo.simulation.simulation import Simulation
@@ -45,6 +47,19 @@ NEAR = 0.01  # of a step; a moment this near to a step's is taken as that step's
 def steps_before(wait: float, dt: float) -> int:
     """How many steps begin before `wait` seconds are over, the present one included; at least 1."""
     return max(1, math.ceil(wait / dt - NEAR)) if wait < LONGEST * dt else LONGEST
+
+
+def stretch_check() -> Check:
+    """Whether stretches can be made on this machine."""
+    try:
+        if not native():
+            return Check("stretches", "none: no machine code is made; steps are made one by one")
+    except BrazoError as error:
+        return Check("stretches", str(error), ok=False)
+    why = unusable() or (None if _clock() else "the C library has no timespec_get")
+    if why is not None:
+        return Check("stretches", f"none, steps are made one by one: {why}", ok=False)
+    return Check("stretches", f"up to {LONGEST} steps of a simulation in one call")
 
 
 class Stretch:
