@@ -25,6 +25,17 @@ CHROMIUM_PLACES = (
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
 )
 
+LONG = ("test_examples.py", "test_export.py", "test_run.py", "test_bench.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first: no worker is left with one while the other has nothing to do."""
+
+    def short(item: pytest.Item) -> bool:
+        return item.path.name not in LONG and item.get_closest_marker("browser") is None
+
+    items.sort(key=short)
+
 
 @pytest.fixture(scope="session")
 def golden() -> dict[str, Any]:

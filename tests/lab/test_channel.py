@@ -133,6 +133,14 @@ def test_what_failed_in_a_panel_is_over_when_the_panel_next_does_as_asked(lab, p
 # ---- who may act ---------------------------------------------------------------------------------
 
 
+def test_every_sentence_arrives_though_several_are_said_at_once(lab, page):
+    lab.do(lambda: [lab.say(f"sentence {i}") for i in range(5)])
+    heard = []
+    while len(heard) < 5:
+        heard += [page.told.pop("notice")["text"]] if "notice" in page.read() else []
+    assert heard == [f"sentence {i}" for i in range(5)]
+
+
 def test_a_watcher_changes_nothing_and_is_told_so(lab, page, line):
     calls = []
     lab.channel.on("probe", calls.append, int)

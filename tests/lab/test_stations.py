@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import struct
 import time
 from dataclasses import replace
 
@@ -21,10 +23,12 @@ from brazo.teleop.mapping import DIRECTIONS, IncrementMap
 from brazo.teleop.stations import (
     CoupledMap,
     FollowerStation,
+    Joystick,
     MasterStation,
     Pointed,
     ReflectingFollower,
     ReflectingMaster,
+    parse_script,
     scheme_named,
 )
 from brazo.world import load_cell
@@ -137,6 +141,65 @@ def test_stop_on_the_masters_page_lets_go(labs):
     assert follower_lab.seen().state == "IDLE"
 
 
+@pytest.mark.parametrize(
+    "device",
+    [
+        "script",
+        pytest.param(
+            "joystick",
+            marks=pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no device files here"),
+        ),
+    ],
+)
+def test_stop_on_the_masters_page_acts_for_every_device(device, tmp_path):
+    sim = Simulation(as_cell("robot:delta"))
+    follower = FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT).start()
+    safety = follower.follower.safety
+    if device == "script":
+        chosen = parse_script("{again: true, steps: [{at: 0s, engage: true}, {at: 60s, grip: 0}]}")
+        press = lambda *buttons: None  # noqa: E731
+    else:
+        os.mkfifo(tmp_path / "js0")
+        reader = os.open(tmp_path / "js0", os.O_RDONLY | os.O_NONBLOCK)
+        writer = os.open(tmp_path / "js0", os.O_WRONLY)
+        chosen = Joystick(tmp_path / "js0")
+
+        def press(*buttons: int) -> None:
+            for button in (0, 1):
+                os.write(writer, struct.pack("IhBB", 0, button in buttons, 1, button))
+
+    with MasterLink(follower.link.url, rules=LINK) as link:
+        lab = MasterLab(
+            MasterStation(link, chosen, brazo.load("delta"), rate=50, valid=9.0), port=0
+        )
+        stops = lambda: lab.channel.get("stops") or 0  # noqa: E731
+        try:
+            until(lambda: safety._released, "a released switch")
+            press(0, 1)
+            until(lambda: safety.moving, "engaged")
+            lab.stop_motion()
+            until(lambda: not safety.moving, "let go")
+            lab.do(lambda: None)
+            assert (safety.state.name, stops()) == ("IDLE", 1)
+            time.sleep(0.7)  # longer than a script waits before it engages again
+            assert not safety.moving and not lab.station.hand.run
+            lab.stop_motion()  # nothing is held any more: no sign as if something were
+            lab.do(lambda: None)
+            assert stops() == 1
+            if device == "joystick":
+                press()
+                until(lambda: lab.station._let_go_since, "let go")
+                press(0, 1)
+                until(lambda: safety.moving, "engaged anew")
+        finally:
+            lab.stop()
+            follower.close()
+            sim.player.close()
+            if device == "joystick":
+                os.close(reader)
+                os.close(writer)
+
+
 def test_a_coupled_robot_is_moved_by_its_master_alone(labs):
     _, follower_lab, _ = labs
     with pytest.raises(BrazoError, match="moved by forces"):
@@ -236,6 +299,32 @@ def test_a_simulation_that_broke_down_is_no_healthy_follower():
         until(
             lambda: (lab.channel.get("station/now") or {}).get("link") == "dead", "said on the page"
         )
+    finally:
+        lab.stop()
+        sim.player.close()
+
+
+def test_stop_on_the_followers_page_acts_without_a_master_and_is_written_down():
+    sim = Simulation(as_cell("robot:teleop-scara"))
+    station = FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT)
+    lab = FollowerLab(station, port=0)
+    try:
+        goal = station.target_by_hand()
+        goal[0] += 1.0
+        lab.do(lambda: lab.panels["follower"]._move(0, goal[0]))
+        until(lambda: station.moving, "moved by hand")
+        lab.stop_motion()
+        until(lambda: not station.moving, "at rest")
+        assert abs(sim.robot("teleop-scara").reference.q[0] - goal[0]) > 0.1
+        assert lab.seen().state == "HOLD" and "stopped here" in lab.seen().cause
+        lab.stop_motion()
+        told = [text for _, text in lab.seen().history]
+        assert told[-2:] == [
+            "IDLE → HOLD, stopped here: on the page",
+            "stopped here, in HOLD already: on the page",
+        ]
+        lab.do(lambda: lab.panels["follower"]._move(0, goal[0]))  # by hand it can go on
+        until(lambda: station.moving, "moved by hand again")
     finally:
         lab.stop()
         sim.player.close()

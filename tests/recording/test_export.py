@@ -6,8 +6,8 @@ import sys
 import time
 
 import numpy as np
-import openpyxl
 import pytest
+import python_calamine
 
 import brazo
 from brazo.recording.export import Export
@@ -47,13 +47,10 @@ def test_a_minute_at_a_kilohertz_does_not_hold_up_a_loop(minute, tmp_path):
     assert beside.late < 2 * usual["late"] + 0.02
     assert seen == sorted(seen) and seen[-1] == 1.0 and len(seen) > 10
 
-    book = openpyxl.load_workbook(tmp_path / "run.xlsx", read_only=True)
-    rows = book["data"].iter_rows(min_row=3, values_only=True)
+    book = python_calamine.CalamineWorkbook.from_path(tmp_path / "run.xlsx")
+    found = np.array(book.get_sheet_by_name("data").to_python()[2:])
     wanted = np.column_stack([minute[name] for name in minute])
-    found = np.array([row for k, row in enumerate(rows) if k % 100 == 0 or k == ROWS - 1])
-    book.close()
-    assert found.shape[1] == WIDTH
-    wanted = np.concatenate([wanted[::100], wanted[-1:]])
+    assert found.shape == wanted.shape == (ROWS, WIDTH)
     assert (np.abs(found - wanted) <= 1e-15 * np.abs(wanted)).all()
 
 

@@ -176,6 +176,28 @@ def test_a_fault_brakes_at_once_and_recovery_is_asked_for(disturb, cause):
     assert step.sample.q == pytest.approx(held + 0.02, abs=0.005)
 
 
+def test_stop_while_moved_by_hand_keeps_a_waiting_master_out():
+    bench = Bench()
+    bench.send(flags=0)
+    bench.step()
+    bench.follower.tracker.target([0.5, 0.5], None, 0.25)
+    bench.step()
+    bench.engagement += 1
+    for _ in range(100):  # the master holds its switch and waits
+        bench.send()
+        step = bench.step()
+    assert step.state is State.IDLE and step.sample.qd.all()
+    assert "still coming to rest" in step.cause
+    bench.follower.stop(bench.t, "on the page")
+    for k in range(500):
+        bench.send((1e-4 * k,) * 2)
+        step = bench.step()
+        assert step.state is State.HOLD, f"{step.state.name} {1e3 * DT * k:.0f} ms after STOP"
+    assert not bench.follower.tracker.moving and bench.before.q[0] < 0.49
+    assert step.cause == "stopped here: on the page; let go, then press and hold to go on"
+    bench.engage()
+
+
 def test_letting_go_stops_without_a_fault():
     bench = moving()
     bench.send((0.48, 0.48), flags=0)

@@ -98,8 +98,10 @@ def test_after_a_stop_everything_has_to_be_taken_anew():
     assert led.pass_(0.05, renew=renew).run
     led.hand.stop()
     before = led.hand.read(led.now, 0).moved
-    hand = led.pass_(0.5, renew=lambda: (led.hand.press(False), led.hand.renew_grasp()))
+    hand = led.pass_(0.5, renew=renew)
     assert not hand.run and hand.moved == pytest.approx(before)
+    led.hand.push(2, 1, anew=True)
+    assert led.pass_(0.1, renew=lambda: led.hand.push(2, 1)).moved[2] > before[2] + 1e-3
     led.hand.drag(False)
     led.hand.drag(True)
     assert led.pass_(0.05, renew=led.hand.renew_grasp).run

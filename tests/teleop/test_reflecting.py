@@ -105,6 +105,9 @@ class Coupled:
     def engage(self) -> None:
         """Engage, until both ends are joined."""
         self.hand.run = False
+        # The follower may know of no held switch any more, after a STOP; the master's loop has to.
+        sent = self.master.link.counts["commands"]
+        assert self.pass_(20.0, lambda: self.master.link.counts["commands"] > sent + 1)
         assert self.pass_(20.0, lambda: self.follower.follower.safety._released)
         self.hand.engage()
         assert self.pass_(20.0, lambda: self.joined), self.follower.follower.safety.refusal

@@ -89,15 +89,45 @@ def test_a_master_that_comes_with_its_switch_held_starts_nothing():
 
 
 @pytest.mark.parametrize("cause", sorted(FAULTS, key=lambda cause: cause.name))
-def test_every_fault_holds_a_moving_follower_and_does_nothing_to_one_at_rest(cause):
+def test_every_fault_holds_a_moving_follower_and_only_stop_one_at_rest(cause):
     safety = Safety(RULES)
     safety.fault(0.0, cause)
-    assert safety.state is State.IDLE and not safety.log
+    if cause is Cause.STOP:
+        assert [str(entry) for entry in safety.log] == ["IDLE → HOLD, stopped here"]
+    else:
+        assert safety.state is State.IDLE and not safety.log
     safety = engaged()
     safety.fault(0.001, cause, "why")
     assert safety.state is State.HOLD
     assert safety.tick(0.002).share == 0.0
     assert (safety.log[-1].cause, safety.log[-1].detail, safety.log[-1].t) == (cause, "why", 0.001)
+
+
+def test_stop_uses_up_an_engagement_that_waits():
+    """In IDLE and in HOLD: the switch is held, an obstacle is in the way, STOP, it goes away."""
+    for safety in (Safety(RULES), engaged()):
+        if safety.moving:
+            safety.fault(0.0, Cause.LINK)
+        safety.command(0.01, 0.01, False, 1)
+        for t in (0.02, 0.03):
+            safety.command(t, t, True, 2)
+            assert safety.tick(t, "the arm still moves").share == 0.0
+        safety.fault(0.035, Cause.STOP, "on the page")
+        assert (safety.state, safety.cause, safety.detail) == (
+            State.HOLD, Cause.STOP, "on the page",
+        )  # fmt: skip
+        for t in (0.04, 0.05):  # held still, then another number
+            safety.command(t, t, True, 2 if t < 0.05 else 3)
+            assert safety.tick(t).state is State.HOLD
+        # Let go and pressed again, but before STOP: the link is slow.
+        safety.command(0.06, 0.033, False, 3)
+        safety.command(0.07, 0.034, True, 4)
+        assert safety.tick(0.07).state is State.HOLD
+        safety.command(0.08, 0.08, False, 4)
+        safety.command(0.09, 0.09, True, 4)
+        assert safety.tick(0.09).state is State.HOLD
+        safety.command(0.1, 0.1, True, 5)
+        assert safety.tick(0.1).state is State.ENGAGED
 
 
 def test_old_commands_and_obstacles_do_not_start():
@@ -161,6 +191,7 @@ def test_whatever_happens(steps):
     newest = -math.inf  # when the newest good command was sent
     free = run = False  # let go since the last stop; held now
     spent, shown, first = 0, 0, True
+    halted = -math.inf  # when STOP was pressed last
     number = 0
     for dt, event in steps:
         now += dt
@@ -186,9 +217,14 @@ def test_whatever_happens(steps):
                     if first:
                         spent, first = engagement, False
                     run, shown = run_now, engagement
+                    if now - age < halted:
+                        spent = max(spent, engagement)
             elif kind == "fault":
                 safety.fault(now, rest[0])
-                assert safety.state is (State.HOLD if was in (1, 2) else was)
+                stop = rest[0] is Cause.STOP
+                assert safety.state is (State.HOLD if was in (1, 2) or stop else was)
+                if stop:
+                    halted, free, spent = top, False, max(spent, 0 if first else shown)
             elif kind == "restart":
                 if was in (1, 2):
                     safety.fault(top, Cause.LINK)
@@ -215,7 +251,7 @@ def test_whatever_happens(steps):
                     spent, free = shown, False
             if was in (1, 2) and safety.state not in (1, 2):
                 free, spent = False, max(spent, shown)
-            if kind == "command" and not rest[1] and forward:
+            if kind == "command" and not rest[1] and forward and now - rest[0] >= halted:
                 free = True
             # Every change is told once, with the states it joins.
             for entry in seen[entries:]:

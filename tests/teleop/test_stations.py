@@ -19,11 +19,15 @@ from brazo.lab.opening import as_cell
 from brazo.recording.recording import Recording
 from brazo.simulation import Simulation
 from brazo.teleop import FollowerLink, IncrementMap, MasterLink, PoseMap, Rules, State
+from brazo.teleop.frames import Status
+from brazo.teleop.master_link import Told
 from brazo.teleop.stations import (
     FollowerStation,
+    Hand,
     Joystick,
     Keyboard,
     MasterStation,
+    Pointed,
     load_script,
     parse_script,
     session_report,
@@ -72,6 +76,119 @@ def test_a_setting_is_asked_for_once_and_a_hold_is_recovered_from():
     assert not script.read(1.2, State.HOLD).run
     hand = script.read(1.4, State.HOLD)
     assert hand.run and hand.engage == 2  # and asks again
+
+
+class Wire:
+    """A link on which one reads what would be sent, and says what the follower told."""
+
+    connected, session, trouble, offset, round_trip = True, 1, "", None, None
+
+    def __init__(self):
+        self.engagement = 0
+        self.sent = []  # run and engagement of every command
+        self.state, self.cause = 0, "released by the operator"
+        self.asked = []
+
+    def engage(self):
+        self.engagement += 1
+
+    def send(self, q, pose=None, *, run, **_):
+        self.sent.append((run, self.engagement))
+
+    def set(self, name, value):
+        self.asked.append((name, value))
+
+    def status(self):
+        return Told(Status(1, 1, 0, 0, self.state, self.cause, 0.0, 0, 0), 0.0, 0.0)
+
+    def answers(self):
+        return []
+
+
+class Lever:
+    """A device moved by the test."""
+
+    name = "lever"
+
+    def __init__(self):
+        self.run, self.engage = False, 0
+
+    def read(self, t, state):
+        return Hand(run=self.run, engage=self.engage)
+
+    def close(self):
+        pass
+
+
+def test_stop_lets_go_for_every_device_until_it_is_pressed_anew():
+    link, lever, said = Wire(), Lever(), []
+    station = MasterStation(link, lever)
+    station.cycle(said.append)
+
+    def cycle(run, engage):
+        lever.run, lever.engage = run, engage
+        station.cycle(said.append)
+        assert station.hand.run == link.sent[-1][0]
+        return link.sent[-1]
+
+    assert cycle(True, 1) == (True, 1)
+    assert station.stop()
+    assert cycle(True, 1) == (False, 1)  # held on
+    assert cycle(True, 2)[0] is False  # asks anew, but never let go
+    assert not station.stop()  # nothing ran any more
+    cycle(False, 2)
+    assert cycle(True, 2)[0] is False  # pressed anew, but asks for nothing
+    cycle(False, 2)
+    assert cycle(True, 3) == (True, 3)
+    assert "STOP; to go on: let go, then press and hold" in said[-1]
+
+
+def test_a_script_that_was_stopped_stays_so_and_does_not_engage_again():
+    """By STOP on the master's own page, or at the follower while the script drives."""
+    for here in (True, False):
+        script = parse_script(SCRIPT)
+        begin = script.read(0.4, State.ENGAGED)
+        assert begin.run
+        if here:
+            script.stop()
+        else:
+            link = Wire()
+            station = MasterStation(link, script)
+            station.cycle(str)  # the first word of the follower
+            link.state, link.cause = 3, "stopped here: on the page"
+            station.cycle(str)
+        stood = script.read(0.7, State.HOLD).moved
+        for t in np.arange(0.7, 3.5, 0.01):
+            hand = script.read(t, State.HOLD)
+            assert not hand.run and hand.settings == () and not hand.done
+            assert hand.moved == pytest.approx(stood)
+        assert script.read(3.6, State.HOLD).done
+
+
+def test_a_stop_from_before_a_master_came_is_none_of_its_own():
+    link = Wire()
+    link.state, link.cause = 3, "stopped here: on the page"
+    station = MasterStation(link, Lever())
+    for _ in range(3):
+        station.cycle(str)
+    station.device.run, station.device.engage = True, 1
+    station.cycle(str)
+    assert link.sent[-1] == (True, 1)
+
+
+def test_what_to_do_after_a_hold_is_said_with_the_devices_own_keys():
+    for make, words in (
+        (lambda: Keyboard(str), "press e, then hold space"),
+        (lambda: parse_script(SCRIPT), "the script lets go and engages again"),
+        (Pointed, "let go, then press and hold"),
+    ):
+        link, said = Wire(), []
+        station = MasterStation(link, make())
+        station.cycle(said.append)
+        link.state, link.cause = 3, "the link is lost"
+        station.cycle(said.append)
+        assert said[-2].endswith("HOLD: the link is lost")
+        assert "to go on: " in said[-1] and words in said[-1]
 
 
 @pytest.mark.parametrize(

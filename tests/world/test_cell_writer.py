@@ -263,3 +263,63 @@ def test_any_cell_reads_back(tmp_path_factory, cell):
     for other, content in others:
         (folder / other).write_text(content, encoding="utf-8")
     same(cell, parse_cell(text, folder / name))
+
+
+@pytest.mark.parametrize(("one", "other"), [("arm 2", "arm-2"), ("Arm", "arm")])
+def test_names_that_fold_to_one_get_files_of_their_own(tmp_path, one, other):
+    source = RobotSource.load("scara1")
+    cell = Cell(
+        name="my cell",
+        robots=tuple(
+            replace(_standing(source.edited(Edits(width=width))), name=name)
+            for name, width in ((one, 1.3), (other, 0.7))
+        ),
+    )
+    files = cell_files(cell)
+    assert len({name.casefold() for name in files}) == 3
+    save_cell(cell, tmp_path / "cell.yaml")
+    assert [robot.source.width for robot in load_cell(tmp_path / "cell.yaml").robots] == [1.3, 0.7]
+
+
+def test_no_file_gets_a_name_that_is_taken():
+    cell = Cell(
+        name="arm", robots=(_standing(RobotSource.load("scara1").edited(Edits(width=2.0))),)
+    )
+    plain = list(cell_files(cell))
+    names = list(cell_files(cell, taken=["ARM.yaml", plain[1], "arm-2.yaml"]))
+    assert names[0] == "arm-3.yaml" and names[1] not in plain
+
+
+def test_a_cell_is_not_saved_over_the_robots_it_is_made_of(tmp_path):
+    source = RobotSource.load("scara1")
+    cell = Cell(name="one", robots=(replace(_standing(source.edited(Edits(width=2.0))), name="a"),))
+    save_cell(cell, tmp_path / "one-a.yaml")  # the name the robot's file would have
+    assert load_cell(tmp_path / "one-a.yaml").robots[0].source.width == 2.0
+
+    own = tmp_path / "own.yaml"
+    own.write_text((tmp_path / "one-a-2.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    text = own.read_text(encoding="utf-8")
+    cell = Cell(name="two", robots=(_standing(RobotSource.load(own)),))
+    with pytest.raises(BrazoError, match=r"own\.yaml: robot 'r' is read from this file"):
+        save_cell(cell, own)
+    assert own.read_text(encoding="utf-8") == text
+
+
+def test_a_robot_file_beside_it_is_overwritten_by_its_own_robot_only(tmp_path):
+    wide = RobotSource.load("scara1").edited(Edits(width=2.0))
+    first = Cell(name="cell", robots=(replace(_standing(wide), name="a"),))
+    path = tmp_path / "cell.yaml"
+    save_cell(first, path)
+    robot = load_cell(path).robots[0]
+    assert robot.source.model.path == tmp_path / "cell-a.yaml"
+    # Saved again, with another edit: the same files.
+    again = replace(robot, source=robot.source.edited(Edits(width=3.0)))
+    save_cell(replace(first, robots=(again,)), path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cell-a.yaml", "cell.yaml"]
+    assert load_cell(path).robots[0].source.width == 3.0
+    # Another robot of that name takes another file.
+    taken = (tmp_path / "cell-a.yaml").read_bytes()
+    both = (replace(again, name="b"), replace(_standing(wide), name="a"))
+    save_cell(replace(first, robots=both), path)
+    assert (tmp_path / "cell-a.yaml").read_bytes() == taken
+    assert [one.source.width for one in load_cell(path).robots] == [3.0, 2.0]

@@ -30,6 +30,7 @@ from brazo.lab.moment import Moment
 from brazo.lab.moving import Mover
 from brazo.lab.opening import CELL, ROBOT, as_simulation, choices
 from brazo.lab.panels import Panel, panel_types
+from brazo.lab.program_run import program_in
 from brazo.lab.replay import Replay
 from brazo.lab.scene import FIELD_OF_VIEW_DEG, Scene
 from brazo.lab.server import LabServer
@@ -73,6 +74,7 @@ class Lab:
         self.jobs = Jobs(self.post, lambda jobs: self.channel.put({"jobs": jobs}))
         self._notices = 0
         self._closed = False
+        self._brakes: dict[str, Any] = {}  # by robot: the motion the last STOP left it with
         self._shown_at = (-1.0, -1, False)  # of the simulation last shown: time, number, running
         self._sims = 0
         self.opened = 0  # how many cells were opened after the first; edits do not count
@@ -82,7 +84,7 @@ class Lab:
         except BaseException:
             self._server.stop()
             raise
-        self._stopper = Stopper(self.stop_motion)
+        self._stopper = Stopper(self._stop_now)
         self._thread = threading.Thread(target=self._run, name="brazo lab", daemon=True)
         self._thread.start()
         self._begin()
@@ -102,17 +104,18 @@ class Lab:
         self._pending: set[str] = set(self.panels)
         self.channel.put({"choices": choices(), "view/fov": FIELD_OF_VIEW_DEG})
         on = self.channel.on
-        on("stop", lambda: self._stopper.press(), free=True, now=True)
+        on("stop", self._stop_pressed, free=True, now=True)
         on("open", self._open_shipped, str)
         on("select", self.select, str, int)
-        on("cancel-job", self.jobs.cancel, int)
+        on("cancel-job", self.jobs.cancel, int, still=True)
         on("panels-shown", self._panels_shown, list, free=True)
         on("control/ask", lambda: self._driving("ask"), free=True)
-        on("control/hand-over", lambda: self._driving("hand_over"))
-        on("control/keep", lambda: self._driving("keep"))
+        on("control/hand-over", lambda: self._driving("hand_over"), still=True)
+        on("control/keep", lambda: self._driving("keep"), still=True)
         self.channel.on_pages(self._show_driving)
         self.channel.on_pages(self._page_came)
         self.channel.allows = self._has_place
+        self.channel.stop_again = self.halt
         self._show_simulation()
 
     # ---- for programs ------------------------------------------------------------------------
@@ -146,22 +149,40 @@ class Lab:
         self.do(lambda: self.place(self.sim.robot(robot or self.selection.robot), q))
 
     def stop_motion(self) -> None:
-        """STOP: every robot comes to rest within its limits, programs pause."""
+        """STOP: every robot comes to rest within its limits, programs pause.
+
+        What was asked for before and has not begun is not done any more.
+        """
+        self.channel.halt()
+        self._stop_now()
+
+    def halt(self) -> str | None:
+        """Bring to rest what moves now; from any thread.
+
+        Returns what is to be said where nobody would see a difference.
+        """
         sim = self.sim
         if isinstance(sim, Replay):
+            still = not sim.player.running
             sim.player.pause()
-            return self.post(self._after_stop)
+            return "Nothing was moving." if still else None
         with sim.lock:
+            program, still = program_in(sim), not sim.moving
+            ran = program is not None and not (program.paused or program.done)
             before = {name: robot.motion for name, robot in sim.robots.items()}
             for task in sim.tasks:
                 pause = getattr(task, "pause", None)
                 if callable(pause):
                     pause()
             for name, robot in sim.robots.items():
-                if robot.motion is before[name]:  # a program brakes its robots on their own ways
+                # A program brakes its robots on their own ways; STOP again must not lead them off.
+                if robot.motion is before[name] and robot.motion is not self._brakes.get(name):
                     robot.stop()
+                self._brakes[name] = robot.motion
             sim.log("stop", "stopped by the user")
-        self.post(self._after_stop)
+        if not still:
+            return None
+        return "Nothing was moving; the program is paused." if ran else "Nothing was moving."
 
     def stop(self) -> None:
         """End the lab and release its port; a second call does nothing."""
@@ -228,15 +249,15 @@ class Lab:
             notice["topic"] = topic
             asked.wrong[topic] = self._notices
         for page in self.channel.pages if asked is None else (asked,):
-            page.send_soon({"notice": notice})
+            page.tell("notice", notice)
 
     def download(self, name: str, content: bytes | str | Path) -> None:
         """Have the page that asked (else the one that drives) save a file."""
-        offer = {"download": self._server.downloads.offer(name, content)}
+        offer = self._server.downloads.offer(name, content)
         asked = self.channel.page
         for page in (asked,) if asked is not None else self.channel.pages:
             if asked is not None or self.channel.driving.drives(page.key):
-                page.send_soon(offer)
+                page.tell("download", offer)
 
     def select(self, robot: str, joint: int = -1) -> None:
         """Point at a robot and, from 0 up, one of its joints."""
@@ -373,7 +394,7 @@ class Lab:
         )
 
     def _clicked(self, drawn: int, shift: bool) -> None:
-        self.post(lambda: self.view.clicked(drawn, shift))
+        self.post(self.channel.unless_stopped(lambda: self.view.clicked(drawn, shift)))
 
     def _panels_shown(self, panels: list[Any]) -> None:
         page = self.channel.page
@@ -398,7 +419,21 @@ class Lab:
         for panel in self.panels.values():
             self._carefully(panel.driver_changed)
 
-    def _after_stop(self) -> None:
+    def _stop_pressed(self) -> None:
+        # On the network's thread: what that page sends from here on comes after the STOP.
+        self.channel.halt()
+        self._stopper.press()
+
+    def _stop_now(self) -> None:
+        unseen = self.halt()
+        self.post(lambda: self._after_stop(unseen))
+
+    def _after_stop(self, unseen: str | None = None) -> None:
+        overtaken, self.channel.overtaken = self.channel.overtaken, False
+        if overtaken:
+            self.say("STOP came first: what was asked for and had not begun is not done", "warn")
+        elif unseen:
+            self.say(unseen)
         for panel in self.panels.values():
             self._carefully(panel.stopped)
         self.channel.put({"stops": (self.channel.get("stops") or 0) + 1})

@@ -3,13 +3,17 @@
 Values (`"tool/x" -> "412.3"`) are shown by whatever element of the page asks for that name, and
 change without the element being rebuilt, so a scroll position, a selection or a half-typed number
 survives.  Every page is sent what changed since it last listened: a slow page skips, it never
-queues.
+queues.  Only what a page is told once, a sentence or a file, comes in full, and before the values.
 
 Events are JSON lists `["pendant/step", 3, 12.5]`; one arrives at its handler only with the number
 and the types of arguments the handler declared, from the page that drives, and on the thread of
 the lab.  The two exceptions are declared: `free` events any page may send, and `now` ones that
 must not wait behind whatever the lab is doing (STOP, the renewal of a held button); their handlers
 run on the network's thread and only set something.
+
+STOP (`halt`) also overtakes: an event that came before it and still waits is not acted on any more,
+and what one under way set in motion meanwhile is stopped again.  Those declared `still`, and free
+ones, move nothing and are done all the same.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import contextlib
 import re
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +38,7 @@ from brazo.lab.driving import Driving
 Handler = Callable[..., Any]
 MAX_EVENT_BYTES = 65_536
 MAX_NUMBER = 1e300
+MAX_TOLD = 32  # sentences and files a page that does not listen is owed
 SAME_PAGE_TWICE = 4001  # a copied tab has the key of the first: it makes itself another
 _KEY = re.compile(r"[\w-]{16,64}", re.ASCII)
 
@@ -47,6 +53,7 @@ class _Wanted:
     kinds: tuple[type, ...]
     free: bool
     now: bool
+    still: bool
 
 
 class Channel:
@@ -60,6 +67,9 @@ class Channel:
         self.page: Page | None = None  # whose event is being handled, on the lab's thread
         self.event = ""  # its name
         self.allows: Callable[[str], bool] = lambda event: True  # asked before one is acted on
+        self.stops = 0  # how often STOP was pressed
+        self.overtaken = False  # whether STOP came before a wish, since somebody last looked
+        self.stop_again: Callable[[], object] = lambda: None  # after a wish that STOP came during
         self._values: dict[str, Any] = {}
         self._wanted: dict[str, _Wanted] = {}
         self._pages: dict[str, Page] = {}
@@ -68,14 +78,41 @@ class Channel:
         self._lock = threading.Lock()
 
     def on(
-        self, event: str, handler: Handler, *kinds: type, free: bool = False, now: bool = False
+        self,
+        event: str,
+        handler: Handler,
+        *kinds: type,
+        free: bool = False,
+        now: bool = False,
+        still: bool = False,
     ) -> None:
         """Call `handler(*arguments)` for every event of that name with arguments of those types.
 
         `float` takes any finite number, `Typed` a number or a text; `list` and `dict` come as they
         are and are the handler's to check.
         """
-        self._wanted[event] = _Wanted(handler, kinds, free, now)
+        self._wanted[event] = _Wanted(handler, kinds, free, now, still or free)
+
+    def halt(self) -> None:
+        """STOP was pressed: what is waiting is not wanted any more; from any thread."""
+        with self._lock:
+            self.stops += 1
+
+    def unless_stopped(self, wish: Callable[[], None]) -> Callable[[], None]:
+        """The wish, to be carried out on the lab's thread only if no STOP comes before it."""
+        stops = self.stops
+
+        def run() -> None:
+            if self.stops != stops:
+                self.overtaken = True
+                return
+            try:
+                wish()
+            finally:
+                if self.stops != stops:
+                    self.stop_again()
+
+        return run
 
     def on_pages(self, callback: Callable[[], None]) -> None:
         """Call back, on the lab's thread, when a page comes, goes or asks for control."""
@@ -178,7 +215,11 @@ class Channel:
             if self.allows(name):
                 wanted.handler(*arguments)
         else:
-            self._post(lambda: self._handle(page, name, wanted.handler, arguments))
+
+            def wish() -> None:
+                self._handle(page, name, wanted.handler, arguments)
+
+            self._post(wish if wanted.still else self.unless_stopped(wish))
 
     def _handle(self, page: Page, name: str, handler: Handler, arguments: list[Any]) -> None:
         # The lab forgets the page when it is done, and has said what went wrong.
@@ -187,7 +228,7 @@ class Channel:
             wrong = page.wrong.pop(topic_of(name), None)
             handler(*arguments)
             if wrong is not None:
-                page.send_soon({"notice-over": wrong})
+                page.tell("notice-over", wrong)
 
 
 class Page:
@@ -203,15 +244,25 @@ class Page:
         self._refused = 0
         self._connection = connection
         self._pending = first | {"me/number": number}
+        self._once: deque[dict[str, Any]] = deque(maxlen=MAX_TOLD)
         self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
         self._news.set()
 
     def send_soon(self, values: Mapping[str, Any]) -> None:
-        """Tell this page alone."""
+        """Show this page alone; a newer value of a name takes the place of one not sent yet."""
         with self._lock:
             self._pending.update(values)
+        self._wake()
+
+    def tell(self, name: str, what: Any) -> None:
+        """Tell this page alone, whatever else it is told."""
+        with self._lock:
+            self._once.append({name: what})
+        self._wake()
+
+    def _wake(self) -> None:
         with contextlib.suppress(RuntimeError):  # the loop closed with the server: nobody is left
             self._loop.call_soon_threadsafe(self._news.set)
 
@@ -225,8 +276,11 @@ class Page:
             await self._news.wait()
             self._news.clear()
             with self._lock:
-                values, self._pending = self._pending, {}
-            await self._connection.send(msgspec.json.encode(values).decode())
+                news = [*self._once, self._pending]
+                self._once.clear()
+                self._pending = {}
+            for values in filter(None, news):
+                await self._connection.send(msgspec.json.encode(values).decode())
 
 
 def topic_of(event: str) -> str:

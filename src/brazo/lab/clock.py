@@ -31,7 +31,7 @@ class Clock:
         self._said: BaseException | None = None
         on = lab.channel.on
         on("play", lambda: self._player.play())
-        on("pause", lambda: self._player.pause())
+        on("pause", lambda: self._player.pause(), still=True)
         on("step", self.step, int)
         on("reset", self.reset)
         on("speed", self.set_speed, float)

@@ -2,10 +2,12 @@
 
 While nobody drags, the gizmo goes along with the tool.  A place out of reach is said and not jumped
 to: the robot stays at the last one it could reach, and the gizmo comes back when it is let go.
+STOP ends a drag, and so does another page's taking control: it counts again when taken anew.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +37,9 @@ class Gizmo:
         self._robot: SimRobot | None = None
         self._branch: str | None = None
         self._shown = np.full((4, 4), np.nan)
-        self._wanted: np.ndarray | None = None  # set on the network's thread
+        self._lock = threading.Lock()  # over the next two, which the network's thread sets
+        self._wanted: np.ndarray | None = None
+        self._taken: tuple[int, int] | None = None  # when it was: STOPs so far, and who drove
         self.dragging = False
         self.reason = ""  # why the tool cannot follow
 
@@ -66,6 +70,8 @@ class Gizmo:
 
     def follow(self) -> None:
         """Go along with the tool, unless it is being dragged."""
+        if self.dragging and self._taken != self._now():
+            self._ended()
         if self._handle is None or self._robot is None or self.dragging:
             return
         with self._lab.sim.lock:
@@ -82,16 +88,21 @@ class Gizmo:
     # viser calls this on the network's thread: it only notes and posts.
 
     async def _dragged(self, event: Any) -> None:
-        if event.phase == "end":
-            self._lab.post(self._ended)
-            return
-        T = np.eye(4)
-        T[:3, :3] = matrix_from_wxyz(np.asarray(event.target.wxyz, float))
-        T[:3, 3] = event.target.position
-        first = self._wanted is None
-        self._wanted = T
-        if first:  # of several since then only the last counts
-            self._lab.post(self._go)
+        with self._lock:
+            if event.phase == "end":
+                self._taken = None
+                self._lab.post(self._ended)
+                return
+            if event.phase == "start" or self._taken is None:
+                self._taken = self._now()
+            T = np.eye(4)
+            T[:3, :3] = matrix_from_wxyz(np.asarray(event.target.wxyz, float))
+            T[:3, 3] = event.target.position
+            self._wanted = T  # of several only the last counts
+        self._lab.post(self._lab.channel.unless_stopped(self._go))
+
+    def _now(self) -> tuple[int, int]:
+        return self._lab.channel.stops, self._lab.channel.driving.driver
 
     def _begun(self) -> None:
         self.dragging = True
@@ -102,9 +113,10 @@ class Gizmo:
             self._branch = robot.arm.ik(robot.arm.fk(q), q0=q).branch
 
     def _go(self) -> None:
-        T, self._wanted, robot = self._wanted, None, self._robot
-        if T is None or robot is None:
-            return
+        with self._lock:
+            T, self._wanted, robot = self._wanted, None, self._robot
+            if T is None or robot is None or self._taken not in (None, self._now()):
+                return
         if not self.dragging:
             self._begun()
         try:

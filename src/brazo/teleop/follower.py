@@ -76,8 +76,10 @@ class Follower:
         self.unused = 0  # commands that had run out before the loop came to look
 
     def stop(self, now: float, detail: str = "") -> None:
-        """Stop here, whatever the master says; it has to engage again."""
+        """Come to rest, whoever moves the joints; a master has to let go and engage again."""
         self.safety.fault(now, Cause.STOP, detail)
+        self._end()
+        self.tracker.stop()
 
     def step(self, now: float, view: View, obstacle: str = "", dt: float | None = None) -> Step:
         """One cycle: where the joints are to be at `now`.

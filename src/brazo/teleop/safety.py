@@ -12,8 +12,12 @@ a switch that is stuck, or a master that reconnects with the switch held, moves 
 
 It ends in IDLE when the operator lets go, and in HOLD when something is wrong: the newest good
 command is older than `stale`, numbers are missing, a clock jumped, the link is lost, the master's
-position jumped, or the loop that asks was late.  `stale` plus the longest pause between two ticks
-is the time in which HOLD is certain: with the defaults and a loop of at least 33 Hz, 150 ms.
+position jumped or cannot be followed, or the loop that asks was late.  `stale` plus the longest
+pause between two ticks is the time in which HOLD is certain: with the defaults and a loop of at
+least 33 Hz, 150 ms.
+
+STOP is more than a fault: it leads to HOLD from every state, and whatever a master had sent until
+then, an engagement that still waits included, counts for nothing.
 
 Every change of state is a `Transition` with its cause, kept in `log` and handed to `on_transition`.
 """
@@ -48,12 +52,15 @@ class Cause(Enum):
     CLOCK = "a clock jumped"
     LINK = "the link is lost"
     JUMP = "the master's position jumped"
+    LOST = "the master's motion cannot be followed"
     LATE = "the follower's own loop was late"
     STOP = "stopped here"
 
 
 # What sends a moving follower to HOLD.
-FAULTS = frozenset({Cause.GAP, Cause.CLOCK, Cause.LINK, Cause.JUMP, Cause.LATE, Cause.STOP})
+FAULTS = frozenset(
+    {Cause.GAP, Cause.CLOCK, Cause.LINK, Cause.JUMP, Cause.LOST, Cause.LATE, Cause.STOP}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +153,7 @@ class Safety:
         self._run = False
         self._asked: int | None = None  # the newest engagement number
         self._released = False  # seen since the last stop
+        self._stopped = -math.inf  # when STOP was pressed last
 
     @property
     def moving(self) -> bool:
@@ -166,17 +174,21 @@ class Safety:
             self.engagement = engagement
         self._run = run
         self._asked = engagement
+        if sent < self._stopped:
+            self.engagement = max(self.engagement, engagement)
         if not run:
             if self.moving:
                 self._stop(now, State.IDLE, Cause.RELEASED)
-            self._released = True
+            self._released = self._released or sent >= self._stopped
 
     def fault(self, now: float, cause: Cause, detail: str = "") -> None:
-        """Something is wrong; while following this means HOLD at once."""
+        """Something is wrong; while following this means HOLD at once, and STOP always does."""
         if cause not in FAULTS:
             raise ValueError(f"{cause} is no fault")
         self._now = max(self._now, now)
-        if self.moving:
+        if cause is Cause.STOP:
+            self._stopped = self._now
+        if self.moving or cause is Cause.STOP:
             self._stop(self._now, State.HOLD, cause, detail)
 
     def restart(self) -> None:
@@ -246,13 +258,15 @@ class Safety:
         return False
 
     def _stop(self, now: float, state: State, cause: Cause, detail: str = "") -> None:
-        self._released = False
+        self._released, self.refusal = False, ""
         self.engagement = max(self.engagement, self._asked or 0)
         self._go(now, state, cause, detail)
 
     def _go(self, now: float, state: State, cause: Cause, detail: str = "") -> None:
         transition = Transition(now, self.state, state, cause, detail)
         self.state, self.cause, self.detail = state, cause, detail
+        if transition.before is state:  # STOP in HOLD: another cause, but no other state
+            return
         self.log.append(transition)
         if self.on_transition is not None:
             self.on_transition(transition)

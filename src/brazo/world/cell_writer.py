@@ -3,16 +3,19 @@
 A shipped robot is named, with the parameters that differ.  A robot with other edits (width, clamp,
 masses, friction), or one from a robot file of the user's, gets a file of its own: expressions in it
 stay expressions.  What cannot be written as a robot file (URDF, MJCF, meshes) is left where it is
-and named by its path.  Numbers are SI and read back to the same double; angles are in degrees where
-that is exact.  What has its default value is left out.  Orientations become roll, pitch and yaw,
-which give the same matrix but for the last bit.
+and named by its path.  Two files never get names that some system takes for one (`Arm` and `arm`).
+
+Numbers are SI and read back to the same double; angles are in degrees where that is exact.  What
+has its default value is left out.  Orientations become roll, pitch and yaw, which give the same
+matrix but for the last bit.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -50,14 +53,18 @@ Refer = Callable[[Path], str]
 _ANGLES = {"angle"}  # fields of settings
 
 
-def cell_files(cell: Cell, refer: Refer | None = None) -> dict[str, str]:
+def cell_files(cell: Cell, refer: Refer | None = None, taken: Iterable[str] = ()) -> dict[str, str]:
     """File names and texts, the cell's own first; `refer` names a robot file that stays in place.
 
-    Robot files are to lie beside the cell's.
+    Robot files are to lie beside the cell's; `taken` are names that neither gets.
     """
-    own = file_name(cell.name)
+    names = _Names(taken)
+    return _files(cell, names.free(f"{file_name(cell.name)}.yaml"), names, refer or _absolute)
+
+
+def _files(cell: Cell, own: str, names: _Names, refer: Refer) -> dict[str, str]:
     written: dict[str, str] = {}
-    blocks = [_robot(robot, own, written, refer or _absolute) for robot in cell.robots]
+    blocks = [_robot(robot, cell.name, written, names, refer) for robot in cell.robots]
     content: dict[str, Any] = {"name": cell.name}
     if cell.about:
         content["about"] = cell.about
@@ -81,19 +88,30 @@ def cell_files(cell: Cell, refer: Refer | None = None) -> dict[str, str]:
     if cell.chutes:
         content["chute"] = [_chute(one) for one in cell.chutes]
     text = robot_yaml(Field(_node({k: v for k, v in content.items() if v != []}), "", None))
-    return {f"{own}.yaml": text, **written}
+    return {own: text, **written}
 
 
 def save_cell(cell: Cell, path: str | Path) -> list[Path]:
     """Write a cell file and the robot files it needs beside it; what was written, the cell first.
 
     Every file is written whole or not at all, and the cell's last: it never speaks of a robot that
-    is not there.
+    is not there.  A file that a robot of the cell is read from is never overwritten by another.
     """
     path = Path(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise BrazoError(f"{path}: a cell file ends in .yaml")
-    (_, text), *robots = cell_files(cell).items()
+    read = {robot.name: robot.source.model.path for robot in cell.robots}
+    for name, source in read.items():
+        if source is not None and _same(source, path):
+            raise BrazoError(
+                f"{path}: robot '{name}' is read from this file, which a cell would overwrite; "
+                "choose another name"
+            )
+    names = _Names([path.name])
+    for name, source in read.items():
+        if source is not None and _same(source.parent, path.parent):
+            names.keep(source.name, name)
+    (_, text), *robots = _files(cell, path.name, names, _absolute).items()
     found = [(path.parent / name, content) for name, content in robots] + [(path, text)]
     for file, content in found:
         with replacing(file) as temporary:
@@ -109,7 +127,9 @@ def file_name(name: str) -> str:
 # ---- robots --------------------------------------------------------------------------------
 
 
-def _robot(robot: CellRobot, cell: str, written: dict[str, str], refer: Refer) -> dict[str, Any]:
+def _robot(
+    robot: CellRobot, cell: str, written: dict[str, str], names: _Names, refer: Refer
+) -> dict[str, Any]:
     source, path = robot.source, robot.source.model.path
     block: dict[str, Any] = {"name": robot.name}
     plain = replace(source.edits, parameters={}) == Edits()
@@ -117,7 +137,7 @@ def _robot(robot: CellRobot, cell: str, written: dict[str, str], refer: Refer) -
         block["robot"] = path.stem
         block |= _parameters(source.edits.parameters)
     elif source.file is not None and not _has_meshes(robot):
-        name = f"{cell}-{file_name(robot.name)}.yaml"
+        name = names.free(f"{file_name(cell)}-{file_name(robot.name)}.yaml", robot.name)
         # The file's own parameters stay in it: the sizes of flanges come from those.
         written[name] = robot_yaml(source.file.root)
         block["robot"] = name
@@ -148,6 +168,37 @@ def _robot(robot: CellRobot, cell: str, written: dict[str, str], refer: Refer) -
     if robot.grasp != "friction":
         block["grasp"] = robot.grasp
     return block
+
+
+class _Names:
+    """File names in use in one folder, and which robot a name is kept for."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = {_folded(name) for name in taken}
+        self._kept: dict[str, set[str]] = {}
+
+    def keep(self, name: str, robot: str) -> None:
+        """Give a name to that robot only."""
+        self._kept.setdefault(_folded(name), set()).add(robot)
+
+    def free(self, name: str, robot: str = "") -> str:
+        """The name, or with a number where it is taken; from now on it is."""
+        stem, dot, ending = name.rpartition(".")
+        found, number = name, 2
+        while _folded(found) in self._taken or robot not in self._kept.get(_folded(found), {robot}):
+            found, number = f"{stem}-{number}{dot}{ending}", number + 1
+        self._taken.add(_folded(found))
+        return found
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _same(a: Path, b: Path) -> bool:
+    if a.exists() and b.exists():
+        return a.samefile(b)
+    return _folded(str(a.resolve())) == _folded(str(b.resolve()))
 
 
 def _is_shipped(path: Path) -> bool:

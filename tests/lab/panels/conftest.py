@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -69,7 +70,7 @@ class Opened:
         return self.panel.get_by_role("button", name=name, exact=True)
 
     def settle(self) -> None:
-        """Return when the lab has done whatever the page asked for before."""
+        """Return when the lab has done what the page asked for and the page knows of it."""
         done = threading.Event()
         self.lab.channel.on("settled", done.set, free=True)
         self.page.evaluate(
@@ -80,6 +81,15 @@ class Opened:
             }"""
         )
         assert done.wait(SOON / 1000)
+        mark = secrets.token_hex(8)
+        self.lab.channel.put({"settled": mark})  # values arrive in the order they are put
+        self.page.evaluate(
+            """async (mark) => {
+                const { watch } = await import("/lab/channel.js");
+                await new Promise((next) => watch("settled", (it) => it === mark && next()));
+            }""",
+            mark,
+        )
 
     def lines(self, label: str) -> list[dict]:
         """What a plot draws: [{label, unit, t, y}]."""

@@ -33,13 +33,13 @@ def page(opened) -> Page:
 
 
 @pytest.fixture
-def panel(lab, page) -> Locator:
+def panel(lab, page, opened) -> Locator:
     if lab.sim.cell.name != "scara1" or lab.panels["dimensions"].values()["edited"]:
         lab.open("robot:scara1")
     lab.sim.player.pause()
+    opened.settle()
     drawn(page, "scara1")
-    for notice in page.locator(".brazo-notices button").all():
-        notice.click()  # in a window as small as this one they lie over the buttons
+    page.keyboard.press("Escape")  # no notice of the test before
     panel = show(page, "Dimensions")
     expect(panel.locator('brazo-text[name="changed"]')).to_have_text("nothing")
     return panel

@@ -110,9 +110,10 @@ class Panel:
         *kinds: type,
         free: bool = False,
         now: bool = False,
+        still: bool = False,
     ) -> None:
         """Call `handler(*arguments)` for an event of this panel; see `Channel.on`."""
-        self.lab.channel.on(self.name(event), handler, *kinds, free=free, now=now)
+        self.lab.channel.on(self.name(event), handler, *kinds, free=free, now=now, still=still)
 
     def on_number(
         self, event: str, handler: Callable[..., Any], *kinds: type, unit: Quantity = "number"

@@ -83,7 +83,7 @@ class DataPanel(Panel):
         self.on("add-plot", self._add_plot)
         self.on("remove-plot", self._remove_plot, int)
         self.on("record", self._record)
-        self.on("record-stop", self._stop_recording)
+        self.on("record-stop", self._stop_recording, still=True)
         self.on("export", self._export, str)
 
     # ---- plots --------------------------------------------------------------------------------

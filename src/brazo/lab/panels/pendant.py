@@ -58,7 +58,8 @@ class PendantPanel(Panel):
         self._gizmo_on = False
         self._clicks = False  # whether a click on a link moves its joint
         self._held: Held | None = None
-        self._wanted: tuple[int, int] | None = None  # axis and sign of the button that is down
+        # Axis and sign of the button that is down, and how often STOP had been pressed by then.
+        self._wanted: tuple[int, int, int] | None = None
         self._moved = 0
         lab.channel.on_refused(self._gizmo.resend)
         self.on("mode", self._set_mode, str)
@@ -235,15 +236,17 @@ class PendantPanel(Panel):
         # On the network's thread.
         if sign not in (-1, 1) or not 0 <= axis < 64:
             return
+        channel = self.lab.channel
+        begin = channel.unless_stopped(lambda: self._begin(axis, sign))
         if fresh:
-            self._wanted = (axis, sign)
-            self.lab.post(lambda: self._begin(axis, sign))
-        elif self._wanted == (axis, sign):
+            self._wanted = (axis, sign, channel.stops)
+            self.lab.post(begin)
+        elif self._wanted == (axis, sign, channel.stops):
             held = self._held
             if held is not None:
                 held.renew()
             elif self.step == "hold":
-                self.lab.post(lambda: self._begin(axis, sign))
+                self.lab.post(begin)
 
     def _jog_end(self) -> None:
         # On the network's thread.
@@ -261,7 +264,7 @@ class PendantPanel(Panel):
         if self.step != "hold":
             self._wanted = None
             self.lab.mover.step(robot, self.mode, axis, sign * self._increment(axis))
-        elif self._wanted == (axis, sign) and self._held is None:
+        elif self._wanted == (axis, sign, self.lab.channel.stops) and self._held is None:
             try:
                 self._held = self.lab.mover.hold(robot, self.mode, axis, sign)
             except BrazoError:

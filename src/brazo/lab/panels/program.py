@@ -61,13 +61,13 @@ class ProgramPanel(Panel):
         self._execution: Execution | None = None
         self._rests: Rests | None = None
         self.on("choose", self._choose, str)
-        self.on("text", self._typed, str)
+        self.on("text", self._typed, str, still=True)
         self.on("run", self._run)
         self.on("again", self._again)
-        self.on("pause", self._pause)
+        self.on("pause", self._pause, still=True)
         self.on("go-on", lambda: self._go_on(False))
         self.on("step", self._step)
-        self.on("end", self._end)
+        self.on("end", self._end, still=True)
         self.on("open-cell", self._open_cell)
         self.on("save", self._save)
         self.on_upload("load", self._load, ".yaml", ".yml", most=1 << 20)

@@ -10,7 +10,7 @@ import io
 import math
 import zipfile
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -312,6 +312,9 @@ class RobotsPanel(Panel):
             return inside
 
         texts = cell_files(cell, refer)
+        if files:  # they keep their names
+            tops = {PurePosixPath(key).parts[0] for key in files}
+            texts = cell_files(cell, refer, tops)
         name, text = next(iter(texts.items()))
         files |= {key: value.encode() for key, value in texts.items()}
         if len(files) == 1:

@@ -101,7 +101,7 @@ class TrajectoryPanel(Panel):
         self.on("seen", self._set_seen, bool)
         self.on("slow", self._slow)
         self.on("play", self._play)
-        self.on("halt", self._halt)
+        self.on("halt", self._halt, still=True)
         self.on("loop", self._set_loop, bool)
         self.on("save", self._save)
         self.on_upload("load", self._load, ".yaml", ".yml", most=4 << 20)

@@ -2,7 +2,8 @@
 
 It differs from the lab in three things.  Its windows are those of a station.  Its cell is the
 station's and stays, and time cannot be paused: a robot that follows a hand has no pause button but
-STOP, which lets go of the link's robot in the station's own way (HOLD, or the switch released).
+STOP, in the station's own way: HOLD at the follower; at the master the switch is let go, whatever
+device it belongs to, until it is released and pressed anew.
 And over the scene stands, always, what is known of the link: a page whose link is dead is grey.
 """
 
@@ -52,16 +53,12 @@ class StationLab(Lab):
         """The energies of a bilateral scheme; None without one."""
         return None
 
-    def halt(self) -> None:
-        """What STOP means for the station's own robot."""
+    def halt(self) -> str | None:
+        """What STOP means for the station's own robot; what to say where nothing was stopped."""
         raise NotImplementedError
 
     def panel_types(self) -> Sequence[type[Panel]]:
         return self.windows
-
-    def stop_motion(self) -> None:
-        self.halt()
-        self.post(self._after_stop)
 
     def stop(self) -> None:
         self._over.set()
@@ -92,6 +89,12 @@ class StationLab(Lab):
                 "station/time": fixed(self.time(), 1),
             }
         )
+
+    def _after_stop(self, unseen: str | None = None) -> None:
+        if unseen is None or self.channel.overtaken:
+            super()._after_stop(unseen)
+        else:  # no sign that it worked where it had nothing to do
+            self.say(unseen)
 
     def _furnish(self) -> None:
         super()._furnish()

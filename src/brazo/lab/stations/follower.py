@@ -1,7 +1,8 @@
 """The follower's page: the robot that follows, what moves it, and how to move it from here.
 
 While no master moves it, its joints can be moved from the page, slowly; a master that engages waits
-until it rests.  STOP is HOLD: the robot brakes, and the master has to engage again.
+until it rests.  STOP is HOLD, whoever moves it: the robot brakes, and the master has to let go and
+engage again.
 """
 
 from __future__ import annotations
@@ -157,12 +158,15 @@ class FollowerLab(StationLab):
     def account(self) -> Account | None:
         return self.station.account
 
-    def halt(self) -> None:
+    def halt(self) -> str | None:
+        if self.sim.player.error is not None:
+            return "The simulation has stopped: nothing moves."
         self.station.stop("on the page")
         with self.sim.lock:
             for name, robot in self.sim.robots.items():
                 if name != self.station.robot.name:
                     robot.stop()
+        return None
 
     def stop(self) -> None:
         self.station.close()

@@ -57,6 +57,7 @@ WAYS = {
     for axis in "xyz"
     for sign in "+-"
 }
+NOTHING_HELD = "Nothing was held here; the follower's own STOP stops its robot in any case."
 CLAMP = {"open": "Open", "closed": "Closed"}
 
 
@@ -215,10 +216,6 @@ class MasterPanel(Panel):
             self.hand.drag(False)
         self._arrow.show(lab.scene, lab.robot, lab.felt())
 
-    def stopped(self) -> None:
-        if self.hand is not None:
-            self.hand.stop()
-
     # ---- what the user may do --------------------------------------------------------------------
 
     def _drag(self, robot: SimRobot, q: np.ndarray) -> None:
@@ -230,10 +227,10 @@ class MasterPanel(Panel):
             self.hand.drag(True)
         self.hand.point(T[:3, 3] - start[:3, 3], turned)
 
-    def _push(self, axis: int, sign: int, _fresh: bool) -> None:
+    def _push(self, axis: int, sign: int, fresh: bool) -> None:
         assert self.hand is not None
         if 0 <= axis < 3 and sign in (-1, 1):
-            self.hand.push(axis, sign)
+            self.hand.push(axis, sign, fresh)
 
     def _set_clutch(self, on: bool) -> None:
         assert self.hand is not None
@@ -316,9 +313,8 @@ class MasterLab(StationLab):
         wrench = self.seen().wrench
         return None if wrench is None else self.directions.T @ wrench[:3] / self.scale
 
-    def halt(self) -> None:
-        if isinstance(self.station.device, Pointed):
-            self.station.device.stop()
+    def halt(self) -> str | None:
+        return None if self.station.stop() else NOTHING_HELD
 
     def stop(self) -> None:
         self.station.close()

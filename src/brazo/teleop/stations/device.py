@@ -39,12 +39,26 @@ class Device(Protocol):
 
 
 @runtime_checkable
+class Halting(Protocol):
+    """A device that has something of its own to let go of when STOP is pressed."""
+
+    def stop(self) -> bool:
+        """Let go; whether there was anything.  Safe from any thread."""
+        ...
+
+
+@runtime_checkable
 class Yielding(Protocol):
     """A device whose hand gives way where the arm it holds cannot go."""
 
     def stay(self, moved: np.ndarray, turned: np.ndarray) -> None:
         """Be there, counted from where the hand began."""
         ...
+
+
+def how_to_go_on(device: Device) -> str:
+    """What the operator has to do after a HOLD or a STOP, with the device's own keys."""
+    return getattr(device, "anew", "let go, then press and hold")
 
 
 def pose_of(hand: Hand, start: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from brazo.teleop.follower import Follower, Step
 from brazo.teleop.follower_link import FollowerLink
 from brazo.teleop.mapping import Mapping
 from brazo.teleop.pose_map import PoseMap
-from brazo.teleop.safety import Rules, Transition
+from brazo.teleop.safety import Cause, Rules, State, Transition
 from brazo.teleop.stations.device import joint_units
 from brazo.teleop.stations.diary import Diary
 from brazo.teleop.touch import Touch
@@ -127,10 +127,12 @@ class FollowerStation:
         return self._begin
 
     def stop(self, detail: str = "") -> None:
-        """Come to rest here and now; a master has to engage again."""
+        """Come to rest here and now; a master has to let go and engage again."""
         with self.sim.lock:
+            held = self.follower.safety.state is State.HOLD
             self.follower.stop(time.perf_counter(), detail)
-            self.follower.tracker.stop()
+            if held:  # no change of state that would tell of it
+                self._event("teleop", f"{Cause.STOP.value}, in HOLD already: {detail or 'STOP'}")
 
     def target_by_hand(self) -> np.ndarray:
         """Where the robot is asked to be, or to go (n,)."""

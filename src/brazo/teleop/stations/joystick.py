@@ -6,8 +6,7 @@
 
 A stick asks for a speed, cubed so that small deflections are fine, with a dead zone.  The device
 gives events of eight bytes: time (ms, 32 bits), value (16 bits, signed), type (1 button, 2 axis,
-0x80 the state at the beginning), number.  Where there is no such device the gamepad can be used in
-a browser's page instead.
+0x80 the state at the beginning), number.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ class Joystick:
     """The gamepad at a device file."""
 
     name = "joystick"
+    anew = "let go of button 0, press button 1, then hold button 0"
 
     def __init__(self, path: str | Path = "/dev/input/js0", speed: float = SPEED) -> None:
         try:

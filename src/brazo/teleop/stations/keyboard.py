@@ -37,6 +37,7 @@ class Keyboard:
     """Reads keys with `keys()`, which gives those pressed since the last call."""
 
     name = "keyboard"
+    anew = "let go of all keys, press e, then hold space"
 
     def __init__(self, keys: Callable[[], str] | None = None, speed: float = SPEED) -> None:
         self._terminal = None if keys is not None else _Terminal()

@@ -5,6 +5,9 @@ the pose is that of the tool.  Without one the handle begins at the origin.
 
 What is recorded has the master's own clock and, in `offset`, by how much the follower's is ahead:
 `session_report` puts both ends on one time axis.
+
+STOP, whatever the device: from the next command on the switch counts as let go, until the device
+has really let go of it and asked for motion anew.  STOP at the follower means the same here.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +27,17 @@ from brazo.kinematics.orientation import rotvec_from_matrix, wxyz_from_matrix
 from brazo.recording.stream import Recorder
 from brazo.teleop.follower import ASK
 from brazo.teleop.frames import STATES
-from brazo.teleop.master_link import VALID, MasterLink
-from brazo.teleop.stations.device import Device, Hand, Yielding, joint_units, pose_of
+from brazo.teleop.master_link import VALID, MasterLink, Told
+from brazo.teleop.safety import Cause, State
+from brazo.teleop.stations.device import (
+    Device,
+    Halting,
+    Hand,
+    Yielding,
+    how_to_go_on,
+    joint_units,
+    pose_of,
+)
 from brazo.teleop.stations.diary import Diary, line
 from brazo.trajectory.follow import onto
 from brazo.trajectory.joint_rates import ToolMotion
@@ -72,7 +85,11 @@ class MasterStation:
         self.log = Diary()
         self._zero: float | None = None  # when the hand began
         self._asked = 0
+        self._halt = threading.Event()  # STOP was pressed
+        self._halted: int | None = None  # engagements asked for before it; None without a STOP
+        self._let_go_since = False
         self._state = -1
+        self._stopped_there = False
         self._connected = False
         self._trouble = ""  # why there is no link, as last said
         self._session = 0
@@ -130,6 +147,17 @@ class MasterStation:
             self._thread.join()
             self._thread = None
 
+    def stop(self) -> bool:
+        """STOP: nothing runs until the device lets go and asks anew; whether anything did.
+
+        Safe from any thread.
+        """
+        ran = self.hand.run
+        if isinstance(self.device, Halting):
+            ran = self.device.stop() or ran
+        self._halt.set()
+        return ran and self.error is None and not self._over.is_set()
+
     def _live(self) -> None:
         try:
             self.run()
@@ -161,8 +189,10 @@ class MasterStation:
         state = 0 if told is None else told.status.state
         if self._zero is None and (t > PATIENCE or (told is not None and told.status.age < HEARD)):
             self._zero = t
+        self._heed(told)
         # The hand begins when the follower has had a command: what comes before counts for nothing.
-        self.hand = hand = Hand() if self._zero is None else self.device.read(t - self._zero, state)
+        hand = Hand() if self._zero is None else self.device.read(t - self._zero, state)
+        self.hand = hand = self._unless_stopped(hand, t, tell)
         T = self._held(hand)
         while self._asked < hand.engage:
             self.link.engage()
@@ -188,6 +218,30 @@ class MasterStation:
             )
             row += [*T[:3, 3], *self._felt(), *self._q]
             self._recorder.append([np.nan if value is None else float(value) for value in row])
+
+    def _heed(self, told: Told | None) -> None:
+        """Stop here, too, when somebody presses STOP at the follower."""
+        if told is None:
+            return
+        status = told.status
+        stopped = status.state == State.HOLD and status.cause.startswith(Cause.STOP.value)
+        if stopped and not self._stopped_there and self._state >= 0:
+            self.stop()
+        self._stopped_there = stopped
+
+    def _unless_stopped(self, hand: Hand, t: float, tell: Callable[[str], None]) -> Hand:
+        """The hand, off the switch from a STOP until it was let go and asks for motion anew."""
+        if self._halt.is_set():
+            self._halt.clear()
+            self._halted, self._let_go_since = hand.engage, False
+            self._say(t, [f"STOP; to go on: {how_to_go_on(self.device)}"], tell)
+        if self._halted is None:
+            return hand
+        self._let_go_since = self._let_go_since or not hand.run
+        if self._let_go_since and hand.run and hand.engage > self._halted:
+            self._halted = None
+            return hand
+        return replace(hand, run=False)
 
     def _held(self, hand: Hand) -> Array:
         """The pose of the handle; of a robot, as far as its arm reaches."""
@@ -222,6 +276,8 @@ class MasterStation:
         if told is not None and told.status.state != self._state:
             self._state = told.status.state
             said.append(f"{STATES[self._state]}: {told.status.cause}")
+            if self._state == State.HOLD and self._halted is None:
+                said.append(f"to go on: {how_to_go_on(self.device)}")
         if link.session not in (0, self._session):
             self._session = link.session
             link.set(ASK, "mapping")
@@ -232,6 +288,10 @@ class MasterStation:
                 said.append(answer.text)
                 if answer.done:
                     link.set(ASK, "mapping")
+        self._say(t, said, tell)
+
+    def _say(self, t: float, said: list[str], tell: Callable[[str], None]) -> None:
+        """Write down what happened at t."""
         for text in said:
             self.log.add(text, t)
             tell(line(t, text))

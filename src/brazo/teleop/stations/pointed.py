@@ -35,6 +35,7 @@ class Pointed:
     """A hand led by calls; what is held and not renewed for `deadman` seconds is let go."""
 
     name = "browser"
+    anew = "let go, then press and hold"
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, deadman: float = DEADMAN
@@ -44,6 +45,7 @@ class Pointed:
         self._moved, self._turned = np.zeros(3), np.zeros(3)
         self._goal: tuple[np.ndarray, np.ndarray] | None = None
         self._keys: dict[tuple[int, int], float] = {}  # axis and sign, renewed when
+        self._dead: set[tuple[int, int]] = set()  # keys that STOP ended, until pressed anew
         self._switch = self._grasp = -np.inf  # renewed when
         self._dragging = self._stopped = False
         self._taken = False  # the drag holds the switch
@@ -63,11 +65,14 @@ class Pointed:
             turn = self._turned if turned is None else np.array(turned, dtype=float)
             self._goal = (np.array(moved, dtype=float), turn)
 
-    def push(self, axis: int, sign: int) -> None:
-        """A key that moves along x, y or z is down; to be renewed."""
+    def push(self, axis: int, sign: int, anew: bool = False) -> None:
+        """A key that moves along x, y or z is down; `anew` when it was just pressed."""
         with self._lock:
-            self._keys[axis, sign] = self._clock()
-            self._goal = None
+            if anew:
+                self._dead.discard((axis, sign))
+            if (axis, sign) not in self._dead:
+                self._keys[axis, sign] = self._clock()
+                self._goal = None
 
     def let_keys_go(self) -> None:
         """No such key is down any more."""
@@ -101,12 +106,22 @@ class Pointed:
         with self._lock:
             self._switch = -np.inf
 
-    def stop(self) -> None:
-        """Let go of everything; what is held counts again only when it is taken anew."""
+    def stop(self) -> bool:
+        """Let go of everything; what is held counts again only when it is taken anew.
+
+        Whether anything was held.
+        """
         with self._lock:
+            now = self._clock()
+            held = self._taken or self._goal is not None
+            held = held or any(
+                now - t < self._deadman for t in (self._switch, *self._keys.values())
+            )
             self._stopped, self._taken, self._goal = True, False, None
             self._switch = -np.inf
+            self._dead |= set(self._keys)
             self._keys.clear()
+            return held
 
     def ask(self, name: str, value: Any) -> None:
         """Ask the follower for another setting."""

@@ -1,6 +1,6 @@
 """`Script`: a hand that moves as a file says, for tests, demonstrations and long runs.
 
-    again: true                                  # let go and engage again after a HOLD
+    again: true                                  # engage again after a HOLD, but not after STOP
     steps:
       - {at: 500ms, engage: true}                # press the switch, and ask for motion
       - {at: 1s, for: 2s, move: [0, 50mm, 0]}    # from rest to rest
@@ -12,13 +12,14 @@
       - {at: 10s, release: true}
 
 Moves go from rest to rest in their time (a quintic, s = 10 p³ − 15 p⁴ + 6 p⁵) and add up where they
-overlap.  The script is over when its last step is.
+overlap.  The script is over when its last step is.  After STOP the hand stays where it was, off the
+switch, to the end: nobody is there who could press it anew.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,30 @@ class Script:
         self._told = 0  # settings asked for so far
         self._extra = 0  # engagements asked for after a HOLD
         self._tried = -math.inf
+        self._stop = False
+        self._stopped: Hand | None = None  # the hand as STOP found it
+
+    @property
+    def anew(self) -> str:
+        """What happens after a HOLD."""
+        if self._stop:
+            return "start the script again"
+        return "the script lets go and engages again" if self.again else "the script's next engage"
+
+    def stop(self) -> bool:
+        """Let go for good; whether it had not yet."""
+        before, self._stop = self._stop, True
+        return not before
 
     def read(self, t: float, state: int) -> Hand:
+        if self._stopped is None:
+            hand = self._read(t, state)
+            if not self._stop:
+                return hand
+            self._stopped = replace(hand, run=False, settings=())
+        return replace(self._stopped, done=t > self.seconds)
+
+    def _read(self, t: float, state: int) -> Hand:
         moved, turned = np.zeros(3), np.zeros(3)
         run, engage, clutch, grip = False, 0, False, None
         settings = []
