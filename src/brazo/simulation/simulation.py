@@ -30,15 +30,14 @@ from brazo.simulation.lock import StepLock
 from brazo.simulation.player import Player
 from brazo.simulation.recorder import RunRecorder
 from brazo.simulation.robot import SimRobot, default_law
+from brazo.simulation.running import Progress, looks_on, run
 from brazo.simulation.signals import Signals
 from brazo.simulation.state import SimState, restore_robot, save_robot
-from brazo.simulation.stretch import LONGEST, Stretch, steps_before
+from brazo.simulation.stretch import Stretch
 from brazo.world import Cell, ContactEvent, Diverged, GraspEvent, World
 from brazo.world.build import Mode
 
-Progress = Callable[[float, str], object]
 WATCHED = ("robot-robot", "self", "robot-object", "robot-fixture")
-REPORT_EVERY = 0.1  # s by the wall clock
 _STANDING = ("control", "fault", "grasped")  # events that last, and are told by what is
 
 
@@ -168,9 +167,9 @@ class Simulation:
         if n < 0:
             raise BrazoError(f"cannot step {n} times; time only goes on")
         while n > 0:
-            n -= self._some_steps(n)
+            n -= self.some_steps(n)
 
-    def _some_steps(self, most: int) -> int:
+    def some_steps(self, most: int) -> int:
         """Up to `most` steps, as many as can be made at once; how many that were."""
         with self.lock.inner:
             if self._stepping:
@@ -309,56 +308,7 @@ class Simulation:
         is called now and then with the fraction done (nan when unknown) and a sentence.  An error
         in a step ends the run; a streamed file can then be read up to there.
         """
-        if until is not None and not np.isfinite(until):
-            raise BrazoError(f"until = {until}: wanted a finite time in seconds")
-        if until is not None and until < self.time - 0.5 * self.dt:
-            raise BrazoError(f"until = {until:g} s: it is {self.time:g} s already")
-        self.player.pause()
-        execution: Any = None
-        if program is not None:
-            starts = getattr(program, "start", None)
-            execution = starts(self) if callable(starts) else program
-            if execution not in self._tasks:
-                self.add_task(execution)
-        with self.lock:
-            self.start_recording(record)
-        begin, told = self.time, 0.0
-        # Half a step of tolerance: times are sums of steps.
-        last = np.inf if until is None else until - 0.5 * self.dt
-        try:
-            while self.world.mj_data.time <= last and not self._over(execution, until):
-                self._some_steps(self._foreseen(execution, last))
-                if progress is not None and (now := perf_counter()) - told > REPORT_EVERY:
-                    told = now
-                    progress(*self._progress(execution, begin, until))
-        except BaseException:
-            self.abandon_recording()
-            raise
-        if progress is not None:
-            progress(1.0, f"{self.time:.2f} s")
-        return self.stop_recording()
-
-    def _foreseen(self, execution: Any, last: float) -> int:
-        """How many steps a run makes at least, up to a stretch."""
-        if np.isfinite(last):
-            return steps_before(last - self.world.mj_data.time, self.dt)
-        if execution is None and all(map(_looks_on, self._tasks)):
-            # Until no robot moves.
-            return steps_before(max(robot.remaining for robot in self._actors), self.dt)
-        return LONGEST
-
-    def _over(self, execution: Any, until: float | None) -> bool:
-        if execution is not None:
-            return execution not in self._tasks or bool(getattr(execution, "done", False))
-        return until is None and not self.moving and all(map(_looks_on, self._tasks))
-
-    def _progress(self, execution: Any, begin: float, until: float | None) -> tuple[float, str]:
-        fraction = getattr(execution, "progress", None)
-        if fraction is None:
-            fraction = float("nan")
-            if until is not None and until > begin:
-                fraction = (self.time - begin) / (until - begin)
-        return float(fraction), f"{self.time:.2f} s"
+        return run(self, program, until, record, progress)
 
     def start_recording(self, path: str | Path | None = None) -> None:
         """Record every step from now on, in memory or streamed to a .parquet file."""
@@ -419,7 +369,7 @@ class Simulation:
         """
         with self.lock:
             self.abandon_recording()
-            self._tasks = [task for task in self._tasks if _looks_on(task)]
+            self._tasks = [task for task in self._tasks if looks_on(task)]
             self._scheduled.clear()
             self._injected = 0
             self._log.events.clear()
@@ -594,7 +544,3 @@ class _Robots(dict[str, SimRobot]):
 
 def _told(fault: Fault) -> tuple[str, dict[str, Any]]:
     return fault.text, {"robot": fault.robot, "fault": type(fault).__name__}
-
-
-def _looks_on(task: Task) -> bool:
-    return bool(getattr(task, "background", False))
