@@ -84,7 +84,7 @@ class RunRecorder:
         begin = perf_counter()
         block = self.block
         if block.filled:
-            self._sink.append_block(self.signals.table(block))
+            self._sink.append_block(self.signals.table(block), own=True)
             block.clear()
         spent = perf_counter() - begin
         self._meter.deriving += spent
