@@ -1,4 +1,4 @@
-"""What the machine code of `brazo.world.advance_code` reads and writes, for one compiled world.
+"""What the machine code of `world_code` reads and writes, for one compiled world.
 
 Addresses of the engine's arrays are written down once; what may change between two stretches of
 steps (who holds what, how near things are, the black box) is brought up to date by `begin`, and
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.model.shapes import Box, Sphere
-from brazo.world.advance_code import BALL, BOX, CLAMP, GRIP, ROUND, WORLD
+from brazo.simulation.stretch.world_code import BALL, BOX, CLAMP, GRIP, ROUND, WORLD
 from brazo.world.clamp import SERVO_RANGE, Clamp
 from brazo.world.contacts import CLASSES, ContactReader
 from brazo.world.engine_view import EngineView, address, engine_view, roomy
@@ -26,7 +26,7 @@ Array = np.ndarray
 MOST_SOLIDS = 2000  # a table of all their pairs is kept
 
 
-class AdvanceTable:
+class WorldTable:
     """The records of one world until it is edited."""
 
     def __init__(self, world: World, view: EngineView) -> None:
@@ -122,14 +122,14 @@ class AdvanceTable:
         self.words[WORLD.level_count] = len(levels)
 
 
-def advance_table(world: World) -> AdvanceTable | None:
+def world_table(world: World) -> WorldTable | None:
     """The records of a world; None where its steps can only be made in Python."""
     if world.mode != "contact" or world.friction_by_formula:
         return None
     if len(world.labels) > MOST_SOLIDS:
         return None
     view = engine_view(world.mj_model, world.mj_data)
-    return None if view is None else AdvanceTable(world, view)
+    return None if view is None else WorldTable(world, view)
 
 
 class _Slots:

@@ -1,4 +1,4 @@
-"""Where the rows of a recording go, for machine code that fills them (`stretch_code`)."""
+"""Where the rows of a recording go, for machine code that fills them (`loop_code`)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from brazo.codegen.native import address
 from brazo.simulation.block import Block
 from brazo.simulation.recorder import RunRecorder
-from brazo.simulation.stretch_code import COPY, STRETCH
-from brazo.world.distance_code import NEAREST, NearestRecord
+from brazo.simulation.stretch.distance_code import NEAREST, NearestRecord
+from brazo.simulation.stretch.loop_code import COPY, STRETCH
 
 
 class RowTable:

@@ -8,7 +8,7 @@ every clamp holds what it held.  Then nobody has to be told anything.  Sums are 
 which `Tally` and `GraspReader` make them, so all numbers are theirs to the last bit; what cannot be
 decided here (two doubles too near to each other) counts as not quiet, and is decided there.
 
-The records are filled by `brazo.world.advance_table`.
+The records are filled by `world_table`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CLEAR = 1e-9  # of a squared cosine; nearer than this the decision is left to ot
 ZERO = hex_double(0.0)
 
 
-def add_advance(module: Module) -> None:
+def add_world(module: Module) -> None:
     """Put the functions into a module."""
     module.definitions["brazo_copy"] = _copy()
     module.definitions["brazo_drive"] = _drive()

@@ -1,4 +1,4 @@
-"""Many steps of a simulation in one call of machine code; `brazo.simulation.stretch` prepares it.
+"""Many steps of a simulation in one call of machine code; `maker` prepares it.
 
     brazo_stretch(stretch) -> 0      up to `steps` steps, with the same bits as one by one
 
@@ -6,8 +6,8 @@ A step is what `Simulation` makes of it: references → laws → rows "before" �
 next references.  The call returns
 
 * before a step whose law gives no finite torque, or at which a task wants to look (`GUARD`),
-* after a step that was not quiet (see `brazo.world.advance_code`): its second half, from what
-  there is to tell on, is then left to the caller,
+* after a step that was not quiet (see `world_code`): its second half, from what there is to tell
+  on, is then left to the caller,
 * after `steps` whole steps.
 
 `done` says how many steps were made, `open` whether the last one is half.  A clock read in some of
@@ -21,8 +21,8 @@ from functools import lru_cache
 from brazo.codegen.emitter import Module, hex_double
 from brazo.codegen.flow import WORD, Fields, Flow, Variable
 from brazo.codegen.jit import Library, build
-from brazo.world.advance_code import WORLD, add_advance
-from brazo.world.distance_code import NEAREST, add_nearest
+from brazo.simulation.stretch.distance_code import NEAREST, add_nearest
+from brazo.simulation.stretch.world_code import WORLD, add_world
 
 STRETCH = Fields(
     "world steps done open robot_count robots recording row t before_count before after_count "
@@ -44,7 +44,7 @@ _TIME_UTC = 1
 def stretch_code() -> tuple[Library, int]:
     """The machine code and where it begins; compiled once per machine."""
     module = Module()
-    add_advance(module)
+    add_world(module)
     add_nearest(module)
     for name, text in (
         ("brazo_laws", _laws()),

@@ -1,17 +1,4 @@
-"""A *stretch*: many steps in one call of machine code, the same to the last bit as one by one.
-
-Python is needed in a step only when something happens: a task acts, a law or a motion is changed, a
-fault comes, a pair of parts touches or parts, a clamp takes hold, a distance is to be measured, a
-block of rows is full.  Between two such steps everything is fixed tables and arithmetic.  A stretch
-makes the steps up to the next one at which something is known to happen, and comes back at once
-from a step in which something did (`brazo.simulation.stretch_code`); that step is then brought to
-its end here, by the same functions that end a single step.
-
-A simulation takes a stretch only where every part of a step is known to machine code: contact mode,
-friction, black box and clamps of the usual kind, compiled laws, motions sampled beforehand or rest,
-no fault at work, tasks that say how long they can be left alone (`Task.idle`).  Everything else
-is left to single steps.
-"""
+"""`Stretch`: prepares stretches of steps for the machine code, makes them, and tells of them."""
 
 from __future__ import annotations
 
@@ -30,10 +17,10 @@ from brazo.codegen.native import address
 from brazo.codegen.route import native
 from brazo.errors import BrazoError
 from brazo.simulation.idle import Guard, Idle
-from brazo.simulation.row_table import RowTable
-from brazo.simulation.seat import Seat, plain
-from brazo.simulation.stretch_code import ARITIES, GUARD, ROBOT, STRETCH, stretch_code
-from brazo.world.advance_table import AdvanceTable, advance_table
+from brazo.simulation.stretch.loop_code import ARITIES, GUARD, ROBOT, STRETCH, stretch_code
+from brazo.simulation.stretch.row_table import RowTable
+from brazo.simulation.stretch.seat import Seat, plain
+from brazo.simulation.stretch.world_table import WorldTable, world_table
 from brazo.world.engine_view import engine_view, unusable
 
 if TYPE_CHECKING:
@@ -67,7 +54,7 @@ class Stretch:
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
-        self._table: AdvanceTable | None = None
+        self._table: WorldTable | None = None
         self._data: Any = None
         self._array = np.zeros(len(STRETCH), np.int64)
         self._words = self._array.data
@@ -144,7 +131,7 @@ class Stretch:
         clock = _clock()
         if not native() or clock is None or any(r.world.loops for r in sim.robots.values()):
             return
-        self._table = table = advance_table(world)
+        self._table = table = world_table(world)
         view = engine_view(world.mj_model, world.mj_data)
         if table is None or view is None:
             return

@@ -8,7 +8,7 @@ from brazo.codegen.native import address
 from brazo.control import CompiledController, Controller
 from brazo.simulation.motion import Motion, Rest, Sampled
 from brazo.simulation.robot import SimRobot
-from brazo.simulation.stretch_code import ARITIES, ROBOT
+from brazo.simulation.stretch.loop_code import ARITIES, ROBOT
 
 _SIGNALS = 5  # q, qd and the reference's q, qd, qdd: what a law is given first
 
