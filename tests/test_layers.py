@@ -22,6 +22,7 @@ SIMULATION = CONTROL | {"world", "recording", "simulation"}
 MAY_IMPORT = {
     "errors": set(),
     "files": {"errors"},
+    "hosts": {"errors"},
     "units": {"errors"},
     "library": set(),
     "codegen": {"errors"},
@@ -35,7 +36,7 @@ MAY_IMPORT = {
     "simulation": SIMULATION,
     "program": SIMULATION,
     "recording": {"errors", "files", "units"},
-    "teleop": SIMULATION,
+    "teleop": SIMULATION | {"hosts"},
     "study": SIMULATION,
 }
 

@@ -37,3 +37,17 @@ def test_a_program_file_is_checked_and_run_in_its_own_cell(folder):
         assert done.exit_code == 0 and wanted in done.output
     done = CliRunner().invoke(app, ["run", str(folder / "task.yaml"), "--headless"])
     assert done.exit_code == 0 and "task: done in 0.01 s, no goals" in done.output
+
+
+@pytest.mark.parametrize("text", ["a: 1\nb: 2\n", "- 1\n", "points: []\n", "name: only\n"])
+def test_what_is_none_of_them_is_told_what_there_is(tmp_path, text):
+    path = tmp_path / "x.yaml"
+    path.write_text(text, encoding="utf-8")
+    for command in (["check", str(path)], ["run", str(path), "--headless"]):
+        done = CliRunner().invoke(app, command)
+        assert isinstance(done.exception, BrazoError), done.output
+        said = str(done.exception)
+        assert said.startswith(f"{path}: neither a robot")
+        assert "joints" in said and "cell (robots: a list" in said and "program (robots:" in said
+    done = CliRunner().invoke(app, ["check", "--json", str(path)])
+    assert done.exit_code == 2 and '"ok": false' in done.output

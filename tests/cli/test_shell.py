@@ -21,7 +21,7 @@ joints:
 
 def run(*arguments: str, cwd=None) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "brazo.cli.main", *arguments],
+        [sys.executable, "-m", "brazo", *arguments],
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -12,3 +12,29 @@ def test_a_plot_of_the_cell_before_this_one_is_asked_for_in_vain(running, line):
         page.send(["data/plot/1/history"])
         assert "data/plot/1/all" not in page.told
         assert "notice" not in page.told
+
+
+def test_a_removed_plot_leaves_nothing(running, line):
+    with running() as lab, line(lab) as page:
+        page.send(["panels-shown", ["data"]])
+        panel, channel = lab.panels["data"], lab.channel
+
+        def plots(names) -> set[str]:
+            return {name for name in names if name.startswith("data/plot/")}
+
+        before = plots(channel._values), plots(channel._wanted)
+        assert all(before)
+        for _ in range(12):
+            page.send(["data/add-plot"])
+            page.send(["data/remove-plot", panel._plots[-1].number])
+        assert (plots(channel._values), plots(channel._wanted)) == before
+        # Those of a cell that is gone go with it; what is there stays: 1 is no part of 10.
+        while panel._plots[-1].number < 17:
+            page.send(["data/remove-plot", panel._plots[-1].number], ["data/add-plot"])
+        page.send(["data/remove-plot", 1])
+        last = panel._plots[-1].number
+        assert last >= 10 and channel.get(f"data/plot/{last}/lines") is not None
+        assert f"data/plot/{last}/history" in channel._wanted
+        page.send(["open", "robot:panda"])
+        kept = {name.split("/")[2] for name in plots(channel._values)}
+        assert kept == {str(one.number) for one in panel._plots}

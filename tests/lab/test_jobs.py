@@ -70,6 +70,62 @@ def test_a_cancelled_job_ends_at_its_next_word(jobs, told):
     assert told[-1] == []
 
 
+def test_what_is_settled_or_cannot_look_up_is_not_cancelled(jobs, told):
+    begun, go, results = threading.Event(), threading.Event(), []
+
+    def work(job):
+        job.settle()
+        begun.set()
+        go.wait()
+        return 1
+
+    job = jobs.start("Open", work, results.append)
+    begun.wait()
+    jobs.cancel(job.number)
+    assert told[-1][0]["cancellable"] is False and told[-1][0]["text"] == ""
+    go.set()
+    until(lambda: states(told) == ["done"])
+    assert results == [1]
+    jobs.cancel(job.number)
+    go.clear()
+    job = jobs.start("Compile", lambda _: go.wait(), results.append, cancellable=False)
+    assert told[-1][0]["cancellable"] is False
+    jobs.cancel(job.number)
+    go.set()
+    until(lambda: states(told) == ["done"])
+
+
+def test_cancelled_before_it_is_handed_over_is_cancelled(told):
+    posted, results = [], []
+    jobs = Jobs(posted.append, lambda list: told.append(list))
+    job = jobs.start("Export", lambda job: 1, results.append)
+    until(lambda: posted)
+    jobs.cancel(job.number)
+    posted[0]()
+    assert states(told) == ["cancelled"] and not results
+
+
+def test_news_are_told_in_their_order():
+    told = []
+
+    def slow(list):
+        states = [job["text"] for job in list]
+        time.sleep(0.002)  # whoever was first has not told yet when the next one is there
+        told.append(states)
+
+    jobs = Jobs(lambda call: call(), slow)
+
+    def work(job):
+        for k in range(20):
+            job.tell(None, str(k))
+
+    started = [jobs.start(f"Job {i}", work) for i in range(3)]
+    until(lambda: all(job.state == "done" for job in started) and told[-1] == ["", "", ""])
+    for i in range(3):
+        steps = [int(news[i]) for news in told if len(news) > i and news[i]]
+        assert steps == sorted(steps)
+
+
 @pytest.mark.parametrize(
     ("error", "words"), [(BrazoError("no such pose"), "no such pose"), (KeyError("x"), "KeyError")]
 )

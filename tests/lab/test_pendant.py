@@ -294,6 +294,37 @@ def test_a_watcher_cannot_jog(lab, page, line):
         assert not lab.sim.moving and np.array_equal(lab.robot.reference.q, before)
 
 
+def test_watchers_leave_the_jog_of_the_driver_alone(lab, page, line):
+    page.ws.send(json.dumps(["pendant/jog", 0, 1, True]))
+
+    def renewed(seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            page.ws.send(json.dumps(["pendant/jog", 0, 1, False]))
+            time.sleep(0.03)
+
+    renewed(0.4)
+    held = lab.panels["pendant"]._held
+    assert held is not None and held.held
+    with line(lab) as watcher:  # comes,
+        renewed(0.1)
+        watcher.ws.send('["control/ask"]')  # asks,
+        watcher.ws.send('["pendant/jog", 0, -1, true]')  # clicks
+        watcher.ws.send('["pendant/jog-end"]')
+        renewed(0.2)
+    renewed(0.2)  # and goes
+    assert lab.panels["pendant"]._held is held and held.held and lab.sim.moving
+    with line(lab) as other:
+        other.ws.send('["control/ask"]')
+        other.until("control/asking", other.told["me/number"])
+        page.ws.send('["control/hand-over"]')  # but whoever gives control away lets go
+        other.until("control/driver", other.told["me/number"])
+        lab.do(lambda: None)
+        assert not held.held
+        other.ws.send('["control/hand-over"]')
+        other.until("control/driver", page.told["me/number"])
+
+
 # ---- points, poses, clamp --------------------------------------------------------------------
 
 

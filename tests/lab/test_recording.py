@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
+
+from brazo.world.robot_source import RobotSource
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +43,54 @@ def test_a_length_stays_above_nothing(lab, page):
     page.send()
     assert "L_base cannot be -5 mm: a length is above 0" in page.told["notice"]["text"]
     assert lab.robot.arm.model.parameters["L_base"] == before
+
+
+SLASHED = ("a/b", "../../x", "x\\..\\..\\y")
+
+
+@pytest.mark.parametrize("name", SLASHED)
+def test_a_robot_with_an_odd_name_is_shown_clicked_and_exported(running, line, tmp_path, name):
+    text = RobotSource.load("scara1").text().replace("name: scara1", f"name: '{name}'", 1)
+    (tmp_path / "robot.yaml").write_text(text, encoding="utf-8")
+    with running(tmp_path / "robot.yaml") as lab, line(lab) as page:
+        (robot,) = lab.sim.robots
+        assert "/" not in robot and "/" not in lab.sim.cell.name
+        drawn = [one.name for one in lab.sim.world.drawn].index(f"{robot}/link 1")
+        lab.do(lambda: lab.view.clicked(drawn))
+        assert lab.selection.joint == 0
+        page.send(["pause"], ["data/record"], ["step", 20], ["data/record-stop"])
+        before = set(tmp_path.parent.iterdir())
+        given = exported(lab, page, ["data/export", "csv"], ["data/export", "csv"])
+        assert given[0] == given[1] and not set(given[0]) & set("/\\")
+        assert set(tmp_path.parent.iterdir()) == before
+
+
+def exported(lab, page, *events) -> list[str]:
+    """The names under which a page is given what it asks to be exported."""
+    names: list[str] = []
+    give = lab.download
+    lab.download = lambda name, content: (names.append(name), give(name, content))
+    page.send(*events)
+    deadline = time.monotonic() + 30
+    while len(names) < len(events):
+        assert time.monotonic() < deadline, page.told.get("jobs")
+        time.sleep(0.01)
+    folder = lab.panels["data"]._folder
+    assert not [path.name for path in folder.iterdir() if path.name.startswith("export")]
+    return names
+
+
+def test_an_export_asked_for_twice_comes_twice(lab, page, monkeypatch):
+    page.send(["data/record"], ["step", 50], ["data/record-stop"])
+    ended, post = [], lab.jobs._post
+    # Both are done before the first is handed over.
+    monkeypatch.setattr(lab.jobs, "_post", lambda call: ended.append(call))
+    page.send(["data/export", "csv"], ["data/export", "csv"])
+    deadline = time.monotonic() + 30
+    while len(ended) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    monkeypatch.setattr(lab.jobs, "_post", post)
+    for call in ended:
+        lab.do(call)
+    assert [job.state for job in lab.jobs._jobs.values()][-2:] == ["done", "done"]

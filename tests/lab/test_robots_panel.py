@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import threading
+import time
 import zipfile
 
 import pytest
 import trimesh
 
+from brazo.lab import app
+from brazo.lab.opening import as_simulation
 from brazo.lab.transfers import Upload
 from brazo.world import load_cell
 
@@ -57,3 +61,47 @@ def test_a_cell_of_named_robots_keeps_its_name_whatever_was_brought(lab, saved):
     panel._brought.take(Upload("scara1.yaml", b"name: other"))
     lab.do(panel._save)
     assert [name for name, _ in saved] == ["scara1.yaml"]
+
+
+def test_robots_come_and_go_when_nothing_is_under_way_and_faults_stay(lab, line):
+    with line(lab) as page:
+        page.send(["pause"], ["simulation/fault", "locked"], ["simulation/inject"])
+        faults, sim = list(lab.robot.faults), lab.sim
+        page.send(["robots/choose", "robot:scara2"], ["data/record"], ["robots/place"])
+        assert "stop it first" in page.told["notice"]["text"] and lab.sim is sim
+        page.send(["data/record-stop"], ["robots/place"])
+        assert list(lab.sim.robots) == ["scara1", "scara2"]
+        assert faults and list(lab.sim.robots["scara1"].faults) == faults
+        page.send(["data/record"], ["robots/remove", "scara2"])
+        assert list(lab.sim.robots) == ["scara1", "scara2"] and lab.sim.recording
+
+
+def test_a_cancelled_open_opens_nothing(lab, line, monkeypatch):
+    inside, go, closed = threading.Event(), threading.Event(), []
+
+    def slow(source):
+        sim = as_simulation(source)
+        close = sim.player.close
+        monkeypatch.setattr(sim.player, "close", lambda: (closed.append(sim), close()))
+        inside.set()
+        assert go.wait(10)
+        return sim
+
+    monkeypatch.setattr(app, "as_simulation", slow)
+    with line(lab) as page:
+        before = lab.sim
+        page.send(["robots/open", "robot:panda"])
+        assert inside.wait(20)
+        job = lab.panels["robots"]._job
+        page.send(["cancel-job", job.number])
+        go.set()
+        while job.state == "running":
+            page.read()
+        assert job.state == "cancelled" and lab.sim is before
+        assert closed and closed[0] is not before
+        page.send(["cancel-job", job.number], ["robots/open", "robot:panda"])
+        deadline = time.monotonic() + 20
+        while lab.sim is before:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        assert lab.sim.cell.name == "panda"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from brazo.simulation import EncoderBias, JointLocked, TorqueLoss
+from brazo.trajectory import quintic
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +104,67 @@ def test_without_contacts_bodies_fall_through(lab, page):
     assert lab.sim.world.pose("bar 1")[2, 3] < -0.2
     page.send(["simulation/mode", "nonsense"], ["simulation/mode", "contact"], ["reset"])
     assert lab.sim.world.mode == "contact"
+
+
+CHANGES = (["simulation/gravity", 2, -9], ["simulation/dt", 2], ["simulation/mode", "exact"])
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change[0])
+def test_what_is_under_way_keeps_another_simulation_from_taking_over(lab, page, change):
+    sim = lab.sim
+    page.send(["data/record"], change)
+    assert "recording is under way" in page.told["notice"]["text"]
+    assert lab.sim is sim and sim.recording
+    page.send(["data/record-stop"], ["program/run"], change)
+    assert "program is under way" in page.told["notice"]["text"]
+    page.send(["program/pause"], change)  # a paused one could not go on, either
+    assert lab.sim is sim and lab.panels["program"]._execution in sim.tasks
+    page.send(["program/end"], ["reset"], ["play"], ["select", "scara2", 0])
+    page.send(["pendant/mode", "joint"], ["pendant/move", [["q0", 20]], "joint"], change)
+    assert "scara2 still moves" in page.told["notice"]["text"] and lab.sim is sim
+    task = SimpleNamespace(tick=lambda sim: True)
+    page.send(["pause"], ["reset"])
+    sim.add_task(task)
+    page.send(change)
+    assert "something is under way" in page.told["notice"]["text"] and lab.sim is sim
+    sim.remove_task(task)
+    page.send(change)
+    assert lab.sim is not sim
+    page.send(
+        ["simulation/gravity", 2, -9.81], ["simulation/dt", 1], ["simulation/mode", "contact"]
+    )
+
+
+def test_what_is_over_is_in_nobodys_way_though_time_stands_still(lab, page):
+    sim = lab.sim
+    page.send(["program/run"], ["program/end"], ["simulation/gravity", 2, -9])
+    assert lab.sim is not sim, page.told["notice"]
+    page.send(["simulation/gravity", 2, -9.81])
+
+
+def test_faults_feedback_and_ways_stay_in_a_rebuilt_simulation(lab, page):
+    page.send(["select", "scara2", 1], ["trajectory/add"], ["trajectory/add"])
+    page.send(["simulation/fault", "locked"], ["simulation/inject"])
+    page.send(["simulation/fault", "bias"], ["simulation/amount", 4], ["simulation/inject"])
+    page.send(["simulation/feedback", "scara1", False])
+    faults, later = list(lab.robot.faults), TorqueLoss("scara1", "elbow", 0.5)
+    lab.sim.inject(later, at=0.1)
+    assert len(faults) == 2
+    for change in CHANGES:
+        sim = lab.sim
+        page.send(change)
+        assert lab.sim is not sim and list(lab.sim.robots["scara2"].faults) == faults
+        assert len(lab.panels["trajectory"].way.rows) == 2
+        assert not lab.sim.robots["scara1"].world.force_feedback
+    q = lab.robot.q
+    lab.sim.robots["scara2"].move(quintic(q, q + [0.1, 0.2, 0.0, 0.0, 0.0], 0.1))
+    page.send(["step", 100])
+    assert lab.robot.q[1] == pytest.approx(q[1], abs=1e-3)  # locked still
+    assert later in lab.sim.robots["scara1"].faults
+    page.send(["reset"], ["simulation/feedback", "scara1", True])
+    page.send(
+        ["simulation/gravity", 2, -9.81], ["simulation/dt", 1], ["simulation/mode", "contact"]
+    )
 
 
 def test_force_feedback_is_switched_by_robot(lab, page):

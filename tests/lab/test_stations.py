@@ -20,6 +20,7 @@ from brazo.lab.stations.seen import Watch
 from brazo.simulation import Simulation
 from brazo.teleop import FollowerLink, LinkRules, MasterLink, Rules
 from brazo.teleop.mapping import DIRECTIONS, IncrementMap
+from brazo.teleop.proxy import FaultProxy
 from brazo.teleop.stations import (
     CoupledMap,
     FollowerStation,
@@ -183,6 +184,8 @@ def test_stop_on_the_masters_page_acts_for_every_device(device, tmp_path):
             assert (safety.state.name, stops()) == ("IDLE", 1)
             time.sleep(0.7)  # longer than a script waits before it engages again
             assert not safety.moving and not lab.station.hand.run
+            words = {"script": "start the script again", "joystick": "press button 1"}[device]
+            assert words in values(lab, "master")["why"]
             lab.stop_motion()  # nothing is held any more: no sign as if something were
             lab.do(lambda: None)
             assert stops() == 1
@@ -277,6 +280,66 @@ def test_both_lists_tell_of_a_link_that_is_lost_and_comes_back():
         assert float(follower.channel.get("station/time")) <= follower.time() + 0.05
     finally:
         follower.stop()
+        sim.player.close()
+
+
+def test_commands_a_second_are_counted_by_the_wall(labs, monkeypatch):
+    """A simulation may be slower than it; the commands are not."""
+    panel = labs[1].panels["link"]
+    panel._counted = (100.0, 1000, 0.0)
+    monkeypatch.setattr(labs[1], "time", lambda: 102.0)
+    assert panel._rate(1500) == 250.0
+
+
+def test_a_drag_ends_on_the_masters_page_when_another_page_drives(labs):
+    lab, _, hand = labs
+    panel = lab.panels["master"]
+    gizmo = panel._gizmo
+    assert gizmo.resend in lab.channel._undoers  # a watcher's pull is undone
+
+    def dragged() -> None:
+        gizmo._taken, gizmo.dragging = gizmo._now(), True
+        panel._drag(lab.robot, lab.robot.q)
+
+    lab.do(dragged)
+    assert hand._dragging
+
+    def another_drives() -> None:
+        gizmo._taken = (gizmo._taken[0], gizmo._taken[1] + 1)
+
+    lab.do(another_drives)
+    until(lambda: not gizmo.dragging and not hand._dragging, "let go")
+
+
+def test_a_master_whose_seat_was_taken_says_who_has_it():
+    sim = Simulation(as_cell("robot:delta"))
+    quick = LinkRules(silence=1.0, stalled=10.0)
+    follower = FollowerStation(sim, FollowerLink(rules=quick), rules=PATIENT).start()
+    delta = brazo.load("delta")
+    try:
+        with (
+            FaultProxy(f"127.0.0.1:{follower.link.port}") as proxy,
+            MasterLink(f"127.0.0.1:{proxy.port}", name="first", rules=quick) as link,
+        ):
+            lab = MasterLab(MasterStation(link, Pointed(), delta, rate=50), port=0)
+            panel = lab.panels["master"]
+            try:
+                until(lambda: lab.seen().state == "IDLE", "the follower's state")
+                proxy.set(half_open=True)
+                until(lambda: lab.seen().link == "dead", "dead")
+                assert "does not answer" in lab.seen().about
+                with pytest.raises(BrazoError, match=r"no link: .* another scale"):
+                    lab.do(lambda: panel._ask("scale", 2.0))
+                until(lambda: follower.link.master == "", "a free seat")
+                with MasterLink(follower.link.url, name="second", rules=LINK) as other:
+                    other.wait(30.0)
+                    proxy.set()
+                    until(lambda: "'second' drives" in lab.seen().about, "who has it")
+                    assert lab.seen().link == "dead"
+            finally:
+                lab.stop()
+    finally:
+        follower.close()
         sim.player.close()
 
 

@@ -178,6 +178,32 @@ def test_a_drag_counts_again_only_when_the_tool_is_taken_anew(lab, page):
     page.send(["stop"], ["pendant/gizmo", False])
 
 
+def test_a_drag_ends_when_another_page_takes_control(lab, page, line):
+    gizmo = lab.panels["pendant"]._gizmo
+    page.send(["pendant/gizmo", True])
+    drag(lab, "start", 0.0)
+    drag(lab, "update", 0.05)
+    lab.do(lambda: None)
+    assert gizmo.dragging
+    with line(lab) as other:
+        other.ws.send('["control/ask"]')
+        other.until("control/asking", other.told["me/number"])
+        page.ws.send('["control/hand-over"]')
+        other.until("control/driver", other.told["me/number"])
+        deadline = time.monotonic() + 5
+        while gizmo.dragging:  # its end is no word of the page that drives, and does not come
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        drag(lab, "start", 0.0)
+        drag(lab, "update", 0.03)
+        lab.do(lambda: None)
+        assert gizmo.dragging
+        drag(lab, "end", 0.03)
+        other.ws.send('["control/hand-over"]')
+        other.until("control/driver", page.told["me/number"])
+    page.send(["stop"], ["pendant/gizmo", False])
+
+
 def test_what_moves_nothing_is_done_all_the_same(lab, page):
     busy = Busy(lab)
     received(lab, page, ["program/text", "name: typed\n"], ["panels-shown", ["program"]], ["pause"])

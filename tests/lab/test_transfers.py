@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -125,3 +126,31 @@ def test_offers_grow_old_and_few(tmp_path):
     assert downloads.fetch(first) is None
     addresses = [downloads.offer("a", b"x")["address"] for _ in range(100)]
     assert sum(downloads.fetch(a) is not None for a in addresses) == 32
+
+
+def test_who_drives_and_what_has_a_use_is_asked_when_the_file_is_there(lab, page, line, received):
+    url = lab.url.replace("http", "ws") + f"/upload?page={page.key}"
+    with line(lab) as other, connect(url, origin=f"http://127.0.0.1:{lab._server.port}") as ws:
+        ws.send(json.dumps(["probe/load", "arm.yaml", 2]))
+        ws.send(b"a")
+        other.ws.send('["control/ask"]')
+        other.until("control/asking", other.told["me/number"])
+        page.ws.send('["control/hand-over"]')
+        other.until("control/driver", other.told["me/number"])
+        ws.send(b"b")
+        assert "you are watching" in json.loads(ws.recv(timeout=10))["error"]
+        other.send(["control/hand-over"])
+    page.send()
+    busy, allows = threading.Event(), lab.channel.allows
+    lab.post(lambda: busy.wait(10))
+    try:
+        assert send(lab, page.key, ["probe/load", "arm.yaml", 1], b"x") == {"done": True}
+        lab.channel.allows = lambda event: event != "probe/load"  # another cell has come meanwhile
+        busy.set()
+        page.send()
+        assert "nothing here takes files" in page.told["notice"]["text"]
+        assert "nothing here" in send(lab, page.key, ["probe/load", "arm.yaml", 1], b"x")["error"]
+    finally:
+        busy.set()
+        lab.channel.allows = allows
+    assert not received

@@ -7,12 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import brazo
+from brazo.errors import BrazoError
 from brazo.teleop.follower import LONGEST_STEP, Follower, View
-from brazo.teleop.frames import CLUTCH, RUN, Command
+from brazo.teleop.frames import CLUTCH, RUN, Command, Setting
 from brazo.teleop.inbox import Received
 from brazo.teleop.joint_map import JointMap
+from brazo.teleop.mapping import Target
+from brazo.teleop.pose_map import PoseMap
 from brazo.teleop.safety import Cause, State
-from brazo.trajectory import Limits
+from brazo.trajectory import Limits, limits_of
+from brazo.trajectory.cartesian_jog import ToolLimits
 
 LIMITS = Limits([2.0, 2.0], [8.0, 8.0], [80.0, 80.0], [[-3, 3]] * 2)
 DT = 0.002
@@ -252,6 +257,112 @@ def test_the_clamp_of_the_clamp():
         bench.t + 0.1,
     )
     assert bench.step().grip == 0.7
+
+
+class Broken(JointMap):
+    """A mapping that fails when the hand is past 0.1."""
+
+    def __init__(self, how):
+        super().__init__(LIMITS)
+        self.how = how
+
+    def step(self, master, dt):
+        if master.q[0] > 0.1:
+            return self.how()
+        return super().step(master, dt)
+
+
+def raising(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (lambda: raising(BrazoError("the arm cannot be there")), "the arm cannot be there"),
+        (lambda: raising(ZeroDivisionError("division by zero")), "ZeroDivisionError: division"),
+        (lambda: Target(np.array([0.1, math.nan])), "every value must be finite"),
+    ],
+)
+def test_a_mapping_that_fails_in_motion_is_a_hold_and_a_stop(how, said):
+    bench = Bench()
+    bench.follower.mapping = Broken(how)
+    bench.engage()
+    step = bench.run(0.5, lambda t: 0.4 * t)
+    assert (step.state, bench.follower.safety.cause) == (State.HOLD, Cause.LOST)
+    assert said in bench.follower.safety.detail
+    assert not bench.follower.tracker.moving and step.sample.q[0] < 0.15
+    bench.engage((0.0, 0.0))
+    assert bench.run(0.1, lambda t: 0.4 * t).state is State.ENGAGED
+
+
+def test_a_mapping_that_fails_before_motion_does_not_begin():
+    bench = Bench()
+    bench.follower.mapping.obstacle = lambda master, q: raising(BrazoError("no such pose"))
+    bench.send(flags=0)
+    bench.step()
+    bench.engagement += 1
+    bench.send()
+    step = bench.step()
+    assert step.state is State.IDLE and step.cause.endswith("; no such pose")
+    del bench.follower.mapping.obstacle
+    bench.follower.mapping.anchor = lambda master, q: raising(BrazoError("no such pose"))
+    bench.send()
+    assert bench.step().state is State.HOLD
+    assert bench.follower.safety.cause is Cause.LOST
+
+
+VALUES = (True, 1.0, 0.0, -1.0, 5e-324, 1e-310, 1e-3, 1e3, 1e308, "abc", "1", "", (), (1.0,),
+          (1.0,) * 2, (1e308,) * 9, (0.0,) * 9, (5e-324,) * 9)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", ["pose", "joint"])
+def test_whatever_a_master_sets_the_follower_goes_on(kind):
+    """The arm keeps moving within its limits, and its own clamps stay below where it set them."""
+    arm = brazo.load("teleop-scara")
+    limits = limits_of(arm)
+    home = np.clip(arm.poses["home"], *arm.limits.T)
+    mapping = PoseMap(arm, limits) if kind == "pose" else JointMap(limits)
+    names = ("scale", "directions", "turn_scale", "orientation", "tool_speed", "gain", "absolute")
+    follower = Follower(limits, mapping, home)
+    t, seq = 0.0, 0
+
+    def step(run, engagement, x):
+        nonlocal t, seq
+        t, seq = t + 0.004, seq + 1
+        turn = (math.cos(x), 0.0, 0.0, math.sin(x))
+        q = tuple((home + x).tolist()) if kind == "joint" else ()
+        pose = (x, 0.0, -x, *turn) if kind == "pose" else None
+        flags = RUN if run else 0
+        command = Command(7, seq, round(1e6 * t), 0, 150_000, flags, engagement, q, pose)
+        return follower.step(t, View(7, Received(command, t, t, t + 0.15)))
+
+    x, engagement = 0.0, 0
+    for name in names:
+        for value in VALUES:
+            follower.set(Setting(1, 1, 1, 1, name, value))
+            if not follower.safety.moving:
+                step(False, engagement, x)
+                engagement += 1
+            for k in range(3):
+                x += 2e-3 * (-1.0) ** (k % 2)
+                found = step(True, engagement, x)
+                assert np.isfinite(found.sample.q).all()
+                assert (np.abs(found.sample.qd) <= limits.speed * (1 + 1e-9)).all()
+    if isinstance(mapping, PoseMap):
+        assert mapping.tool_speed <= mapping.tool.speed
+
+
+def test_a_master_may_slow_the_tool_down_but_not_speed_it_up():
+    arm = brazo.load("teleop-scara")
+    mapping = PoseMap(arm, limits_of(arm), tool=ToolLimits(speed=0.2))
+    mapping.set("tool_speed", 0.1)
+    with pytest.raises(
+        BrazoError, match=r"tool_speed is 0\.3 m/s; the follower's own limit is 0\.2"
+    ):
+        mapping.set("tool_speed", 0.3)
+    assert mapping.tool_speed == 0.1
 
 
 EVENTS = st.one_of(

@@ -59,6 +59,8 @@ def test_a_frame_may_grow_behind_what_is_known():
         (9, [0.0] * 6),  # pose
         (9, [0.0] * 7),  # a quaternion of length 0
         (9, [math.nan, 0, 0, 1, 0, 0, 0]),
+        (8, [1e6 + 1.0]),
+        (9, [0.0, -1e308, 0.0, 1.0, 0.0, 0.0, 0.0]),
         (10, 1.5),  # grip
         (10, math.nan),
     ],

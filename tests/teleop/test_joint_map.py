@@ -77,7 +77,13 @@ def test_settings():
     mapping = JointMap(LIMITS)
     mapping.set("gain", 0.5)
     assert mapping.gain.tolist() == [0.5] * 3
-    for name, value in (("gain", [1, 2]), ("gain", float("nan")), ("absolute", 1), ("speed", 1)):
+    for name, value in (
+        ("gain", [1, 2]),
+        ("gain", float("nan")),
+        ("gain", [1, -1e308, 1]),
+        ("absolute", 1),
+        ("speed", 1),
+    ):
         with pytest.raises(BrazoError):
             mapping.set(name, value)
     assert mapping.obstacle(MasterPoint(np.zeros(2)), np.zeros(3)) == (

@@ -56,6 +56,42 @@ def test_statuses_and_settings_come_back():
         assert abs(master.link.offset) < 0.5
 
 
+def test_a_setting_without_a_link_is_refused_and_never_sent_later():
+    with FollowerLink() as follower, MasterLink(follower.url) as master:
+        master.wait()
+        follower.close()
+        until(lambda: not master.connected, "the link is lost")
+        with pytest.raises(BrazoError, match=r"'scale' was not sent .* there is no link"):
+            master.set("scale", 0.1)
+        master._asked.append(("scale", 0.2))  # in the moment in which the link was lost
+        follower.start()
+        until(lambda: master.connected, "the link is back")
+        (answer,) = until(master.answers, "said")
+        assert not answer.done and "'scale' was not sent to the follower" in answer.text
+        master.set("scale", 2.0)
+        asked = until(follower.settings, "a setting")
+        assert [(one.name, one.value) for one in asked] == [("scale", 2.0)]
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64, ".a", "ä" * 60])
+def test_a_name_no_host_can_have_is_refused_at_once(host):
+    with pytest.raises(BrazoError, match="no host can have that name"):
+        MasterLink(f"{host}:9000")
+    with pytest.raises(BrazoError, match="no host can have that name"):
+        FollowerLink(host, token=TOKEN).start()
+
+
+def test_an_error_nobody_thought_of_is_told_and_ends_the_attempts(monkeypatch):
+    def odd(*_, **__):
+        raise RuntimeError("something odd")
+
+    monkeypatch.setattr("brazo.teleop.master_link.connect", odd)
+    with MasterLink("127.0.0.1:9") as link:
+        with pytest.raises(BrazoError, match="something odd"):
+            link.wait(PATIENCE)
+        assert link.trouble == "127.0.0.1:9 is no follower: something odd; not trying again"
+
+
 def test_small_frames_leave_at_once():
     with FollowerLink() as follower, MasterLink(follower.url) as master:
         master.wait()

@@ -218,8 +218,17 @@ def test_a_change_of_the_mapping_and_a_clutch_join_anew_and_move_nothing():
         pair.hand.clutch = False
         assert pair.pass_(20.0, lambda: pair.joined)
         assert np.abs(pair.follower.port.state()[0] - place).max() < 1e-3
+        # A finer follower pushes with more of the scheme's force, but never beyond its own limit.
+        assert pair.follower.scheme.force_limit == 40.0 / 2.0
+        pair.master.link.set("scale", 5.0)
+        assert pair.pass_(20.0, lambda: any("wanted 0.25 to 4" in text for text in said(pair)))
+        assert pair.follower.mapping.settings()["scale"] == 2.0
         with pytest.raises(BrazoError, match="moved by forces"):
             pair.follower.move_to(np.zeros(3))
+
+
+def said(pair) -> list[str]:
+    return [text for _, text in pair.master.log.last(20)]
 
 
 def test_numbers_that_are_no_packet_are_refused():

@@ -32,7 +32,7 @@ from brazo.teleop.stations import (
     parse_script,
     session_report,
 )
-from brazo.teleop.stations.session import delay, fidelity, together
+from brazo.teleop.stations.session import delay, fidelity, follower_numbers, together
 from brazo.trajectory import limits_of
 
 SCRIPT = """
@@ -103,6 +103,20 @@ class Wire:
 
     def answers(self):
         return []
+
+
+def test_a_setting_that_cannot_be_asked_for_is_written_down():
+    link, said = Wire(), []
+    station = MasterStation(link, parse_script("{steps: [{at: 0s, set: {scale: 2}}]}"))
+
+    def no_link(name, value):
+        raise BrazoError(f"'{name}' was not sent")
+
+    link.set = no_link
+    station.cycle(said.append)
+    assert [text.split("s  ")[1] for text in said if "sent" in text] == ["'scale' was not sent"]
+    station.cycle(said.append)
+    assert sum("not sent" in text for text in said) == 1
 
 
 class Lever:
@@ -234,6 +248,48 @@ def test_keys_are_held_for_as_long_as_they_repeat():
     assert at(5.0, "p").grip == 1.0
     assert at(6.0, "+").settings == (("scale", 1.25),)
     assert at(7.0, "x").done
+
+
+def test_the_switch_is_held_while_a_key_that_moves_takes_over_the_repeats():
+    """Space is held down all the time; from 1 s on so is w, and a terminal repeats only that."""
+    pressed = [(0.0, "e"), (0.01, " "), *((0.5 + 0.033 * k, " ") for k in range(16))]
+    pressed += [(1.03, "w"), *((1.53 + 0.033 * k, "w") for k in range(30))]
+    now = 0.0
+
+    def keys():
+        found = [key for t, key in pressed if t <= now]
+        del pressed[: len(found)]
+        return "".join(found)
+
+    keyboard, run, moved = Keyboard(keys, speed=0.1), [], []
+    for now in np.arange(0.0, 3.2, 0.004):
+        hand = keyboard.read(now, 1)
+        run.append((now, hand.run))
+        moved.append(hand.moved[0])
+    off = [t for t, on in run if not on and t > 0.01]
+    assert 2.48 < off[0] < 2.66 and not run[-1][1]  # 0.15 s after the last repeat
+    assert max(moved) == pytest.approx(0.1 * 1.6, abs=0.01)
+    pressed[:] = [(3.3, "w"), (3.32, "d")]
+    for now in (3.3, 3.4, 3.5):
+        assert not keyboard.read(now, 1).run  # out of nothing a key that moves holds no switch
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals to imitate here")
+def test_keys_that_come_together_are_read_together(monkeypatch):
+    ours, theirs = os.openpty()
+    with os.fdopen(theirs) as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        keyboard = Keyboard()
+        try:
+            os.write(ours, b"ec\x1b[A\x1bOBp")  # arrow keys end in letters
+            hand = keyboard.read(0.0, 0)
+            assert (hand.engage, hand.clutch, hand.grip) == (1, True, 1.0)
+            assert set(keyboard._seen) == {"e", "c", "p"}
+            os.close(ours)
+            with pytest.raises(BrazoError, match="the terminal is gone"):
+                keyboard.read(0.1, 0)
+        finally:
+            keyboard.close()
 
 
 def test_a_keyboard_needs_a_terminal():
@@ -374,6 +430,34 @@ def test_the_delay_between_hand_and_tool_is_found():
     assert math.isnan(delay(Recording(columns)))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_lost_link_counts_in_how_soon_it_held():
+    """HOLD at 1 s by a stall, at 2 s by a lost link, after which no command is known."""
+    t = np.arange(0.0, 3.0, 0.01)
+    hold = ((t > 0.995) & (t < 1.5)) | (t > 1.995)
+    age = np.where((t > 0.995) & (t < 1.5), 0.125, 0.004)
+    age[(t > 1.915) & (t < 1.995)] = 0.004 + t[(t > 1.915) & (t < 1.995)] - 1.91
+    columns = {
+        "t": (t, "s"),
+        "state": (np.where(hold, 3.0, 1.0), ""),
+        "age": (age, "s"),
+        "latency": (np.full_like(t, 1e-3), "s"),
+        "seq": (np.arange(len(t), dtype=float), ""),
+        **{
+            f"{part}.{axis}": (np.zeros_like(t), "m")
+            for part in ("tool", "target")
+            for axis in "xyz"
+        },
+    }
+    told = "HOLD after the last good command, at most"
+    age[t > 1.995] = np.nan  # with the link the commands are forgotten
+    assert follower_numbers(Recording(columns))[told] == "125 ms"
+    age[(t > 1.915) & (t < 1.995)] += 0.1
+    assert follower_numbers(Recording(columns))[told] == "194 ms"
+    later = {name: (values[t > 1.5], unit) for name, (values, unit) in columns.items()}
+    assert follower_numbers(Recording(later))[told] == "194 ms"  # with nothing but a lost link
+
+
 def test_what_is_felt_is_set_against_what_is_met():
     t = np.arange(0.0, 2.0, 0.004)
     met = np.where(t > 1.0, 5.0, 0.0)
@@ -440,6 +524,19 @@ def test_from_the_shell(tmp_path):
     assert (tmp_path / "session.html").exists()
 
 
+def test_a_station_that_died_behind_its_page_ends_the_command(tmp_path, monkeypatch, capsys):
+    """A directory can be opened like a device file, and then gives nothing."""
+    where = ["--connect", "127.0.0.1:9", "--page", "127.0.0.1:0", "--no-browser"]
+    what = ["--device", "joystick", "--joystick", str(tmp_path), "--seconds", "60"]
+    monkeypatch.setattr(sys, "argv", ["brazo", "teleop", "master", *where, *what])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert "the station stopped: " in error and "the joystick is gone" in error
+    assert error.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -451,6 +548,8 @@ def test_from_the_shell(tmp_path):
         (["master", "--connect", "127.0.0.1:9", "--device", "script"], "needs --script FILE"),
         (["master", "--connect", "127.0.0.1:9", "--headless"], "leave out --headless"),
         (["master", "--connect", "127.0.0.1:9", "--device", "hat"], "wanted script, keyboard"),
+        (["master", "--connect", "a..b:9", "--device", "browser"], "no host can have that name"),
+        (["follower", "--robot", "delta", "--listen", "a..b:9"], "no host can have that name"),
         (["report", "none.parquet"], "none.parquet"),
     ],
 )

@@ -10,25 +10,33 @@ from brazo.errors import BrazoError
 FileKind = Literal["robot", "cell", "program"]
 SUFFIXES = (".yaml", ".yml")
 _CELL = ("bodies", "fixtures", "chute", "floor")
+_ROBOT = (
+    "joints", "kind", "convention", "base", "parameters", "poses", "gripper", "tool", "body"
+)  # fmt: skip
 
 
 def kind_of(name_or_path: str) -> FileKind | None:
-    """The kind of a YAML file; None for names, other files, and what is none of the three."""
+    """The kind of a YAML file, which raises when it is none; None for names and other files."""
     from brazo.model.document import read_document
 
     path = Path(name_or_path).expanduser()
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
         return None
     root = read_document(path)
-    if not root.is_mapping:
-        return None
-    fields = root.mapping()
+    fields = root.mapping() if root.is_mapping else {}
     robots = fields.get("robots")
     if robots is not None and robots.is_mapping:
         return "program"
     if robots is not None or any(name in fields for name in _CELL):
         return "cell"
-    return "robot"
+    if any(name in fields for name in _ROBOT):
+        return "robot"
+    found = ", ".join(list(fields)[:8]) or "none"
+    raise BrazoError(
+        f"{path}: neither a robot (told by its field joints, or kind: delta), nor a cell (robots: "
+        "a list; or bodies, fixtures, chute, floor), nor a program (robots: the steps of each); "
+        f"its fields: {found}. Lists of points and scripts are checked by what plays them"
+    )
 
 
 def cell_of(program_path: Path | None, cell: str | None) -> str:

@@ -62,10 +62,10 @@ def follower(
     as_json: bool = typer.Option(False, "--json", help="Print the counts as JSON at the end."),
 ) -> None:
     """A simulated robot that follows whoever connects, with a page of its own; Ctrl+C ends it."""
+    from brazo.hosts import address
     from brazo.lab.opening import as_cell
     from brazo.simulation import Simulation
     from brazo.teleop import FollowerLink, LinkRules, Rules, server_tls
-    from brazo.teleop.proxy.proxy import address
     from brazo.teleop.stations import (
         CoupledMap,
         FollowerStation,
@@ -226,9 +226,9 @@ def master(
 ) -> None:
     """Drive a follower with a device until it is done, with a page of its own."""
     import brazo
+    from brazo.hosts import address
     from brazo.teleop import MasterLink, client_tls
     from brazo.teleop.master_link import VALID
-    from brazo.teleop.proxy.proxy import address
     from brazo.teleop.stations import (
         Joystick,
         Keyboard,
@@ -298,6 +298,8 @@ def master(
                 told, lines = station.log.after(told)
                 for line in lines if not quiet else ():
                     say(line)
+                if station.failure is not None:
+                    raise BrazoError(f"the station stopped: {station.failure}")
                 time.sleep(0.05)
         if not quiet:
             say(_counted(link.counts) or "nothing was sent")
@@ -340,8 +342,8 @@ def proxy(
     """Stand between a master and a follower and disturb by a script, the same for the same seed."""
     from dataclasses import replace
 
+    from brazo.hosts import address
     from brazo.teleop.proxy import FaultProxy, Script, load_script
-    from brazo.teleop.proxy.proxy import address
 
     plan = Script() if script is None else load_script(script)
     if seed is not None:

@@ -12,16 +12,13 @@ knock.  Three rules keep such pages out, for the page as well as for its websock
 from __future__ import annotations
 
 import hmac
-import ipaddress
-import re
 import secrets
-import socket
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
 
-_HOST = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?", re.ASCII)
+from brazo.hosts import is_loopback, means_us
 
 
 class Headers(Protocol):
@@ -55,7 +52,7 @@ class Access:
     def check(self, headers: Headers, target: str, websocket: bool) -> Refusal | None:
         """None when the request may pass."""
         hosts = headers.get_all("Host")
-        if len(hosts) != 1 or not self._names_us(hosts[0]):
+        if len(hosts) != 1 or not means_us(hosts[0], self.host):
             return Refusal(
                 HTTPStatus.MISDIRECTED_REQUEST, "this lab does not answer to that host name"
             )
@@ -70,40 +67,9 @@ class Access:
             return Refusal(HTTPStatus.SEE_OTHER, "welcome", {"Location": "/", "Set-Cookie": cookie})
         return Refusal(HTTPStatus.UNAUTHORIZED, "open the link with the token that the lab printed")
 
-    def _names_us(self, host_header: str) -> bool:
-        # Any port: a tunnel may carry the lab to another one.  Any address, too, when listening
-        # beyond the loopback: an address cannot be rebound, and a machine has several.
-        name = _hostname(host_header)
-        if name in ("localhost", "127.0.0.1", "::1", self.host.lower()):
-            return True
-        if is_loopback(self.host):
-            return is_loopback(name)
-        own = socket.gethostname().lower()
-        return _is_address(name) or name in (own, f"{own}.local")
-
     def _has_cookie(self, headers: Headers) -> bool:
         pairs = [p.strip().partition("=") for h in headers.get_all("Cookie") for p in h.split(";")]
         return any(name == self.cookie and self._is_token(value) for name, _, value in pairs)
 
     def _is_token(self, candidate: str) -> bool:
         return hmac.compare_digest(candidate.encode(), (self.token or "").encode())
-
-
-def is_loopback(host: str) -> bool:
-    """True for `localhost` and the addresses only this machine can reach."""
-    return host.lower() == "localhost" or (
-        _is_address(host) and ipaddress.ip_address(host).is_loopback
-    )
-
-
-def _hostname(host_header: str) -> str:
-    found = _HOST.fullmatch(host_header)
-    return "" if found is None else (found["v6"] or found["name"]).lower()
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

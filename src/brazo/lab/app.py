@@ -74,6 +74,7 @@ class Lab:
         self.jobs = Jobs(self.post, lambda jobs: self.channel.put({"jobs": jobs}))
         self._notices = 0
         self._closed = False
+        self._driver = 0  # number of the page that drove when the panels were last told
         self._brakes: dict[str, Any] = {}  # by robot: the motion the last STOP left it with
         self._shown_at = (-1.0, -1, False)  # of the simulation last shown: time, number, running
         self._sims = 0
@@ -135,10 +136,24 @@ class Lab:
         """The selected robot."""
         return self.sim.robot(self.selection.robot)
 
-    def open(self, source: Any) -> None:
-        """Show another cell, robot, file or simulation; returns once it is done."""
+    def open(self, source: Any, before: Callable[[], None] | None = None) -> None:
+        """Show another cell, robot, file or simulation; returns once it is done.
+
+        `before` is called when everything is read, and may raise to call it off.
+        """
         sim = as_simulation(source)
-        self.do(lambda: self._change(sim, sim is not source))
+
+        def change() -> None:
+            if before is not None:
+                before()
+            self._change(sim, sim is not source)
+
+        try:
+            self.do(change)
+        except BaseException:
+            if sim is not source and sim is not self.sim:
+                sim.player.close()
+            raise
 
     def set_robot(self, robot: Any) -> None:
         """Show a robot alone (or name or file of one); returns once it is done."""
@@ -416,8 +431,10 @@ class Lab:
                 "control/pages": driving.pages,
             }
         )
-        for panel in self.panels.values():
-            self._carefully(panel.driver_changed)
+        if driving.driver != self._driver:  # not for pages that come, go or ask
+            self._driver = driving.driver
+            for panel in self.panels.values():
+                self._carefully(panel.driver_changed)
 
     def _stop_pressed(self) -> None:
         # On the network's thread: what that page sends from here on comes after the STOP.

@@ -8,7 +8,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
-from brazo.lab.opening import floor_under
+from brazo.lab.opening import floor_under, keep_faults, robot_name
 from brazo.model.description import Array, frozen
 from brazo.robot import Robot
 from brazo.simulation import Simulation
@@ -16,7 +16,6 @@ from brazo.simulation.robot import IDEAL, arm_of
 from brazo.world import Cell
 from brazo.world import state as states
 from brazo.world.cell import CellRobot, default_start
-from brazo.world.cell_fields import FLOOR, WORLD
 from brazo.world.cell_file import MAX_ROBOTS
 from brazo.world.robot_source import RobotSource, limits_of
 
@@ -47,14 +46,8 @@ def without_robot(cell: Cell, name: str) -> Cell:
 
 def free_name(cell: Cell, wanted: str) -> str:
     """The name, or with a number behind it where it is taken."""
-    taken = {FLOOR, WORLD}
-    for group in (cell.robots, cell.bodies, cell.fixtures, cell.chutes):
-        taken |= {one.name for one in group}
-    wanted = wanted.replace("/", "-").strip() or "robot"
-    name, k = wanted, 2
-    while name in taken:
-        name, k = f"{wanted} {k}", k + 1
-    return name
+    groups = (cell.robots, cell.bodies, cell.fixtures, cell.chutes)
+    return robot_name(wanted, [one.name for group in groups for one in group])
 
 
 def free_place(cell: Cell, source: RobotSource) -> Array:
@@ -95,6 +88,7 @@ def carried_over(sim: Simulation, cell: Cell) -> Simulation:
             if load is not None:
                 new.robots[name].carry(*load)
         new.player.speed = sim.player.speed
+        keep_faults(sim, new)
     return new
 
 

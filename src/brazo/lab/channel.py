@@ -142,10 +142,15 @@ class Channel:
         for page in pages:
             page.send_soon(changed)
 
-    def drop(self, prefix: str) -> None:
-        """Forget the values whose names begin so; pages that come later are not told of them."""
+    def drop(self, name: str) -> None:
+        """Forget the values and handlers of a name and of those below it (`name/…`)."""
+
+        def other(one: str) -> bool:
+            return one != name and not one.startswith(f"{name}/")
+
         with self._lock:
-            self._values = {k: v for k, v in self._values.items() if not k.startswith(prefix)}
+            self._values = {k: v for k, v in self._values.items() if other(k)}
+            self._wanted = {k: v for k, v in self._wanted.items() if other(k)}
 
     def get(self, name: str) -> Any:
         """What the pages show under that name; None when nothing yet."""

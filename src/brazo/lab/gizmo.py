@@ -42,6 +42,7 @@ class Gizmo:
         self._taken: tuple[int, int] | None = None  # when it was: STOPs so far, and who drove
         self.dragging = False
         self.reason = ""  # why the tool cannot follow
+        lab.channel.on_refused(self.resend)
 
     def show(self, robot: SimRobot | None) -> None:
         """Put it at the tool of a robot, or take it away."""

@@ -5,7 +5,9 @@
 
 `work` calls `job.tell(0.3, "mass matrix")` now and then, which also raises `Cancelled` when the
 user no longer wants it.  Work that cannot look up from what it does belongs in a process, which
-can be ended at any time.  `done(result)` is called on the lab's thread; an error is shown.
+can be ended at any time; where it cannot go there either, `cancellable=False` offers no way to
+cancel it.  `done(result)` is called on the lab's thread; an error is shown.  What was cancelled has
+changed nothing: from `job.settle()` on, and once `done` is called, it is too late to.
 """
 
 from __future__ import annotations
@@ -37,14 +39,18 @@ class Cancelled(Exception):
 class Job:
     """One piece of work under way; `tell` is for the work, `cancel` for the user."""
 
-    def __init__(self, number: int, title: str, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, number: int, title: str, changed: Callable[[], None], cancellable: bool = True
+    ) -> None:
         self.number = number
         self.title = title
         self.fraction: float | None = None  # None: nobody knows
         self.text = ""
         self.state = "running"  # then done, failed or cancelled
+        self.cancellable = cancellable
         self._changed = changed
         self._cancelled = threading.Event()
+        self._lock = threading.Lock()
 
     def tell(self, fraction: float | None = None, text: str = "") -> None:
         """Say how far the work is (0..1, None when unknown); raises `Cancelled` when it is to end.
@@ -67,10 +73,20 @@ class Job:
         """Whether the work is to end."""
         return self._cancelled.is_set()
 
+    def settle(self) -> None:
+        """Raise `Cancelled` when the work is to end; from here on it cannot be cancelled."""
+        with self._lock:
+            self.check()
+            self.cancellable = False
+        self._changed()
+
     def cancel(self) -> None:
-        """Let it end as soon as it looks up."""
-        self._cancelled.set()
-        self.text = "cancelling…"
+        """Let it end as soon as it looks up, where it is not too late for that."""
+        with self._lock:
+            if not self.cancellable:
+                return
+            self._cancelled.set()
+            self.text = "cancelling…"
         self._changed()
 
     def end(self, state: str, text: str = "") -> None:
@@ -85,6 +101,7 @@ class Job:
             "fraction": None if self.fraction is None else round(self.fraction, 3),
             "text": self.text,
             "state": self.state,
+            "cancellable": self.cancellable,
         }
 
 
@@ -101,15 +118,17 @@ class Jobs:
         self._numbers = itertools.count(1)
         self._jobs: dict[int, Job] = {}
         self._lock = threading.Lock()
+        self._telling = threading.Lock()  # so that what is told last is what is true
 
     def start(
         self,
         title: str,
         work: Callable[[Job], Any],
         done: Callable[[Any], Any] | None = None,
+        cancellable: bool = True,
     ) -> Job:
         """Begin work in a thread."""
-        job = self._new(title)
+        job = self._new(title, cancellable)
         threading.Thread(
             target=self._run, args=(job, work, done), name=f"brazo job {title}", daemon=True
         ).start()
@@ -147,8 +166,8 @@ class Jobs:
         for job in tuple(self._jobs.values()):
             job.cancel()
 
-    def _new(self, title: str) -> Job:
-        job = Job(next(self._numbers), title, self._news)
+    def _new(self, title: str, cancellable: bool) -> Job:
+        job = Job(next(self._numbers), title, self._news, cancellable)
         with self._lock:
             ended = [n for n, one in self._jobs.items() if one.state != "running"]
             for number in ended[: max(0, len(ended) - KEPT + 1)]:
@@ -175,7 +194,10 @@ class Jobs:
 
     def _hand_over(self, job: Job, done: Callable[[Any], Any], result: Any) -> None:
         try:
+            job.settle()
             done(result)
+        except Cancelled:
+            job.end("cancelled")
         except BrazoError as error:
             job.end("failed", str(error))
         except Exception as error:
@@ -185,9 +207,10 @@ class Jobs:
             job.end("done")
 
     def _news(self) -> None:
-        with self._lock:
-            jobs = [job.shown() for job in self._jobs.values()]
-        self._tell(jobs)
+        with self._telling:
+            with self._lock:
+                jobs = [job.shown() for job in self._jobs.values()]
+            self._tell(jobs)
 
 
 def _in_process(job: Job, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -6,6 +6,7 @@ hangs, some way below it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 import brazo
 from brazo.errors import BrazoError
 from brazo.lab.figure import visible_parts
+from brazo.lab.program_run import program_in
 from brazo.model.document import read_document
 from brazo.model.library import robot_names
 from brazo.model.solids import mesh
@@ -25,6 +27,7 @@ from brazo.simulation import Simulation
 from brazo.simulation.robot import IDEAL
 from brazo.world import Cell, World, cell_names, load_cell
 from brazo.world.cell import CellRobot, Floor, default_start
+from brazo.world.cell_fields import FLOOR, WORLD
 from brazo.world.robot_source import Edits, RobotSource, limits_of
 
 CELL_FIELDS = ("robots", "bodies", "fixtures", "chute")
@@ -103,14 +106,24 @@ def lone_robot(name_or_path: str | Path) -> Cell:
 def alone(source: RobotSource, robot: Robot) -> Cell:
     """A cell with one robot on a floor."""
     start = default_start(source.model, limits_of(source.model))
-    given = CellRobot(robot.name, source, start=start)
+    given = CellRobot(robot_name(robot.name), source, start=start)
     return Cell(
-        name=robot.name,
+        name=robot.name.replace("/", "-"),
         about=robot.about,
         robots=(given,),
         floor=Floor(floor_under(robot, start)),
         path=source.model.path,
     )
+
+
+def robot_name(wanted: str, taken: Iterable[str] = ()) -> str:
+    """What a robot is called in a cell: a robot file may name it as a cell must not."""
+    others = {FLOOR, WORLD, *taken}
+    wanted = wanted.replace("/", "-").strip() or "robot"
+    name, k = wanted, 2
+    while name in others:
+        name, k = f"{wanted} {k}", k + 1
+    return name
 
 
 def floor_under(robot: Robot, q: np.ndarray) -> float:
@@ -135,6 +148,8 @@ def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
     """A simulation of a changed cell that goes on from the present state, laws included.
 
     The cell has the same robots and bodies; its step, gravity or way of integrating may differ.
+    What is wrong with the robots stays so.  Whatever is under way belongs to the simulation before:
+    `require_idle` first.
     """
     with sim.lock:
         laws = {n: IDEAL if r.law == IDEAL else r.controller for n, r in sim.robots.items()}
@@ -146,4 +161,39 @@ def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
             if load is not None:
                 robot.carry(load[0], load[1])
         new.player.speed = sim.player.speed
+        keep_faults(sim, new)
     return new
+
+
+def require_idle(sim: Simulation) -> None:
+    """Raise, with what to stop first, when something is under way that a rebuilt one would lose."""
+    if sim.recording:
+        raise BrazoError("a recording is under way, which this would end: stop it first")
+    program = program_in(sim)
+    if program is not None and not program.done:
+        raise BrazoError("a program is under way, which this would end: end it first")
+    for name, robot in sim.robots.items():
+        if robot.moving:
+            raise BrazoError(f"{name} still moves: wait until it rests, or stop it first")
+    for task in sim.tasks:
+        # One that is over goes with the next step, which a paused simulation does not make.
+        over = getattr(task, "done", False) or getattr(task, "over", False)
+        if not (over or getattr(task, "background", False)):
+            raise BrazoError(
+                f"something is under way here ({type(task).__name__}), which this would end: "
+                "wait until it is over, or stop it first"
+            )
+
+
+def keep_faults(sim: Simulation, new: Simulation) -> None:
+    """Give the robots of another simulation the faults they have, or will have, in this one."""
+    try:
+        for robot in sim.robots.values():
+            for fault in robot.faults if robot.name in new.robots else ():
+                new.inject(fault)
+        for at, fault in sim._scheduled:
+            if fault.robot in new.robots:
+                new.inject(fault, at)
+    except BrazoError:
+        new.player.close()
+        raise

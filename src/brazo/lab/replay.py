@@ -5,8 +5,9 @@ engine is asked only where that leaves every link and which solids touch.  Force
 contacts are shown without them, what was measured is in the signals.  A recording of more than
 `MOST_ROWS` rows is shown with every second, third, … of them.
 
-Signals are read from the file when they are first asked for and kept, so that an hour of two
-hundred signals costs no more memory than the few that somebody looks at.
+What places the robots and bodies, positions and references, is read at once: 8 bytes a number and
+row.  Other signals are read when they are first asked for and kept, so that of an hour of two
+hundred only those that somebody looks at take up memory.
 """
 
 from __future__ import annotations

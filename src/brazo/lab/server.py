@@ -34,7 +34,7 @@ class LabServer:
         driving = Driving()
         self.channel = Channel(post, driving)
         self.downloads = Downloads()
-        self.uploads = Uploads(post, driving)
+        self.uploads = Uploads(post, driving, lambda event: self.channel.allows(event))
         shell = Shell(self.access, self.downloads)
         own = {CHANNEL_PATH: self.channel.serve, UPLOAD_PATH: self.uploads.serve}
         self.viser = hooks.start(sock, shell.answer, own, driving, self.channel.refuse)

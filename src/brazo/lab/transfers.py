@@ -4,7 +4,8 @@ Down: `Downloads.offer` keeps a file under an address nobody can guess until it 
 old; the page is told to fetch it.  Up: `Uploads.serve` talks at a path of its own.  The page says
 what it brings (`["robots/upload", "arm.yaml", 812]`), then sends it in pieces; a file that is too
 long, of another kind than the panel wants, oddly named, or sent by a page that does not drive, is
-refused before it takes up room, and the page is told why.
+refused before it takes up room, and the page is told why.  Whether the page drives, and the panel
+has a use, is asked again when the file is there: either may have changed meanwhile.
 """
 
 from __future__ import annotations
@@ -104,9 +105,15 @@ class _Wish:
 class Uploads:
     """Takes files from the page that drives."""
 
-    def __init__(self, post: Callable[[Callable[[], None]], None], driving: Driving) -> None:
+    def __init__(
+        self,
+        post: Callable[[Callable[[], None]], None],
+        driving: Driving,
+        allows: Callable[[str], bool] = lambda event: True,
+    ) -> None:
         self._post = post
         self._driving = driving
+        self._allows = allows  # whether an event may be acted on now
         self._wishes: dict[str, _Wish] = {}
 
     def on(
@@ -123,26 +130,32 @@ class Uploads:
         """Take one file."""
         with contextlib.suppress(ConnectionClosed):
             try:
-                upload, wish = await self._take(connection)
+                event, upload = await self._take(connection)
             except BrazoError as error:
                 await connection.send(msgspec.json.encode({"error": str(error)}).decode())
             else:
-                self._post(lambda: wish.handler(upload))
+                key = key_of(connection)
+                self._post(lambda: self._wish(key, event).handler(upload))
                 await connection.send('{"done":true}')
             await connection.close()
 
-    async def _take(self, connection: ServerConnection) -> tuple[Upload, _Wish]:
+    def _wish(self, key: str, event: str) -> _Wish:
+        """What is done with a file this page brings now; raises with what is against it."""
+        wish = self._wishes.get(event)
+        if wish is None or not self._allows(event):
+            raise BrazoError("nothing here takes files")
+        if not self._driving.drives(key):
+            raise BrazoError("you are watching: take control to bring files")
+        return wish
+
+    async def _take(self, connection: ServerConnection) -> tuple[str, Upload]:
         try:
             event, name, size = msgspec.json.decode(
                 await connection.recv(), type=tuple[str, str, int]
             )
         except msgspec.DecodeError:
             raise BrazoError("the upload did not say what it is") from None
-        wish = self._wishes.get(event)
-        if wish is None:
-            raise BrazoError("nothing here takes files")
-        if not self._driving.drives(key_of(connection)):
-            raise BrazoError("you are watching: take control to bring files")
+        wish = self._wish(key_of(connection), event)
         name = safe_name(name)
         if Path(name).suffix.lower() not in wish.suffixes:
             raise BrazoError(f"{name}: wanted a file ending in {', '.join(wish.suffixes)}")
@@ -155,7 +168,8 @@ class Uploads:
             if isinstance(piece, str) or total > size:
                 raise BrazoError(f"{name}: other bytes came than were announced")
             pieces.append(piece)
-        return Upload(name, b"".join(pieces)), wish
+        self._wish(key_of(connection), event)
+        return event, Upload(name, b"".join(pieces))
 
 
 def safe_name(name: str) -> str:

@@ -10,18 +10,15 @@ A token travels in the first frame, so on a network that others can listen to it
 from __future__ import annotations
 
 import hmac
-import ipaddress
-import re
 import secrets
-import socket
 import ssl
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from brazo.errors import BrazoError
+from brazo.hosts import is_loopback, means_us
 
-_HOST = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?", re.ASCII)
 SHORTEST_TOKEN = 16
 
 
@@ -47,7 +44,7 @@ class Access:
 
     def refuses(self, hosts: Sequence[str], origins: Sequence[str]) -> str:
         """Why a request with these headers may not pass, "" when it may."""
-        if len(hosts) != 1 or not self._names_us(hosts[0]):
+        if len(hosts) != 1 or not means_us(hosts[0], self.host):
             return "this follower does not answer to that host name"
         if origins and (len(origins) != 1 or origins[0] not in self.origins):
             return "pages of that origin may not drive this follower"
@@ -58,24 +55,6 @@ class Access:
         if self.token is None:
             return True
         return hmac.compare_digest(token.encode(), self.token.encode())
-
-    def _names_us(self, header: str) -> bool:
-        found = _HOST.fullmatch(header)
-        name = "" if found is None else (found["v6"] or found["name"]).lower()
-        if name in ("localhost", self.host.lower()) or is_loopback(name):
-            return True
-        if is_loopback(self.host):
-            return False
-        # An address cannot be rebound, and a machine has several.
-        own = socket.gethostname().lower()
-        return _is_address(name) or name in (own, f"{own}.local")
-
-
-def is_loopback(host: str) -> bool:
-    """True for `localhost` and the addresses only this machine can reach."""
-    return host.lower() == "localhost" or (
-        _is_address(host) and ipaddress.ip_address(host).is_loopback
-    )
 
 
 def server_tls(certificate: str | Path, key: str | Path) -> ssl.SSLContext:
@@ -94,11 +73,3 @@ def client_tls(authority: str | Path | None = None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=None if authority is None else str(authority))
     except (OSError, ssl.SSLError) as error:
         raise BrazoError(f"{authority}: no usable certificate: {error}") from None
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -2,6 +2,8 @@
 
 Here the safety rules, the mapping and the joints' own limits meet.  Nothing is read from a clock or
 a network: time and the link's view are arguments, so every situation can be replayed exactly.
+Whatever the mapping makes of a command, an error included, ends in a HOLD and never in a step that
+is not made: an arm in motion has to brake.
 
     follower = Follower(limits, mapping, q0)
     step = follower.step(now, link.view())      # every cycle of the control loop
@@ -97,7 +99,7 @@ class Follower:
         if not verdict.follow:
             self._end()
         elif self._used is None:
-            self._begin()
+            self._begin(now)
         elif new is not None:
             seq = self._follow(now, new, verdict.share)
         elif verdict.state is State.DEGRADED:
@@ -180,12 +182,18 @@ class Follower:
             return ""
         if self.tracker.moving:
             return "the follower is still coming to rest"
-        return self.mapping.obstacle(_point(self._seen), self.tracker.state.q)
+        try:
+            return self.mapping.obstacle(_point(self._seen), self.tracker.state.q)
+        except Exception as error:
+            return _words(error)
 
-    def _begin(self) -> None:
+    def _begin(self, now: float) -> None:
         assert self._seen is not None
         q = self.tracker.state.q
-        self.mapping.anchor(_point(self._seen), q)
+        try:
+            self.mapping.anchor(_point(self._seen), q)
+        except Exception as error:
+            return self._doubt(now, Cause.LOST, _words(error))
         self._used, self._target = self._seen, q.copy()
         self._rates.start(q)
         self._clutched = self._seen.clutch
@@ -197,6 +205,21 @@ class Follower:
 
     def _follow(self, now: float, new: Received, share: float) -> int:
         """Act on a command; its number, or 0 when the master's position is not to be believed."""
+        try:
+            jump = self._go_along(new, share)
+        except Exception as error:
+            self._doubt(now, Cause.LOST, _words(error))
+            return 0
+        if jump:
+            self._doubt(now, Cause.JUMP, jump)
+            return 0
+        self._used, self._clutched = new, new.clutch
+        if new.command.grip is not None:
+            self.grip = new.command.grip
+        return new.command.seq
+
+    def _go_along(self, new: Received, share: float) -> str:
+        """Where a command leads becomes the joints' target; or why it cannot be a hand's motion."""
         assert self._used is not None and self._target is not None
         point = _point(new)
         # The master's own clock says how long it moved; no longer than data may be old anyway.
@@ -204,38 +227,37 @@ class Follower:
         dt = min(max(dt, 1e-6), self.safety.rules.stale)
         if new.clutch or self._clutched:
             if obstacle := self.mapping.obstacle(point, self._target):
-                self._doubt(now, obstacle)
-                return 0
+                return obstacle
             self.mapping.anchor(point, self._target)
             self._rates.start(self._target)
             self.tracker.target(self._target, None, share)
             self._warnings = ("clutched: the master moves alone",) if new.clutch else ()
+            return ""
+        target = self.mapping.step(point, dt)
+        if target.jump:
+            return target.jump
+        rates = self._rates
+        rates.take(target.q, dt)
+        # Old data says little of how the master moves now.
+        if share == 1.0:
+            self.tracker.target(target.q, rates.speed, share, rates.acceleration)
         else:
-            target = self.mapping.step(point, dt)
-            if target.jump:
-                self._doubt(now, target.jump)
-                return 0
-            rates = self._rates
-            rates.take(target.q, dt)
-            self._target, self._warnings = target.q, target.warnings
-            # Old data says little of how the master moves now.
-            if share == 1.0:
-                self.tracker.target(target.q, rates.speed, share, rates.acceleration)
-            else:
-                self.tracker.target(target.q, None, share)
-        self._used, self._clutched = new, new.clutch
-        if new.command.grip is not None:
-            self.grip = new.command.grip
-        return new.command.seq
+            self.tracker.target(target.q, None, share)
+        self._target, self._warnings = target.q, target.warnings
+        return ""
 
-    def _doubt(self, now: float, why: str) -> None:
-        self.safety.fault(now, Cause.JUMP, why)
+    def _doubt(self, now: float, cause: Cause, why: str) -> None:
+        self.safety.fault(now, cause, why)
         self._end()
 
     def _cause(self) -> str:
         safety = self.safety
         text = safety.cause.value + (f": {safety.detail}" if safety.detail else "")
         return text if safety.moving or not safety.refusal else f"{text}; {safety.refusal}"
+
+
+def _words(error: Exception) -> str:
+    return str(error) if isinstance(error, BrazoError) else f"{type(error).__name__}: {error}"
 
 
 def _point(received: Received) -> MasterPoint:

@@ -189,6 +189,10 @@ class FollowerLink:
             raise BrazoError(
                 f"cannot listen on {self.host}:{self.port}: {error.strerror or error}"
             ) from None
+        except UnicodeError:
+            raise BrazoError(
+                f"cannot listen on {self.host}:{self.port}: no host can have that name"
+            ) from None
         async with server:
             background.ready.set_result(server.sockets[0].getsockname()[1])
             repeat = asyncio.create_task(self._repeat())

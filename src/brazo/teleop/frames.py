@@ -25,6 +25,7 @@ VERSION = 1
 SUBPROTOCOL = f"brazo-teleop.{VERSION}"
 MAX_BYTES = 2048
 MAX_JOINTS = 32
+LARGEST = 1e6  # of what is measured: joint values, places (rad, m), forces (N, N m)
 STATES = ("IDLE", "ENGAGED", "DEGRADED", "HOLD")
 
 # Flags of a command.
@@ -172,10 +173,10 @@ def read_from_master(message: bytes | str) -> FromMaster:
     """The frame a master or watcher sent, checked; `Malformed` when it is none."""
     frame = _read(_from_master, message)
     if isinstance(frame, Command):
-        _finite(frame.q)
+        _sound(frame.q)
         _finite(frame.extra)
         if frame.pose is not None:
-            _finite(frame.pose)
+            _sound(frame.pose)
             if not 0.99 < math.hypot(*frame.pose[3:]) < 1.01:
                 raise Malformed("the quaternion of a pose does not have length 1")
         if frame.grip is not None:
@@ -190,7 +191,8 @@ def read_from_follower(message: bytes | str) -> FromFollower:
     """The frame a follower sent, checked; `Malformed` when it is none."""
     frame = _read(_from_follower, message)
     if isinstance(frame, Status):
-        _finite((frame.share, *frame.q, *(frame.pose or ()), *(frame.wrench or ()), *frame.extra))
+        _finite(frame.extra)
+        _sound((frame.share, *frame.q, *(frame.pose or ()), *(frame.wrench or ())))
     return frame
 
 
@@ -209,6 +211,12 @@ def _read(decoder: msgspec.msgpack.Decoder, message: bytes | str):
     # Text that is not UTF-8 and nesting without end are errors of their own kinds.
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise Malformed(str(error)) from None
+
+
+def _sound(values: tuple) -> None:
+    _finite(values)
+    if any(abs(value) > LARGEST for value in values):
+        raise Malformed(f"a number beyond ±{LARGEST:g}")
 
 
 def _finite(values: tuple) -> None:

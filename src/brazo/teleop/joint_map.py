@@ -21,6 +21,7 @@ from brazo.trajectory.reading import positive, vector
 
 Array = np.ndarray
 SETTINGS = ("gain", "absolute")
+GREATEST = 1e3  # of a gain
 
 
 class JointMap:
@@ -50,6 +51,11 @@ class JointMap:
         n = self.limits.n
         if name == "gain":
             gain = vector(np.broadcast_to(value, n) if np.ndim(value) == 0 else value, n, "gain")
+            if np.abs(gain).max() > GREATEST:
+                raise BrazoError(
+                    f"gain is {gain[np.argmax(np.abs(gain))]:g}; wanted -{GREATEST:g} "
+                    f"to {GREATEST:g}"
+                )
             self.gain = gain
         elif name == "absolute":
             if not isinstance(value, bool):

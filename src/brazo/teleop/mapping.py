@@ -17,7 +17,6 @@ direction, scale or clutch while running moves nothing by itself.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -28,6 +27,15 @@ from brazo.trajectory.reading import positive, vector
 
 DIRECTIONS = np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 DIRECTIONS.flags.writeable = False
+SCALES = (1e-3, 1e3)  # a hand's way over a tool's, from the widest to the finest
+
+
+def scale_of(value: Any, what: str, least: float = SCALES[0], most: float = SCALES[1]) -> float:
+    """A scale that makes sense, whoever asks for it."""
+    scale = positive(value, what)
+    if not least <= scale <= most:
+        raise BrazoError(f"{what} is {scale:g}; wanted {least:g} to {most:g}")
+    return scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +49,18 @@ class IncrementMap:
         S = np.array(self.directions, dtype=float)
         if S.shape != (3, 3) or not np.isfinite(S).all():
             raise BrazoError(f"directions have shape {S.shape}; wanted a finite (3, 3) matrix")
-        if np.abs(S @ S.T - np.eye(3)).max() > 1e-9 or np.linalg.det(S) < 0.0:
+        # Sizes first: the product of huge ones is no number.
+        if (
+            np.abs(S).max() > 1.001
+            or np.abs(S @ S.T - np.eye(3)).max() > 1e-9
+            or np.linalg.det(S) < 0.0
+        ):
             raise BrazoError(
                 "directions must be a rotation: unit rows, square to each other, right-handed"
             )
-        if not (math.isfinite(self.scale) and self.scale > 0.0):
-            raise BrazoError(f"scale k is {self.scale}; it must be a number greater than 0")
         S.flags.writeable = False
         object.__setattr__(self, "directions", S)
+        object.__setattr__(self, "scale", scale_of(self.scale, "scale"))
 
     def __call__(self, increment) -> np.ndarray:
         """The follower's increment (..., 3) for one of the master's, in metres."""
@@ -63,7 +75,7 @@ class IncrementMap:
     def changed(self, name: str, value: Any) -> IncrementMap:
         """The same with another `scale`, or other `directions` (nine numbers, row by row)."""
         if name == "scale":
-            return IncrementMap(self.directions, positive(value, "scale"))
+            return IncrementMap(self.directions, value)
         return IncrementMap(vector(np.ravel(value), 9, name).reshape(3, 3), self.scale)
 
     def settings(self) -> dict[str, Any]:

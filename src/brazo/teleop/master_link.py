@@ -8,8 +8,9 @@
             link.status()                            # the newest status, or None
 
 A connection that breaks is made again, at first at once and then with longer and longer pauses.
-Nothing is kept for it: a command that could not leave is replaced by the next, and while the
-follower does not confirm what it gets, no more is poured into the network.
+Nothing is kept for it: a command that could not leave is replaced by the next, a setting that could
+not is given back as not sent, and while the follower does not confirm what it gets, no more is
+poured into the network.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import contextlib
 import random
 import ssl
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +32,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.typing import Subprotocol
 
 from brazo.errors import BrazoError
+from brazo.hosts import check_name
 from brazo.teleop import frames
 from brazo.teleop.background import Background
 from brazo.teleop.channel import QUIET, Channel, LinkRules, count_closing
@@ -58,6 +61,7 @@ from brazo.teleop.unreachable import in_words
 VALID = 0.1  # s
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two attempts to connect
 _UNCONFIRMED = 0.25  # s of commands on their way, beyond two round trips
+_NOT_SENT = "'{}' was not sent to the follower: {}; set it again when it answers"
 _FINAL = ("version", "token", "role")  # refusals that trying again does not change
 
 
@@ -102,6 +106,7 @@ class MasterLink:
         self.follower = ""  # its name
         self.joints = 0  # it wants, 0 for any number
         self.refusal = ""  # why it does not let us in
+        self._said_no = ""  # the last refusal that came from the follower itself
         self._token, self._tls = token or "", tls
         self._background: Background | None = None
         self._connected = threading.Event()
@@ -147,6 +152,11 @@ class MasterLink:
         return f"{self.refusal}; {more}" if self.refusal else ""
 
     @property
+    def turned_away(self) -> bool:
+        """Whether the follower is there and does not let us in."""
+        return bool(self.refusal) and self.refusal == self._said_no
+
+    @property
     def session(self) -> int:
         """The number of the present connection, 0 when there is none."""
         channel = self._channel
@@ -174,10 +184,13 @@ class MasterLink:
 
     def wait(self, timeout: float = 10.0) -> None:
         """Wait until connected; not for use in a control loop."""
-        if self._connected.wait(timeout):
-            return
-        why = self.refusal or "nothing answers there"
-        raise BrazoError(f"{self.url}: not connected after {timeout:g} s: {why}")
+        end = time.monotonic() + timeout
+        while not self._connected.wait(min(0.05, max(end - time.monotonic(), 0.0))):
+            if self._over:
+                raise BrazoError(f"{self.url}: {self.refusal}")
+            if time.monotonic() >= end:
+                why = self.refusal or "nothing answers there"
+                raise BrazoError(f"{self.url}: not connected after {timeout:g} s: {why}")
 
     def engage(self) -> int:
         """Ask, from the next command on, for motion to begin; the number of this engagement."""
@@ -213,7 +226,12 @@ class MasterLink:
         self._poke()
 
     def set(self, name: str, value: Any) -> None:
-        """Ask the follower for another setting; `answers` tells what became of it."""
+        """Ask the follower for another setting; `answers` tells what became of it.
+
+        Without a link it is refused: nobody expects it to be carried out when one comes.
+        """
+        if not self.connected:
+            raise BrazoError(_NOT_SENT.format(name, "there is no link"))
         self._asked.append((name, value))
         self._poke()
 
@@ -273,6 +291,8 @@ class MasterLink:
                 self.refusal = in_words(error, urlsplit(self.url).netloc)
             except Malformed as error:
                 self.refusal = f"it does not speak this protocol: {error}"
+            except Exception as error:  # nobody looks at this task: it must not end without a word
+                self.refusal, self._over = in_words(error, urlsplit(self.url).netloc), True
             self.counts["attempts"] += 1
             if not self._over:
                 # Spread, so that many do not come back in step.
@@ -286,7 +306,7 @@ class MasterLink:
         async with asyncio.timeout(self.rules.hello):
             answer = frames.read_from_follower(await connection.recv())
         if isinstance(answer, Refused):
-            self.refusal = answer.text
+            self.refusal = self._said_no = answer.text
             self._over = answer.code in _FINAL
             self.counts[f"refused: {answer.code}"] += 1
             return False
@@ -300,6 +320,7 @@ class MasterLink:
         channel = Channel(connection, self._session, self.counts, self.rules)
         self._told = self._pending = None
         self._flying.clear()
+        self._give_back()
         self._channel = channel
         self.counts["connections"] += 1
         self._connected.set()
@@ -314,6 +335,13 @@ class MasterLink:
             self._channel = None
             for task in tasks:
                 task.cancel()
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """Settings that did not leave before the link was lost are answered from here."""
+        while self._asked:
+            text = _NOT_SENT.format(self._asked.popleft()[0], "the link was lost")
+            self._answers.append(Answer(self._session, 0, now_us(), 0, 0, False, text))
 
     async def _pour(self, channel: Channel) -> None:
         """Send what is pending whenever there is something."""
@@ -389,6 +417,7 @@ def _url(address: str, tls: ssl.SSLContext | None) -> str:
         raise BrazoError(
             f"address '{address}'; wanted host:port, ws://host:port or wss://host:port"
         )
+    check_name(parts.hostname, address)
     if (parts.scheme == "wss") != (tls is not None):
         raise BrazoError(
             f"address '{address}': wss:// goes with a TLS context, ws:// without: see client_tls"

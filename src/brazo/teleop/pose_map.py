@@ -9,7 +9,8 @@ between two commands becomes a step of the follower's tool,
 round the workspace and the greatest speed of the tool shorten; the joints that put the tool there
 are found by Newton's method from where they were, so the arm never leaps to another branch.  A step
 no arm position or joint limit allows is not taken, and one that asks too much of a joint's speed is
-taken in part.  All settings may change while running.
+taken in part.  All settings may change while running; the greatest speed of the tool only below
+the one it was given at the start.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec, rotvec_from_matrix
 from brazo.kinematics.result import violations
-from brazo.teleop.mapping import IncrementMap, MasterPoint, Plausible, Target
+from brazo.teleop.mapping import IncrementMap, MasterPoint, Plausible, Target, scale_of
 from brazo.teleop.walls import Workspace
 from brazo.trajectory.cartesian_jog import ToolLimits
 from brazo.trajectory.follow import onto, pose_shift
@@ -61,7 +62,7 @@ class PoseMap:
             )
         self.follower, self.master, self.limits = follower, master, limits
         self.increments = increments or IncrementMap()
-        self.turn_scale = positive(turn_scale, "turn_scale")
+        self.turn_scale = scale_of(turn_scale, "turn_scale")
         self.orientation = orientation
         self.workspace = workspace
         self.tool = tool or ToolLimits()
@@ -77,8 +78,15 @@ class PoseMap:
         """Change a setting; nothing moves by it, since only increments count."""
         if name in ("scale", "directions"):
             self.increments = self.increments.changed(name, value)
-        elif name in ("turn_scale", "tool_speed"):
-            setattr(self, name, positive(value, name))
+        elif name == "turn_scale":
+            self.turn_scale = scale_of(value, name)
+        elif name == "tool_speed":
+            speed = positive(value, name)
+            if speed > self.tool.speed:
+                raise BrazoError(
+                    f"tool_speed is {speed:g} m/s; the follower's own limit is {self.tool.speed:g}"
+                )
+            self.tool_speed = speed
         elif name == "orientation":
             if not isinstance(value, bool):
                 raise BrazoError(f"orientation is {value!r}; wanted true or false")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -32,6 +33,20 @@ def test_sentences_and_work_stand_over_the_scene(lab, open_page, size):
     left, right, top, bottom = boxes["scene"]
     for one in boxes["notices"] + boxes["jobs"]:
         assert left <= one[0] and one[1] <= right and top <= one[2] and one[3] <= bottom
+    assert opened.errors == []
+    opened.page.close()
+
+
+def test_work_that_cannot_be_cancelled_has_no_button_until_it_is_over(lab, open_page):
+    opened, go = open_page(lab, "view"), threading.Event()
+    for cancellable in (True, False):
+        go.clear()
+        job = lab.jobs.start("Compile", lambda _: go.wait(20), cancellable=cancellable)
+        node = opened.page.locator(f'.brazo-jobs .job.running[data-job="{job.number}"]')
+        node.wait_for()
+        assert node.locator("button").is_visible() == cancellable
+        go.set()
+        opened.page.locator(f'.job.done[data-job="{job.number}"] button').wait_for()
     assert opened.errors == []
     opened.page.close()
 

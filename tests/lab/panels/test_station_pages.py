@@ -148,6 +148,13 @@ def test_the_pages_say_what_they_are_and_know(session, master_page, follower_pag
         expect(shown).to_contain_text(["time", "simulated"])
         offline = opened.page.locator(".brazo-offline")
         expect(offline).to_contain_text("The station does not answer")
+    for opened, what in ((master_page, "let go"), (follower_page, "the robot holds")):
+        opened.page.keyboard.press("?")
+        keys = opened.page.locator(".brazo-help")
+        expect(keys).to_contain_text(f"STOP: {what}")
+        expect(keys).not_to_contain_text("Play or pause")  # a station's time goes on
+        opened.page.keyboard.press("Escape")
+        expect(keys).to_be_hidden()
     expect(master_page.panel.get_by_label("Master X", exact=True)).to_have_value("+y")
     expect(master_page.panel.get_by_label("Scale k", exact=True)).to_have_value("1.00")
 

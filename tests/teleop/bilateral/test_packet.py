@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brazo.errors import BrazoError
-from brazo.teleop.bilateral import Inflow, Packet
+from brazo.teleop.bilateral import Inflow, Packet, PositionForce, WaveVariables
 
 
 def packet(seq: int, energy: float = 0.0, id: int = 1, peer: int = 1, sent: float = 0.0) -> Packet:
@@ -78,6 +78,11 @@ def test_packets_survive_the_wire_bit_for_bit(values, energy, seq, echo):
         ({7: math.nan}, "not finite"),
         ({16: -1.0}, "at least 0"),
         ({16: math.inf}, "not finite"),
+        ({4: 1.1e6}, r"beyond ±1e\+06"),
+        ({12: -1e308}, r"beyond ±1e\+06"),
+        ({13: 1e160}, r"beyond ±1e\+09"),
+        ({16: 1e10}, r"beyond ±1e\+09"),
+        ({1: 1e308}, r"beyond ±1e\+09"),
     ],
 )
 def test_bad_packets_are_refused(change, words):
@@ -86,6 +91,26 @@ def test_bad_packets_are_refused(change, words):
         numbers[place] = value
     with pytest.raises(BrazoError, match=words):
         Packet.read(numbers)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scheme", [WaveVariables, PositionForce])
+@pytest.mark.parametrize("size", [5e-324, 1e-160, 1e6])
+@pytest.mark.parametrize("energy", [5e-324, 1e9])
+def test_whatever_a_good_packet_says_forces_are_finite_and_bounded(scheme, size, energy):
+    here, there = scheme(id=5), scheme(id=5)
+    x, back = np.zeros(3), None
+    for k in range(100):
+        t = 0.002 * (k + 1)
+        _, sent = here.master(t, x, x, [] if back is None else [back])
+        if k > 50:
+            numbers = list(sent.numbers())
+            numbers[4:16] = [size * (-1.0) ** k] * 12
+            numbers[16] = energy
+            sent = Packet.read(numbers)
+        command, back = there.follower(t, x, x, x, [sent])
+        assert np.linalg.norm(command.force) <= there.force_limit * (1.0 + 1e-12)
+        assert np.isfinite(back.numbers()).all()
 
 
 @pytest.mark.parametrize("numbers", [[], [1.0] * 18, ["a"] * 17, None])

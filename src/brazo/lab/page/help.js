@@ -19,7 +19,15 @@ const mouse = [
   ["Wheel", "Nearer, farther"],
   ["Click a link", "Select its joint"],
 ];
+const HALTS = { master: "STOP: let go; the follower rests", follower: "STOP: the robot holds" };
 let dialog;
+
+// What a key does on this page; nothing where it has no use.
+function meaning(key, says) {
+  const role = value("station/role");
+  if (key === "Space") return value("replay") ? "Play or pause" : HALTS[role] ?? says;
+  return role && (key === "P" || key === ".") ? "" : says; // a station's time goes on
+}
 
 // Panels may add keys of their own to the list.
 export function addKeys(rows) {
@@ -36,7 +44,8 @@ export function toggleHelp() {
   for (const [title, rows] of [["Keys", keys], ["In the scene", mouse]]) {
     const list = element("dl");
     for (const [key, says] of rows) {
-      const what = key === "Space" && value("replay") ? "Play or pause" : says;
+      const what = meaning(key, says);
+      if (!what) continue;
       const names = element("dt");
       for (const one of /^[0-9 ]+$/.test(key) ? key.split(" ") : key.split(", ")) {
         names.append(element("kbd", "", { textContent: one }));

@@ -99,6 +99,7 @@ function showJob(node, job) {
   else if (running) bar.removeAttribute("value");
   else bar.value = job.state === "done" ? 1 : 0;
   const end = node.querySelector("button");
+  end.hidden = running && !job.cancellable;
   end.title = running ? `Cancel ${job.title}` : "Dismiss";
   end.setAttribute("aria-label", end.title);
   node.querySelector(".percent").textContent = known ? `${Math.round(100 * job.fraction)} %` : "";

@@ -54,6 +54,11 @@ function clockButtons() {
   });
   const halt = element("button", "stop", { type: "button", textContent: "STOP" });
   halt.title = "All robots come to rest within their limits, programs pause (space bar)";
+  watch("station/role", (role) => {
+    halt.title = role === "master"
+      ? "Lets go of the handle, and the follower comes to rest (space bar)"
+      : "The robot comes to rest and holds until a master lets go and engages anew (space bar)";
+  });
   halt.onpointerdown = stop; // when it goes down, not when it comes up
   halt.onclick = (event) => event.detail === 0 && stop(); // by keyboard
   watch("stops", (n) => {

@@ -143,6 +143,10 @@ class Panel:
         """Show values now rather than with the next `values()`."""
         self.lab.channel.put({self.name(name): value for name, value in values.items()})
 
+    def drop(self, name: str) -> None:
+        """Forget the values and handlers of a name, and of those below it."""
+        self.lab.channel.drop(self.name(name))
+
     def refresh(self) -> None:
         """Send the `html` anew; what is being typed is lost."""
         self.lab.channel.put({f"panel/{self.id}": self.html()})

@@ -300,7 +300,10 @@ class ControlPanel(Panel):
             self.lab.post(lambda: self.lab.jobs.cancel(job.number))  # nothing to look back at
 
         job = self.lab.jobs.start(
-            f"Compile {law.name} for {robot.name}", lambda _: law.bind(arm, sim.dt), done
+            f"Compile {law.name} for {robot.name}",
+            lambda _: law.bind(arm, sim.dt),
+            done,
+            cancellable=False,
         )
 
     def _law(self) -> Controller:

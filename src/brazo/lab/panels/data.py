@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,7 @@ from brazo.lab.panels.html import (
 from brazo.lab.replay import Replay
 from brazo.lab.signal_groups import CELL, Group, decimals, groups_of, label_of
 from brazo.recording.display import shown
+from brazo.world.cell_writer import file_name
 
 if TYPE_CHECKING:
     from brazo.lab.app import Lab
@@ -72,7 +72,7 @@ class DataPanel(Panel):
         self._numbers = count(1)
         self._plots: list[_Plot] = []
         self._groups: dict[str, Group] = {}
-        self._runs = count(1)
+        self._runs, self._exports = count(1), count(1)
         self._folder: Path | None = None
         self._file: Path | None = None  # what was recorded, or is being
         self._recorded: Simulation | None = None  # under way on this one
@@ -102,6 +102,9 @@ class DataPanel(Panel):
             if isinstance(one.feed, kind)
             and (one.shows in self._groups or set(one.signals) & known)
         ]
+        for one in self._plots:
+            if one not in kept:
+                self.drop(one.name)
         if kept:
             self._plots = kept
         else:
@@ -176,11 +179,7 @@ class DataPanel(Panel):
             ),
             buttons(
                 button("Report", "export", "report", icon="file", enabled="may-export"),
-                *(
-                    [button("3D replay", "export", "html", icon="play", enabled="may-export")]
-                    if find_spec("brazo.lab.replay_file")
-                    else []
-                ),
+                button("3D replay", "export", "html", icon="play", enabled="may-export"),
             ),
             id="recording",
         )
@@ -263,8 +262,10 @@ class DataPanel(Panel):
         self._fill(one)
 
     def _remove_plot(self, number: int) -> None:
-        self._plots.remove(self._plot(number))
+        one = self._plot(number)
+        self._plots.remove(one)
         self.refresh()
+        self.drop(one.name)
 
     def _plot(self, number: int) -> _Plot:
         for one in self._plots:
@@ -363,26 +364,28 @@ class DataPanel(Panel):
         if self._file is None or self._recorded is not None or not self._file.exists():
             raise BrazoError("nothing is recorded yet: record something, then stop")
         assert self._folder is not None
-        source, cell = self._file, self.lab.sim.cell.name
-        stem = f"{cell}-{source.name.partition('.')[0]}"
+        source = self._file
+        stem = f"{file_name(self.lab.sim.cell.name)}-{source.name.partition('.')[0]}"
+        # Each in a file of its own, whose name nothing a user wrote is part of.
+        target = self._folder / f"export-{next(self._exports)}"
         if kind == "report":
-            target = self._folder / f"export-{stem}-report.html"
+            target = target.with_suffix(".html")
             self.lab.jobs.start_process(
                 "Report",
                 write_report_of,
                 (str(source), str(target)),
-                lambda _: self._hand_over(target),
+                lambda _: self._hand_over(target, f"{stem}-report.html"),
             )
-        elif kind in FORMATS or (kind == "html" and find_spec("brazo.lab.replay_file")):
-            target = self._folder / f"export-{stem}.{kind}"
+        elif kind in (*FORMATS, "html"):
+            target = target.with_suffix(f".{kind}")
             self.lab.jobs.start(
                 f"Export {FORMATS.get(kind, '3D replay')}",
                 lambda job: _convert(job, source, target),
-                lambda _: self._hand_over(target),
+                lambda _: self._hand_over(target, f"{stem}.{kind}"),
             )
 
-    def _hand_over(self, target: Path) -> None:
-        self.download(target.name.removeprefix("export-"), target)
+    def _hand_over(self, target: Path, name: str) -> None:
+        self.download(name, target)
         target.unlink(missing_ok=True)
 
     def closed(self) -> None:

@@ -61,7 +61,6 @@ class PendantPanel(Panel):
         # Axis and sign of the button that is down, and how often STOP had been pressed by then.
         self._wanted: tuple[int, int, int] | None = None
         self._moved = 0
-        lab.channel.on_refused(self._gizmo.resend)
         self.on("mode", self._set_mode, str)
         self.on("robot", lambda name: lab.select(name), str)
         self.on("step", self._set_step, str)
@@ -70,7 +69,7 @@ class PendantPanel(Panel):
         self.on_number("override", self._set_override, unit="percent")
         self.on("reduced", self._set_reduced, bool)
         self.on("jog", self._jog, int, int, bool, now=True)
-        self.on("jog-end", self._jog_end, now=True, free=True)
+        self.on("jog-end", self._jog_end, now=True)
         self.on("move", self._move, list, str)
         self.on("slide", self._slide, int, float)
         self.on("pose", self._go_to_pose, str)

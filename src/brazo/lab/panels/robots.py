@@ -19,7 +19,7 @@ from brazo.errors import BrazoError
 from brazo.kinematics.orientation import rpy_from_matrix
 from brazo.lab import cell_editing
 from brazo.lab.brought import TAKEN, Brought
-from brazo.lab.opening import CELL, ROBOT, choices, is_cell_file
+from brazo.lab.opening import CELL, ROBOT, choices, is_cell_file, require_idle
 from brazo.lab.panels.base import Panel, Values
 from brazo.lab.panels.html import (
     button,
@@ -34,7 +34,6 @@ from brazo.lab.panels.html import (
     toggle,
     upload,
 )
-from brazo.lab.program_run import program_in
 from brazo.lab.transfers import Upload
 from brazo.model.document import read_document
 from brazo.model.library import robot_directory
@@ -213,7 +212,7 @@ class RobotsPanel(Panel):
 
         def work(job: Job) -> str:
             try:
-                lab.open(source)
+                lab.open(source, job.settle)
             except BrazoError as error:
                 return brought.shown(error)
             return ""
@@ -267,6 +266,7 @@ class RobotsPanel(Panel):
     def _place_robot(self) -> None:
         if not self._chosen:
             raise BrazoError("choose the robot to place first")
+        require_idle(self.lab.sim)
         base = np.eye(4)
         for part, value in zip((0, 1, 2, 5), self._place, strict=True):
             base = cell_editing.moved(base, part, float(value))
@@ -280,13 +280,12 @@ class RobotsPanel(Panel):
         self._go_on(sim, name)
 
     def _remove(self, name: str) -> None:
+        require_idle(self.lab.sim)
         cell = cell_editing.without_robot(self.lab.sim.cell, name)
         sim = cell_editing.carried_over(self.lab.sim, cell)
         self._go_on(sim, cell.robots[0].name)
 
     def _go_on(self, sim: Any, selected: str) -> None:
-        if program_in(self.lab.sim) is not None:
-            self.lab.say("the program that ran has ended: its cell is another now", "warn")
         if self.lab.selection.robot not in sim.robots:
             self.lab.selection = type(self.lab.selection)(selected)
         self.lab.replace_simulation(sim)

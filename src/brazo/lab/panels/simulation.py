@@ -1,7 +1,8 @@
 """Time and the laws of the world: play, pause, step, speed, step size, gravity, faults.
 
 Another step, gravity or way of integrating means another physical model: the simulation is built
-anew and goes on from the present state.  Motions under way and programs end with it.
+anew and goes on from the present state, faults included.  A motion, program or recording under way
+could not go on in it: that has to be stopped first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.lab.opening import rebuilt
+from brazo.lab.opening import rebuilt, require_idle
 from brazo.lab.panels.base import Panel, Values
 from brazo.lab.panels.html import (
     button,
@@ -234,6 +235,7 @@ class SimulationPanel(Panel):
 
     def _rebuild(self, mode: str = "", **changes: Any) -> None:
         sim = self.lab.sim
+        require_idle(sim)
         cell = replace(sim.cell, **changes)
         self.lab.replace_simulation(rebuilt(sim, cell, mode or sim.world.mode))
 

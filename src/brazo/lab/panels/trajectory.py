@@ -60,7 +60,8 @@ class TrajectoryPanel(Panel):
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab)
         self._ways: dict[str, Way] = {}
-        self._cell: Any = None
+        self._sim: Any = None
+        self._opened = 0  # which of the cells opened the ways belong to
         self._plan: Plan | None = None
         self._why = ""
         self._plans = 0
@@ -121,15 +122,16 @@ class TrajectoryPanel(Panel):
         return self._ways[robot.name]
 
     def simulation_changed(self) -> None:
-        if self._cell is not self.lab.sim:
-            self._cell = self.lab.sim
+        robots = self.lab.sim.robots
+        if self._sim is not self.lab.sim:
+            self._sim, self._playing = self.lab.sim, None
+        if self._opened != self.lab.opened:
+            self._opened = self.lab.opened
             self._ways.clear()
-            self._playing = None
-        else:  # a robot was edited: its tool is elsewhere now
-            for name, way in self._ways.items():
-                arm = self.lab.sim.robots[name].arm
-                for one in way.rows:
-                    one.T = arm.fk(one.q) if way.space == "joint" else one.T
+        self._ways = {name: way for name, way in self._ways.items() if name in robots}
+        for name, way in self._ways.items():  # an edited robot has its tool elsewhere
+            for one in way.rows:
+                one.T = robots[name].arm.fk(one.q) if way.space == "joint" else one.T
         self._renew()
 
     def selection_changed(self) -> None:
@@ -336,7 +338,9 @@ class TrajectoryPanel(Panel):
             self._planned(found, number_)
             self.lab.post(lambda: self.lab.jobs.cancel(job.number))  # nothing to look back at
 
-        job = self.lab.jobs.start("Plan the path", lambda _: _tried(arm, way, q0), done)
+        job = self.lab.jobs.start(
+            "Plan the path", lambda _: _tried(arm, way, q0), done, cancellable=False
+        )
 
     def _planned(self, found: Plan | str, number_: int) -> None:
         if number_ != self._plans:

@@ -141,8 +141,8 @@ class LinkPanel(Panel):
         }
 
     def _rate(self, received: int) -> float:
-        """Commands a second over the last second or so."""
-        t = self.station_lab.sim.time
+        """Commands a second over the last second or so, by the clock on the wall."""
+        t = self.station_lab.time()
         before = getattr(self, "_counted", (t, received, 0.0))
         if t < before[0] or received < before[1]:
             before = (t, received, 0.0)

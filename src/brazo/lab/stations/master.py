@@ -42,6 +42,7 @@ from brazo.simulation import Simulation
 from brazo.simulation.robot import IDEAL
 from brazo.teleop.mapping import DIRECTIONS
 from brazo.teleop.stations import MasterStation, Pointed
+from brazo.teleop.stations.device import how_to_go_on
 from brazo.trajectory import Sample
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class MasterPanel(Panel):
         self._arrow = ForceArrow()
         self._dragged = False
         if self.hand is not None:
+            lab.channel.on_refused(self._gizmo.resend)
             self._listen(self.hand)
 
     def _listen(self, hand: Pointed) -> None:
@@ -90,7 +92,7 @@ class MasterPanel(Panel):
         self.on("drag-runs", self._set_drag_runs, bool)
         self.on("clamp", self._set_clamp, str)
         self.on("back", lambda: hand.point(np.zeros(3), np.zeros(3)))
-        self.on_number("scale", lambda k: hand.ask("scale", float(k)))
+        self.on_number("scale", lambda k: self._ask("scale", float(k)))
         self.on("way", self._set_way, str, str)
         self.on("crossed", lambda: self._set_directions(DIRECTIONS))
         self.on("same", lambda: self._set_directions(np.eye(3)))
@@ -113,7 +115,9 @@ class MasterPanel(Panel):
     def _control(self) -> list[str]:
         if self.hand is None:
             device = self.station.device.name
-            return [section("Hand", note(f"The hand is the {device}; this page watches it."))]
+            about = note(f"The hand is the {device}; this page watches it, and STOP lets go of it.")
+            why = f'<p class="pendant-why" role="status">{text("why", wide=True)}</p>'
+            return [section("Hand", about, why)]
         axes = [
             row(
                 axis,
@@ -173,6 +177,7 @@ class MasterPanel(Panel):
             shown[f"tool/{axis}"] = "–" if pose is None else fixed(1e3 * pose[i], 1)
         q = () if told is None else told.status.q
         shown["joints"] = ", ".join(fixed(x, 3) for x in q) or "–"
+        shown["why"] = self._why(seen)
         if self.hand is not None:
             S = lab.directions
             ways = directions_in_words(S).split(", ")
@@ -180,7 +185,6 @@ class MasterPanel(Panel):
                 "drag-runs": self.hand.drag_runs,
                 "clutch": self.hand.clutch,
                 "clamp": {None: "", 0.0: "open"}.get(self.hand.grip, "closed"),
-                "why": self._why(seen),
                 "scale": lab.scale,
                 "way/x": _key(ways[0]),
                 "way/y": _key(ways[1]),
@@ -194,10 +198,13 @@ class MasterPanel(Panel):
             return self._gizmo.reason
         if self.station.blocked:
             return "the arm cannot go there"
+        anew = how_to_go_on(self.station.device)
         if seen.link == "dead":
-            return "no link: let go, and press again when it is back"
+            return f"no link; when it is back: {anew}"
         if seen.state == "HOLD":
-            return "HOLD: let go, then press and hold to go on"
+            return f"HOLD; to go on: {anew}"
+        if self.station.stopped:
+            return f"stopped; to go on: {anew}"
         return "; ".join(seen.warnings)
 
     def simulation_changed(self) -> None:
@@ -262,8 +269,14 @@ class MasterPanel(Panel):
         self._set_directions(np.column_stack([x, y, np.cross(x, y)]))
 
     def _set_directions(self, S: np.ndarray) -> None:
-        assert self.hand is not None
-        self.hand.ask("directions", [float(x) for x in S.ravel()])
+        self._ask("directions", [float(x) for x in S.ravel()])
+
+    def _ask(self, name: str, value: Any) -> None:
+        lab = self.lab
+        assert self.hand is not None and isinstance(lab, MasterLab)
+        if lab.seen().link not in ("up", "late"):
+            raise BrazoError(f"there is no link: the follower cannot be asked for another {name}")
+        self.hand.ask(name, value)
 
 
 class MasterLab(StationLab):

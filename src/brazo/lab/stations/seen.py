@@ -127,9 +127,9 @@ def seen_by_master(station: MasterStation, watch: Watch) -> Seen:
         "late": f"'{link.follower}' was not heard for {1e3 * (heard or 0.0):.0f} ms",
         "dead": f"'{link.follower}' does not answer for {watch.gone:.1f} s; it stops by itself",
     }[state]
-    error = station.error
-    if station.sim is not None and station.sim.player.error is not None:
-        error = station.sim.player.error
+    if state == "dead" and link.turned_away:
+        about = f"'{link.follower}' does not let this master in: {link.trouble}"
+    error = station.failure
     if error is not None:
         state, about, status = "dead", f"the station stopped: {error}", None
     wrench = None if status is None or status.wrench is None else np.array(status.wrench)

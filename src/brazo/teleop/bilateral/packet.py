@@ -30,6 +30,10 @@ from brazo.errors import BrazoError
 
 Array = np.ndarray
 MOST = 2.0**53  # of a count that a double holds exactly
+# No tool goes so far, so fast or against such a force, and no session so long: beyond these a
+# packet is a mistake, and its squares would soon be no numbers any more.
+LARGEST = 1e6  # m, m/s, N
+LARGEST_SUM = 1e9  # √(J s), J, s
 
 
 def _zeros() -> Array:
@@ -75,6 +79,9 @@ class Packet:
         for value, what, least in ((seq, "number", 1.0), (id_, "id", 1.0), (peer, "peer", 0.0)):
             if not (least <= value <= MOST and value.is_integer()):
                 raise BrazoError(f"a packet's {what} is a whole number from {least:g}; got {value}")
+        for values, most in ((given[4:13], LARGEST), ([sent, *given[13:]], LARGEST_SUM)):
+            if any(abs(value) > most for value in values):
+                raise BrazoError(f"a packet with a number beyond ±{most:g}")
         x, v, f, wave = (np.array(given[i : i + 3]) for i in (4, 7, 10, 13))
         if given[16] < 0.0:
             raise BrazoError(f"a packet with {given[16]:g} J sent away; it is at least 0")

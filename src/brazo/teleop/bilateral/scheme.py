@@ -60,6 +60,7 @@ class Scheme(Protocol):
     """A way of coupling two robots over a link that takes its time."""
 
     name: str
+    force_limit: float  # N, of either end
 
     def master(
         self, t: float, x: Array, v: Array, received: Sequence[Packet]

@@ -11,8 +11,6 @@ twice as hard as its master.  Any other g > 0 is as passive: it scales all energ
 
 from __future__ import annotations
 
-import numpy as np
-
 from brazo.teleop.bilateral.scheme import Array, positive
 from brazo.teleop.mapping import IncrementMap
 
@@ -27,18 +25,9 @@ class TaskMap:
         gain = 1.0 / self.increments.scale if force_gain is None else force_gain
         self.force_gain = positive(gain, "force_gain")
 
-    @property
-    def power_gain(self) -> float:
-        """Power in the master's space over power at the follower."""
-        return self.force_gain * self.increments.scale
-
     def to_master(self, way: Array) -> Array:
         """The master's way or speed (3,) for one of the follower's."""
         return self.increments.scale * (self.increments.directions.T @ way)
-
-    def to_follower(self, way: Array) -> Array:
-        """The follower's way or speed (3,) for one of the master's."""
-        return np.asarray(self.increments.directions @ way) / self.increments.scale
 
     def force_to_master(self, force: Array) -> Array:
         """What the master feels of a force (3,) at the follower."""

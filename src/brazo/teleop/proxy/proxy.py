@@ -18,9 +18,9 @@ import sys
 import time
 from collections import Counter, deque
 from typing import Any
-from urllib.parse import urlsplit
 
 from brazo.errors import BrazoError
+from brazo.hosts import address
 from brazo.teleop.background import Background
 from brazo.teleop.proxy.faults import WAYS, Faults, Script, Way
 from brazo.teleop.proxy.line import FaultLine, Leaving
@@ -260,15 +260,3 @@ def _reset(writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack(_LINGER, 1, 0))
     writer.transport.abort()
-
-
-def address(text: str) -> tuple[str, int]:
-    """`host:port`, or an address that begins with ws://, as host and port."""
-    try:
-        parts = urlsplit(text if "://" in text else f"ws://{text}")
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise BrazoError(f"address '{text}': {error}") from None
-    if parts.scheme != "ws" or not host or port is None:
-        raise BrazoError(f"address '{text}'; wanted host:port or ws://host:port")
-    return host, port

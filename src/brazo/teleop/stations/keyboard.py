@@ -5,13 +5,19 @@
     o p   clamp open, closed      + -   finer, wider      x   leave
 
 A terminal tells of presses, not of releases: a key counts as held for as long as the keyboard
-repeats it.  The first repeat comes after half a second, the others quickly; so the switch is
-released 0.15 s after the last repeat, at most 0.6 s after a single press.
+repeats it.  The first repeat comes after half a second, the others quickly; so a key is released
+0.15 s after its last repeat, at most 0.6 s after a single press.
+
+Of keys held together only the one pressed last repeats.  So a switch that is held stays so while
+any of the keys above is: hold space, then press and hold keys that move.  It is let go when no key
+is held any more, and then only space holds it again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +29,7 @@ from brazo.teleop.stations.device import Hand, Rates
 
 SPEED = 0.1  # m/s
 FIRST, REPEAT = 0.6, 0.15  # s
+_SPECIAL = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)  # arrows, F keys, Alt
 MOVES = {
     "w": (0, 1.0),
     "s": (0, -1.0),
@@ -31,6 +38,7 @@ MOVES = {
     "r": (2, 1.0),
     "f": (2, -1.0),
 }
+KEYS = (" ", *MOVES, *"ecop+-")
 
 
 class Keyboard:
@@ -46,6 +54,7 @@ class Keyboard:
         self._rates = Rates()
         self._until: dict[str, float] = {}  # when a key counts as let go
         self._seen: dict[str, float] = {}
+        self._run = False
         self._engage, self._clutch = 0, False
         self._grip: float | None = None
         self._scale = 1.0
@@ -77,11 +86,12 @@ class Keyboard:
             if t < self._until.get(key, -1e9):
                 velocity[axis] += sign * self.speed
         self._rates.go(t, velocity, np.zeros(3))
-        run = t < self._until.get(" ", -1e9)
+        held = {key for key in KEYS if t < self._until.get(key, -1e9)}
+        self._run = " " in held or (self._run and bool(held))
         return Hand(
             self._rates.moved,
             self._rates.turned,
-            run,
+            self._run,
             self._engage,
             self._clutch,
             self._grip,
@@ -113,10 +123,18 @@ class _Terminal:
             return self._read_windows()
         import select
 
-        found = ""
-        while select.select([sys.stdin], [], [], 0.0)[0]:
-            found += sys.stdin.read(1)
-        return found
+        # Past Python's buffer: what waits there would not be seen.
+        file, found = sys.stdin.fileno(), b""
+        while select.select([file], [], [], 0.0)[0]:
+            try:
+                data = os.read(file, 64)
+            except OSError:
+                data = b""
+            if not data:
+                raise BrazoError("the terminal is gone, and the keyboard with it")
+            found += data
+        # An arrow key is ESC and letters, which are no keys of ours.
+        return _SPECIAL.sub(b"", found).decode("ascii", "ignore")
 
     @staticmethod
     def _read_windows() -> str:
@@ -132,5 +150,6 @@ class _Terminal:
         if self._restore is not None:
             import termios
 
-            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._restore)
+            with contextlib.suppress(termios.error):  # one that is gone needs nothing
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._restore)
             self._restore = None

@@ -90,11 +90,12 @@ class MasterStation:
         self._let_go_since = False
         self._state = -1
         self._stopped_there = False
+        self._unsent: list[str] = []  # why settings could not be asked for
         self._connected = False
         self._trouble = ""  # why there is no link, as last said
         self._session = 0
         self.settings: dict[str, Any] = {}  # the follower's mapping, as it last told
-        self.error: Exception | None = None  # what ended a station that was started
+        self.error: Exception | None = None  # what ended the thread of a station
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         columns = {"t": "s", "offset": "s", "round_trip": "s", "run": "", "clutch": ""}
@@ -113,6 +114,11 @@ class MasterStation:
     def sim(self) -> Simulation | None:
         """The simulation the arm lives in; None where the hand alone leads it."""
         return None
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended a station that was started, or its simulation; None while all is well."""
+        return self.error
 
     @property
     def account(self) -> Account | None:
@@ -147,6 +153,11 @@ class MasterStation:
             self._thread.join()
             self._thread = None
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a STOP is still to be answered by letting go and asking anew."""
+        return self._halted is not None
+
     def stop(self) -> bool:
         """STOP: nothing runs until the device lets go and asks anew; whether anything did.
 
@@ -156,7 +167,7 @@ class MasterStation:
         if isinstance(self.device, Halting):
             ran = self.device.stop() or ran
         self._halt.set()
-        return ran and self.error is None and not self._over.is_set()
+        return ran and self.failure is None and not self._over.is_set()
 
     def _live(self) -> None:
         try:
@@ -198,7 +209,7 @@ class MasterStation:
             self.link.engage()
             self._asked += 1
         for name, value in hand.settings:
-            self.link.set(name, value)
+            self._ask(name, value)
         pose = [*T[:3, 3].tolist(), *wxyz_from_matrix(T[:3, :3]).tolist()]
         self.link.send(
             self._q.tolist(),
@@ -278,17 +289,26 @@ class MasterStation:
             said.append(f"{STATES[self._state]}: {told.status.cause}")
             if self._state == State.HOLD and self._halted is None:
                 said.append(f"to go on: {how_to_go_on(self.device)}")
-        if link.session not in (0, self._session):
-            self._session = link.session
-            link.set(ASK, "mapping")
+        if link.connected and (session := link.session) != self._session:
+            self._session = session
+            self._ask(ASK, "mapping")
         for answer in link.answers():
             if answer.done and answer.text.startswith("{"):
                 self._learn(answer.text)
             else:
                 said.append(answer.text)
                 if answer.done:
-                    link.set(ASK, "mapping")
-        self._say(t, said, tell)
+                    self._ask(ASK, "mapping")
+        self._say(t, said + self._unsent, tell)
+        self._unsent.clear()
+
+    def _ask(self, name: str, value: Any) -> None:
+        """Ask the follower for a setting, or note why that cannot be."""
+        try:
+            self.link.set(name, value)
+        except BrazoError as error:
+            if name != ASK:
+                self._unsent.append(str(error))
 
     def _say(self, t: float, said: list[str], tell: Callable[[str], None]) -> None:
         """Write down what happened at t."""

@@ -28,7 +28,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.teleop.bilateral.account import Account
 from brazo.teleop.bilateral.loops import FollowerLoop, MasterLoop
-from brazo.teleop.bilateral.packet import Packet
+from brazo.teleop.bilateral.packet import LARGEST_SUM, Packet
 from brazo.teleop.bilateral.position_force import PositionForce
 from brazo.teleop.bilateral.scheme import EndState, Scheme, limited
 from brazo.teleop.bilateral.task_map import TaskMap
@@ -36,7 +36,7 @@ from brazo.teleop.bilateral.tool_port import ToolPort
 from brazo.teleop.bilateral.waves import WaveVariables
 from brazo.teleop.follower import Step
 from brazo.teleop.follower_link import FollowerLink
-from brazo.teleop.mapping import IncrementMap, MasterPoint, Target
+from brazo.teleop.mapping import IncrementMap, MasterPoint, Target, scale_of
 from brazo.teleop.master_link import VALID, MasterLink
 from brazo.teleop.safety import Rules, State
 from brazo.teleop.stations.device import Device, Hand
@@ -52,6 +52,7 @@ SCHEMES: dict[str, Callable[[int], Scheme]] = {
     "waves": lambda id: WaveVariables(id=id),
     "position-force": lambda id: PositionForce(id=id),
 }
+COUPLED_SCALES = (0.25, 4.0)
 STATUS_RATE = 500.0  # Hz, of reports on a link that brings forces back
 HOLD_STIFFNESS, HOLD_DAMPING, HOLD_FORCE = 2000.0, 60.0, 40.0  # N/m, N s/m, N
 ARM_STIFFNESS, ARM_DAMPING = 300.0, 20.0  # N/m, N s/m, of the operator's arm: see `bilateral.Hand`
@@ -65,16 +66,25 @@ def scheme_named(name: str) -> Scheme:
 
 
 class CoupledMap:
-    """The mapping of a coupled pair: directions and scale, for ways as for forces."""
+    """The mapping of a coupled pair: directions and scale k, for ways as for forces.
+
+    The follower feels k² times the springs and dampers of the master's space, so k stays in
+    `COUPLED_SCALES`: beyond, a loop of the usual rate could not keep them stable.
+    """
 
     def __init__(self, increments: IncrementMap | None = None) -> None:
-        self.increments = increments or IncrementMap()
+        self.increments = self._checked(increments or IncrementMap())
         self.changes = 0
+
+    @staticmethod
+    def _checked(increments: IncrementMap) -> IncrementMap:
+        scale_of(increments.scale, "scale of a coupled pair", *COUPLED_SCALES)
+        return increments
 
     def set(self, name: str, value: Any) -> None:
         """Change `scale` or `directions`."""
         if name in ("scale", "directions"):
-            self.increments = self.increments.changed(name, value)
+            self.increments = self._checked(self.increments.changed(name, value))
         else:
             raise BrazoError(f"no setting {name!r}; there are scale, directions")
         self.changes += 1
@@ -112,6 +122,9 @@ class ReflectingFollower(FollowerStation):
         super().__init__(sim, link, robot, self._coupled, rules=rules, record=record)
         self.by_hand = False
         self.scheme = scheme
+        # The follower pushes with k times the scheme's force: no more than it may at the start.
+        self._limit = scheme.force_limit
+        self._force = self._limit * self._coupled.increments.scale
         self.port = ToolPort(sim.world, self.robot.name)
         self._loop: FollowerLoop | None = None
         self._changes = 0
@@ -165,6 +178,7 @@ class ReflectingFollower(FollowerStation):
         return replace(step, sample=Sample(q, rest, rest))
 
     def _couple(self) -> None:
+        self.scheme.force_limit = min(self._limit, self._force / self._coupled.increments.scale)
         self.scheme.restart("follower")
         self._loop = FollowerLoop(self.port, self.scheme, TaskMap(self._coupled.increments))
 
@@ -218,6 +232,10 @@ class ReflectingMaster(MasterStation):
     @property
     def sim(self) -> Simulation:
         return self._sim
+
+    @property
+    def failure(self) -> BaseException | None:
+        return self._sim.player.error
 
     @property
     def account(self) -> Account:
@@ -301,7 +319,7 @@ class _Inlet:
         except BrazoError:
             self.refused += 1
             return ()
-        self.energy = float(extra[0])
+        self.energy = min(max(float(extra[0]), -LARGEST_SUM), LARGEST_SUM)
         return (packet,)
 
 

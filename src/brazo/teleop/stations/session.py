@@ -108,9 +108,12 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
         }
     if "force.x" in seen.columns and (force := _length(seen, "force.*")).any():
         found["contact force, greatest"] = f"{float(force.max()):.2f} N"
-    if len(holds):
-        worst = float(np.nanmax(age[holds]))
-        found["HOLD after the last good command, at most"] = f"{1e3 * worst:.0f} ms"
+    # With its link a follower forgets the commands, too: then the last good one is as old as it was
+    # in the row before, and the time since.
+    waits = np.where(np.isfinite(age[holds]), age[holds], age[holds - 1] + dt[holds])
+    if np.isfinite(waits).any():
+        worst = 1e3 * float(np.nanmax(waits))
+        found["HOLD after the last good command, at most"] = f"{worst:.0f} ms"
     return found
 
 

@@ -1,0 +1,57 @@
+"""Names of machines."""
+
+import socket
+
+import pytest
+
+from brazo.errors import BrazoError
+from brazo.hosts import address, is_loopback, means_us
+
+
+def test_an_address_is_a_host_and_a_port():
+    assert address("robot.local:9000") == ("robot.local", 9000)
+    assert address("ws://127.0.0.1:1/teleop") == ("127.0.0.1", 1)
+    assert address("[::1]:0") == ("::1", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("robot", "wanted host:port"),
+        (":9000", "wanted host:port"),
+        ("http://robot:1", "wanted host:port"),
+        ("robot:99999", "out of range"),
+        ("a..b:1", "no host can have that name"),
+        ("x" * 64 + ":1", "no host can have that name"),
+    ],
+)
+def test_what_is_no_address_is_refused(text, said):
+    with pytest.raises(BrazoError, match=said):
+        address(text)
+
+
+def test_the_loopback():
+    for host in ("localhost", "LOCALHOST", "127.0.0.1", "127.9.8.7", "::1"):
+        assert is_loopback(host), host
+    for host in ("0.0.0.0", "192.168.1.5", "::", "localhost.evil.com", ""):
+        assert not is_loopback(host), host
+
+
+@pytest.mark.parametrize(
+    ("host", "header", "ours"),
+    [
+        ("127.0.0.1", "localhost:8080", True),
+        ("127.0.0.1", "127.0.0.1", True),
+        ("127.0.0.1", "[::1]:9", True),
+        ("127.0.0.1", "192.168.1.5", False),
+        ("127.0.0.1", "evil.example", False),
+        ("0.0.0.0", "192.168.1.5:8080", True),
+        ("0.0.0.0", socket.gethostname(), True),
+        ("0.0.0.0", "evil.example", False),
+        ("robot.lan", "ROBOT.lan:1", True),
+        ("0.0.0.0", "a b", False),
+        ("0.0.0.0", "", False),
+    ],
+)
+def test_a_host_header_has_to_name_this_machine(host, header, ours):
+    assert means_us(header, host) == ours
