@@ -35,9 +35,17 @@ def test_a_healthy_machine(run, way):
     code, checks = run(way)
     assert code == 0, checks
     assert checks["route"]["found"].startswith(way or "builtin")
-    assert {"Python", "CPU", "LLVM", "SIMD", "cache", "threads", "numbers", "puma560"} <= set(
-        checks
-    )
+    assert {
+        "Python",
+        "CPU",
+        "LLVM",
+        "SIMD",
+        "cache",
+        "threads",
+        "numbers",
+        "puma560",
+        "stretches",
+    } <= set(checks)
 
 
 def test_a_route_that_is_none_is_wrong(run):

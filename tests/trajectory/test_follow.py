@@ -68,6 +68,17 @@ def test_the_tool_is_on_the_path_with_its_velocity_and_acceleration(name):
     assert np.abs(change - wanted.acceleration[5:-5]).max() < 1e-4
 
 
+@pytest.mark.parametrize("name", STARTS)
+def test_an_arm_that_stands_at_the_start_begins_where_it_stands(name, monkeypatch):
+    arm = brazo.load(name)
+    q = start_of(arm, STARTS[name])
+    path = round_trip(arm, q)
+    found = arm.ik(path.pose(0.0), q)  # what a search would say
+    assert np.abs(found.q - q).max() < 1e-7
+    monkeypatch.setattr(type(arm), "ik", None)
+    assert np.abs(follow_path(arm, path, q0=q).sample(0.0).q - q).max() < 1e-12
+
+
 def test_between_the_steps_the_error_falls_with_the_sixth_power():
     arm = brazo.load("puma560")
     path = round_trip(arm, PUMA, radius=0.1)

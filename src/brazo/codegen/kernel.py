@@ -99,6 +99,12 @@ class Kernel:
         other types, NaN. It may call the kernel."""
         return (self._code or self._build()).builtin(otherwise)
 
+    @property
+    def address(self) -> int | None:
+        """Where the function of one set of vectors lies (``NAME_one`` in :mod:`llvm`), for other
+        machine code to call as long as the kernel lives; None where there is no machine code."""
+        return getattr(self._code or self._build(), "address", None)
+
     def _evaluate(self, *inputs: Any, out: Any = None, threads: int | None = None) -> Any:
         """Any call: converts, broadcasts, complains."""
         code = self._code or self._build()

@@ -32,7 +32,8 @@ class Native:
             ctypes.c_double, integer, *[pointer, integer] * n_in, *[pointer] * n_out
         )
         self.library = library  # the addresses below are valid as long as it lives
-        self._one = one(library.address(f"{kernel.name}_one"))
+        self.address = library.address(f"{kernel.name}_one")
+        self._one = one(self.address)
         self._many = many(library.address(f"{kernel.name}_many"))
         self._name, self._rows_per_thread = kernel.name, kernel.rows_per_thread
         self.entry: Callable[..., Any] = self.builtin(kernel._evaluate)

@@ -139,6 +139,21 @@ class CompiledController(Controller):
         if sizes:
             self._inputs[-1] = np.concatenate(parts)
 
+    @property
+    def arguments(self) -> list[np.ndarray]:
+        """What the kernel is given after the signals: gains, dt, tables, and the state last.
+
+        The law's own memory, for machine code that calls the kernel in its place and then `took`.
+        Another list after every `bind`.
+        """
+        return self._inputs
+
+    def took(self, wanted: np.ndarray, state: np.ndarray | None) -> None:
+        """Periods were computed elsewhere: the last torque wanted and the state after it."""
+        self._wanted = wanted
+        if state is not None:
+            self._inputs[-1] = state
+
     def prepare(self, robot: Robot) -> None:
         self._compiled, self._tables = None, {}
         if self.uses_model:

@@ -57,6 +57,7 @@ class Replay(Simulation):
         shown, self.notes = _cell_of(source, self.path, cell)
         super().__init__(shown, {robot.name: IDEAL for robot in shown.robots})
         self.player = _Player(self)
+        self.stretches = False  # a step shows a row
         self.about: Mapping[str, str] = source.about
         self._source = source
         self._stride = -(-source.rows // MOST_ROWS)

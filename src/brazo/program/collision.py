@@ -18,6 +18,7 @@ too.  Other robots stand where they are, or move along the motions they are know
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -120,7 +121,7 @@ class Checker:
     def hit(self, q: Array, t: float | None = None) -> Hit | None:
         """What the robot would touch at joint values q."""
         self._place(q)
-        slack = self._slack()
+        _, slack = self._slack()
         if not len(slack) or slack.min() >= 0.0:
             return None
         return self._hit(int(slack.argmin()), q, t)
@@ -188,21 +189,21 @@ class Checker:
             if k == last:
                 return closest
             # The last moment within reach; at least one on.
-            k = min(max(int(np.searchsorted(run, run[k] + free, side="right")) - 1, k + 1), last)
+            k = min(max(int(run.searchsorted(run[k] + free, side="right")) - 1, k + 1), last)
 
     # ---- inside ----------------------------------------------------------------------------
 
     def _look(self, q: Array, t: float | None) -> tuple[Hit | None, float]:
         """What is touched at q, and how far the robot may safely go from there."""
         self._place(q)
-        slack = self._slack()
-        if not len(slack):
+        if not self._data.ncon:
             return None, LOOK
-        worst = int(slack.argmin())
-        if slack[worst] < 0.0:
-            return self._hit(worst, q, t), 0.0
-        distance = self._data.contact.dist[np.isfinite(slack)]
-        free = float(distance.min()) if len(distance) else LOOK
+        # Lists: there are only a few, and this is done thousands of times.
+        distance, slack = (values.tolist() for values in self._slack())
+        worst = min(slack)
+        if worst < 0.0:
+            return self._hit(slack.index(worst), q, t), 0.0
+        free = min([d for d, s in zip(distance, slack, strict=True) if s < math.inf], default=LOOK)
         return None, min(max(free, FINE), LOOK)
 
     def _place(self, q: Array) -> None:
@@ -210,11 +211,12 @@ class Checker:
         self._kinematics(self._model, self._data)
         self._collision(self._model, self._data)
 
-    def _slack(self) -> Array:
-        """How much every pair that is near has to spare; infinite where it may touch."""
+    def _slack(self) -> tuple[Array, Array]:
+        """How far every pair that is near is apart, and what it has to spare: infinite where it
+        may touch."""
         contact = self._data.contact
-        geom = contact.geom
-        return contact.dist - self._least[geom[:, 0], geom[:, 1]]
+        geom, distance = contact.geom, contact.dist
+        return distance, distance - self._least[geom[:, 0], geom[:, 1]]
 
     def _hit(self, i: int, q: Array, t: float | None) -> Hit:
         contact = self._data.contact

@@ -19,7 +19,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.program import steps as s
-from brazo.program.actions import Actions
+from brazo.program.actions import Actions, Patience
 from brazo.program.frames import position_text
 from brazo.program.motions import braking, gathering
 from brazo.program.planner import Planner
@@ -28,6 +28,8 @@ from brazo.program.steps import verb_of
 from brazo.program.validate import validate
 from brazo.program.watch import Watch
 from brazo.simulation import Simulation
+from brazo.simulation.idle import Guard, Idle
+from brazo.simulation.stretch import LONGEST, steps_before
 from brazo.trajectory import Trajectory
 
 Array = np.ndarray
@@ -217,6 +219,22 @@ class Execution:
             self._finish(now)
         return not self._over
 
+    def idle(self, sim: Simulation) -> Idle:
+        """For how many steps from the next one on a tick would do nothing (see `Task`)."""
+        now = sim.time
+        until, guards = now + LONGEST * sim.dt, []
+        if self._paused is None:
+            busy = [one for one in self._lists.values() if one.status != "done"]
+            if not busy:
+                until = now if self.finished is None else min(until, self.finished + GRACE)
+            for runner in busy:
+                until = min(until, runner.due)
+                guards += runner.guards
+        if self._over or until <= now:
+            return Idle(0)
+        until, watched = self.watch.idle(until)
+        return Idle(steps_before(until - now, sim.dt) - 1, [*watched, *guards])
+
     def _judge(self) -> bool:
         """Fail on what has been seen since the last step."""
         watch = self.watch
@@ -346,7 +364,17 @@ class _StepRunner:
         self.wake = 0.0
         self.status: Status = "running" if steps else "done"
         self._actions = Actions(execution, execution.sim.robots[name])
-        self._current: Iterator[float] | None = None
+        self._current: Iterator[float | Patience] | None = None
+        self._patience: Patience | None = None
+
+    @property
+    def due(self) -> float:
+        """When asking again may bring something, unless a grasp changes or a guard speaks (s)."""
+        return self.wake if self._patience is None else self._patience.until
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        return () if self._patience is None else self._patience.guards
 
     @property
     def state(self) -> RobotProgress:
@@ -376,7 +404,8 @@ class _StepRunner:
                     self._current = self._actions.of(step)
                 wake = next(self._current, None)
                 if wake is not None:
-                    self.wake = wake
+                    patient = isinstance(wake, Patience)
+                    self.wake, self._patience = (0.0, wake) if patient else (wake, None)
                     return
                 self._current = None
                 self.index += 1

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from brazo.model.shapes import Box, Capsule, Cylinder
+from brazo.program.guards import passage
+from brazo.simulation.idle import Guard
 from brazo.world import Chute, FreeBody, World
 
 Array = np.ndarray
@@ -26,10 +28,20 @@ class Passage:
         self._back = np.linalg.inv(chute.pose)
         self.inside = False
         self.time: float | None = None  # when it was through
+        self._size = np.array([chute.length, *chute.inner])
+        self._guards: dict[tuple[int, bool], Guard] = {}
 
     @property
     def done(self) -> bool:
         return self.time is not None
+
+    def guard(self, data: Any) -> Guard:
+        """Speaks when a look may change something."""
+        key = id(data), self.inside
+        if key not in self._guards:
+            place = data.xpos[self._id], self._back[:3].ravel(), self._size
+            self._guards = {key: Guard(passage(self.inside), place)}
+        return self._guards[key]
 
     def look(self, data: Any) -> bool:
         """Look at the present moment; True when the body has just come through."""

@@ -17,10 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from brazo.program.frames import position_text
+from brazo.program.guards import hand_limits, in_hand
 from brazo.program.passage import Passage
 from brazo.program.program import Goal
 from brazo.program.standing import Standing
 from brazo.simulation import Simulation
+from brazo.simulation.clock import moment
+from brazo.simulation.idle import Guard
 from brazo.world import Contact, GraspEvent
 from brazo.world.contacts import ContactClass
 
@@ -88,6 +91,8 @@ class Watch:
         self._meant: dict[str, tuple[str, Array]] = {}  # robot: body, T_hand_body when gripped
         self._lost: dict[str, float] = {}
         self._next = sim.time
+        self._excused = sim.time  # looks before this may have been passed over
+        self._hand_guards: dict[str, tuple[object, Array, Guard]] = {}
         bodies = {body.name: body for body in sim.cell.bodies}
         self._ids = {name: int(world.mj_model.body(name).id) for name in bodies}
         chutes = {chute.name: chute for chute in sim.cell.chutes}
@@ -137,12 +142,47 @@ class Watch:
 
     # ---- looking ---------------------------------------------------------------------------
 
+    def idle(self, until: float) -> tuple[float, list[Guard]]:
+        """Until when, at most `until`, looks would change nothing while the guards are calm (s)."""
+        if self.standing or self._lost:
+            return min(until, self._next), []
+        data = self._sim.world.mj_data
+        guards = [one.guard(data) for one in self.passages.values() if not one.done]
+        guards += [self._hand_guard(robot, *meant) for robot, meant in self._meant.items()]
+        if not all(guard.calm for guard in guards):
+            return min(until, self._next), []
+        self._excused = until
+        return until, guards
+
+    def _hand_guard(self, robot: str, body: str, T: Array) -> Guard:
+        data = self._sim.world.mj_data
+        known = self._hand_guards.get(robot)
+        if known is None or known[0] is not data or known[1] is not T:
+            hand, thing = self._sim.world.robots[robot].tip_id, self._ids[body]
+            places = data.xpos[hand], data.xmat[hand], data.xpos[thing], data.xmat[thing]
+            guard = Guard(in_hand(), (*places, T.ravel(), hand_limits(SLIP, SLIP_TURN)))
+            known = self._hand_guards[robot] = data, T, guard
+        return known[2]
+
+    def _due(self, now: float) -> bool:
+        """Whether it is time for a look; those that were passed over, see `idle`, are not made."""
+        dt = self._sim.dt
+        while now >= self._next:
+            # The first step at or after the time of the next look.
+            k = round(self._next / dt) - 1
+            while (then := moment(k * dt, dt)) < self._next:
+                k += 1
+            if then >= now or then >= self._excused:
+                self._next = now + EVERY
+                return True
+            self._next = then + EVERY
+        return False
+
     def look(self) -> None:
         """Look at the present moment, now and then."""
         now = self._sim.time
-        if now < self._next:
+        if not self._due(now):
             return
-        self._next = now + EVERY
         data = self._sim.world.mj_data
         for passage in self.passages.values():
             if passage.look(data):

@@ -103,13 +103,14 @@ class Recorder:
         if self._filled == len(self._rows):
             self._hand_over()
 
-    def append_block(self, rows: np.ndarray) -> None:
+    def append_block(self, rows: np.ndarray, *, own: bool = False) -> None:
         """Add many rows at once, `(k, columns)`; they are copied, so the array may be used again.
 
-        A block is a chunk of its own: a few hundred rows or more make a good one.
+        With `own` the array is given away and need not be copied.  A block is a chunk of its own: a
+        few hundred rows or more make a good one.
         """
         self._check_open()
-        block = checked_block(rows, len(self.names), str(self.path))
+        block = checked_block(rows, len(self.names), str(self.path), own)
         if self._filled:
             self._hand_over()
         if len(block):
@@ -223,9 +224,9 @@ class MemoryRecorder:
         if len(self._rows) == CHUNK_ROWS:
             self._collect()
 
-    def append_block(self, rows: np.ndarray) -> None:
-        """Add many rows at once, `(k, columns)`; they are copied."""
-        block = checked_block(rows, len(self.names), "recording")
+    def append_block(self, rows: np.ndarray, *, own: bool = False) -> None:
+        """Add many rows at once, `(k, columns)`; they are copied unless given away (`own`)."""
+        block = checked_block(rows, len(self.names), "recording", own)
         self._collect()
         self._blocks.append(block)
 
@@ -291,9 +292,9 @@ def serialized(block: np.ndarray, schema: Any) -> Any:
     return pa.record_batch(arrays, schema=schema).serialize()
 
 
-def checked_block(rows: np.ndarray, width: int, where: str) -> np.ndarray:
-    """A copy of a block of rows."""
-    block = np.array(rows, dtype=float, order="C")
+def checked_block(rows: np.ndarray, width: int, where: str, own: bool = False) -> np.ndarray:
+    """A copy of a block of rows, or the block itself where it is given away."""
+    block = np.array(rows, dtype=float, order="C", copy=None if own else True)
     if block.ndim != 2 or block.shape[1] != width:
         raise BrazoError(f"{where}: a block of shape {block.shape} for {width} columns")
     return block

@@ -41,8 +41,11 @@ class Block:
         self.measured = np.full((rows, at), np.nan)  # only where encoders are wrong
         self.qacc = np.zeros((rows, model.nv))
         self.force = np.zeros((rows, model.nu))
-        self.contact = np.zeros((rows, model.nbody, 6))  # moment and force about the tree's middle
-        self.axes = np.zeros((rows, model.nv, 6))  # of every joint, about the same points
+        # Of the bodies and joints up to the last one of a robot: free bodies come behind.
+        bodies = 1 + max([int(r.world.all_body_ids.max()) for r in robots], default=0)
+        dofs = 1 + max([int(r.world.members()[0].max()) for r in robots], default=-1)
+        self.contact = np.zeros((rows, bodies, 6))  # moment and force about the tree's middle
+        self.axes = np.zeros((rows, dofs, 6))  # of the joints, about the same points
         self.sensors = np.zeros((rows, model.nsensordata))
         self.energy = np.zeros((rows, 2))
         self.grips = np.zeros((rows, *world.grips.shape))
@@ -53,13 +56,23 @@ class Block:
         self._sources = (
             (self.qacc, data.qacc),
             (self.force, data.actuator_force),
-            (self.contact, data.cfrc_ext),
-            (self.axes, data.cdof),
+            (self.contact, data.cfrc_ext[:bodies]),
+            (self.axes, data.cdof[:dofs]),
             (self.sensors, data.sensordata),
             (self.energy, data.energy),
             (self.grips, world.grips),
         )
         self._qpos, self._qvel = data.qpos, data.qvel
+
+    @property
+    def copies(self) -> tuple[list[tuple[Array, Array]], list[tuple[Array, Array]]]:
+        """Columns and the arrays their rows are copied from, before a step and after it."""
+        return [(self.qpos, self._qpos), (self.qvel, self._qvel)], list(self._sources)
+
+    @property
+    def plain(self) -> bool:
+        """Whether a row is made of copies only."""
+        return not self._looped
 
     @property
     def full(self) -> bool:

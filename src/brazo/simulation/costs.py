@@ -2,7 +2,9 @@
 
 The whole, tasks and the deriving of columns are always timed; the rest is divided by what every
 seventeenth step says.  That costs next to nothing, and a prime number does not beat with whatever
-else is done every so many steps.
+else is done every so many steps.  Steps made in a stretch are timed in the same way, by the machine
+code itself; what Python does to prepare and to end a stretch counts as other, but for the second
+half of its last step, which is timed by part.
 """
 
 from __future__ import annotations
@@ -51,13 +53,42 @@ class Meter:
         self.steps = 0
         self.whole = self.tasks = self.deriving = 0.0  # s, of all steps
         self.sampled = self.engine = self.control = self.recording = 0.0  # s, of some
+        self.ends = [0.0, 0.0, 0.0]  # s, of steps ended after a stretch: engine, recording, control
+        self.stretched, self.in_stretches = 0.0, 0  # s and steps, of machine code that makes many
+
+    @property
+    def apart(self) -> float:
+        """What of the time of a stretch is known to be spent in steps (s)."""
+        return self.stretched + sum(self.ends) + self.deriving
+
+    def end(self, engine: float, recording: float, control: float) -> None:
+        """The second half of the last step of a stretch (s)."""
+        for i, part in enumerate((engine, recording, control)):
+            self.ends[i] += part
+
+    def stretch(
+        self, steps: int, spent: float, engine: float, control: float, recording: float
+    ) -> None:
+        """Steps that were made in a stretch, and the parts of those that were timed (s)."""
+        self.steps += steps
+        self.in_stretches += steps
+        self.sampled += engine + control + recording
+        self.engine += engine
+        self.control += control
+        self.recording += recording
+        self.stretched += spent
 
     def costs(self, dt: float) -> Costs:
         mean = 1e6 / max(self.steps, 1)
-        plain = self.whole - self.tasks - self.deriving
+        plain = self.whole - self.tasks - self.deriving - sum(self.ends)
         share = mean * plain / self.sampled if self.sampled else 0.0
-        engine, control = share * self.engine, share * self.control
-        recording = share * self.recording + mean * self.deriving
+        engine, recording, control = (
+            share * part + mean * end
+            for part, end in zip(
+                (self.engine, self.recording, self.control), self.ends, strict=True
+            )
+        )
+        recording += mean * self.deriving
         whole = mean * self.whole
         factor = dt * 1e6 / whole if whole else 0.0
         other = max(whole - engine - control - recording, 0.0)

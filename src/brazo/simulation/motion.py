@@ -82,6 +82,23 @@ class Sampled:
         """The present row and those to come (rows, 3n)."""
         return self.table[max(self._next - 1, 0) :]
 
+    @property
+    def place(self) -> int:
+        """Which row is the present one; their number when it rests."""
+        return len(self.table) if self.row is self._end.row else self._next - 1
+
+    @property
+    def end(self) -> Rest:
+        """The rest after the last row."""
+        return self._end
+
+    def skip(self, steps: int) -> None:
+        """Advance several times."""
+        if steps > 0:
+            last = self._next + steps - 1
+            self._next = min(last, len(self.table))
+            self.advance()
+
     def advance(self) -> None:
         i = self._next
         if i < len(self.table):

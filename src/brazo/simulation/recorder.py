@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
+
 from brazo.recording.recording import Recording
 from brazo.recording.stream import MemoryRecorder, Recorder
 from brazo.simulation.block import ROWS
@@ -20,7 +22,7 @@ class RunRecorder:
     def __init__(
         self, signals: Signals, path: Path | None, about: Mapping[str, str], meter: Meter
     ) -> None:
-        self._signals = signals
+        self.signals = signals
         self._meter = meter
         self._laws: dict[str, list[str]] = {}  # of each robot: those it had, and since when
         told = {**about, **signals.about()}
@@ -56,8 +58,21 @@ class RunRecorder:
         if self.block.full:
             self._derive()
 
+    @property
+    def room(self) -> int:
+        """How many rows fit before the block is full."""
+        return self.block.rows - self.block.filled
+
+    def filled(self, rows: int, begun: bool, distances: np.ndarray) -> None:
+        """So many rows were filled elsewhere, and perhaps one more was begun."""
+        self.block.filled += rows
+        self.signals.measured(self.block, rows, distances)
+        self._open = begun
+        if self.block.full:
+            self._derive()
+
     def _complete(self) -> None:
-        self._signals.measure(self.block)
+        self.signals.measure(self.block)
         self.block.after()
         self._open = False
 
@@ -69,7 +84,7 @@ class RunRecorder:
         begin = perf_counter()
         block = self.block
         if block.filled:
-            self._sink.append_block(self._signals.table(block))
+            self._sink.append_block(self.signals.table(block), own=True)
             block.clear()
         spent = perf_counter() - begin
         self._meter.deriving += spent
@@ -79,8 +94,8 @@ class RunRecorder:
         """Go on with the rows of an edited world; the columns are the same."""
         self.flush()
         self._open = False
-        signals.go_on(self._signals)
-        self._signals = signals
+        signals.go_on(self.signals)
+        self.signals = signals
         self.block = signals.block(ROWS)
 
     def finish(self) -> Recording:

@@ -168,6 +168,11 @@ class SimRobot:
         law.reset(self.world.q, self.world.qd)
         return law
 
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but its law drives it, from its true state: no fault, no ideal drive."""
+        return not (self._positioned or self._ailments.acts or self.seen is not None)
+
     # ---- faults ----------------------------------------------------------------------------
 
     @property

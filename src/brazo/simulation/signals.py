@@ -41,6 +41,7 @@ from brazo.simulation.clock import moments
 from brazo.simulation.robot import SimRobot
 from brazo.simulation.robot_signals import POSE, RobotSignals
 from brazo.world import World
+from brazo.world.distances import Nearest
 
 Array = np.ndarray
 DISTANCE_EVERY = 0.04  # s; a distance is asked for this often and kept in between
@@ -93,6 +94,18 @@ class Signals:
                     self._distance = np.array([n.value(self._world.mj_data) for n in self._nearest])
                 block.distance[block.filled :] = self._distance  # this row and those to come
             self._since += 1
+
+    @property
+    def measuring(self) -> tuple[list[Nearest], int, int]:
+        """Whose distances are asked for, how often, and how many rows there were already."""
+        return self._nearest, self._every, self._since
+
+    def measured(self, block: Block, rows: int, distances: Array) -> None:
+        """So many rows were completed elsewhere, and these are the last distances."""
+        if self._nearest:
+            self._since += rows
+            self._distance = distances
+            block.distance[block.filled :] = distances
 
     def about(self) -> dict[str, str]:
         """What a recording should know: limits of the joints."""

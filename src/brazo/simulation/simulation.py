@@ -30,14 +30,14 @@ from brazo.simulation.lock import StepLock
 from brazo.simulation.player import Player
 from brazo.simulation.recorder import RunRecorder
 from brazo.simulation.robot import SimRobot, default_law
+from brazo.simulation.running import Progress, looks_on, run
 from brazo.simulation.signals import Signals
 from brazo.simulation.state import SimState, restore_robot, save_robot
+from brazo.simulation.stretch import Stretch
 from brazo.world import Cell, ContactEvent, Diverged, GraspEvent, World
 from brazo.world.build import Mode
 
-Progress = Callable[[float, str], object]
 WATCHED = ("robot-robot", "self", "robot-object", "robot-fixture")
-REPORT_EVERY = 0.1  # s by the wall clock
 _STANDING = ("control", "fault", "grasped")  # events that last, and are told by what is
 
 
@@ -49,7 +49,12 @@ class Task(Protocol):
     """
 
     def tick(self, sim: Simulation) -> object:
-        """Act; return False when there is nothing left to do."""
+        """Act; return False when there is nothing left to do.
+
+        A task may also have a method `idle(sim)`, which says for how many steps a tick will do
+        nothing (`brazo.simulation.idle.Idle`).  Those may then be made in one stretch, without
+        ticks.
+        """
 
 
 class Simulation:
@@ -78,14 +83,17 @@ class Simulation:
         self.world = cell if isinstance(cell, World) else World(cell, mode)
         self.seed = int(seed)
         self._log = EventLog()
-        self._meter = Meter()
+        self.meter = Meter()
         self._tasks: list[Task] = []
         self._scheduled: list[tuple[float, Fault]] = []
         self._injected = 0
         self._stepping = False
         self._epoch = 0  # counts resets and restores
         self._now = (0.0, 0.0)  # the engine's clock, and the moment it means
-        self._recorder: RunRecorder | None = None
+        self.recorder: RunRecorder | None = None
+        #: Whether many steps may be made in one call, which changes nothing but the time it takes.
+        self.stretches = True
+        self._stretch = Stretch(self)
         self.robots: dict[str, SimRobot] = _Robots()
         for name in self.world.robots:
             self.robots[name] = SimRobot(self, name)
@@ -139,8 +147,8 @@ class Simulation:
         """Write down that something happened now."""
         with self.lock:
             event = self._log.add(Event(self.time, kind, text, data))
-            if self._recorder is not None:
-                self._recorder.event(event)
+            if self.recorder is not None:
+                self.recorder.event(event)
             return event
 
     def on_event(self, callback: Callable[[Event], object]) -> Listening:
@@ -150,7 +158,7 @@ class Simulation:
     @property
     def costs(self) -> Costs:
         """Mean cost of a step and its parts, since the start or the last reset."""
-        return self._meter.costs(self.dt)
+        return self.meter.costs(self.dt)
 
     # ---- time ------------------------------------------------------------------------------
 
@@ -158,40 +166,79 @@ class Simulation:
         """Let `n` steps pass."""
         if n < 0:
             raise BrazoError(f"cannot step {n} times; time only goes on")
-        lock = self.lock
-        for _ in range(n):
-            with lock.inner:
-                if self._stepping:
-                    raise BrazoError("a step cannot be made inside a step: return from it first")
+        while n > 0:
+            n -= self.some_steps(n)
+
+    def some_steps(self, most: int) -> int:
+        """Up to `most` steps, as many as can be made at once; how many that were."""
+        with self.lock.inner:
+            if self._stepping:
+                raise BrazoError("a step cannot be made inside a step: return from it first")
+            made = 1
+            if most > 1 and self.stretches:
+                made = self._steps_locked(most)
+            else:
                 self.step_locked()
-            lock.hand_over()
+        self.lock.hand_over()
+        return made
 
     def step_locked(self) -> None:
         """One step, for a loop that holds `lock` and lets others in between by itself."""
+        self._steps_locked(1)
+
+    def _steps_locked(self, most: int) -> int:
+        """A step, or several in a stretch; how many were made."""
         self._stepping = True
         try:
-            self._step()
+            begin = perf_counter()
+            if self._scheduled:
+                self._inject_due()
+            if self._tasks and not self._run_tasks():
+                most = 1  # whoever lets time pass may have waited for that task
+            meter = self.meter
+            apart = meter.apart
+            made = self._stretch.make(most) if most > 1 else 0
+            if made and self._stretch.half:
+                self._end_step()
+            told = perf_counter()
+            meter.whole += told - begin
+            meter.tasks += told - begin - (meter.apart - apart)
+            if not made:
+                self._step()
+            return made or 1
         finally:
             self._stepping = False
 
+    def _end_step(self) -> None:
+        """The second half of the last step of a stretch."""
+        meter, epoch, begin = self.meter, self._epoch, perf_counter()
+        try:
+            self.world.look_at_step()
+        except Diverged as error:
+            raise self._broken_down(error) from None
+        if self._epoch != epoch:
+            return  # a callback reset or restored: this step is of another time
+        looked, derived = perf_counter(), meter.deriving
+        if self.recorder is not None:
+            self.recorder.after()
+        written = perf_counter()
+        for robot in self._actors:
+            robot.go_on()
+        recording = written - looked - (meter.deriving - derived)
+        meter.end(looked - begin, recording, perf_counter() - written)
+
     def _step(self) -> None:
-        meter = self._meter
+        meter = self.meter
         timed = meter.steps % EVERY == 0
         meter.steps += 1
-        begin = perf_counter()
-        if self._scheduled:
-            self._inject_due()
-        if self._tasks:
-            self._run_tasks()
         world, epoch = self.world, self._epoch
         t = world.mj_data.time
         told = perf_counter()
-        meter.tasks += told - begin
         for robot in self._actors:
             robot.act(t)
         acted = perf_counter() if timed else 0.0
-        if self._recorder is not None:
-            self._recorder.before()
+        if self.recorder is not None:
+            self.recorder.before()
         kept = perf_counter() if timed else 0.0
         try:
             world.advance()
@@ -200,8 +247,8 @@ class Simulation:
         if self._epoch != epoch:
             return  # a callback reset or restored: this step is of another time
         moved, derived = perf_counter() if timed else 0.0, meter.deriving
-        if self._recorder is not None:
-            self._recorder.after()
+        if self.recorder is not None:
+            self.recorder.after()
         written = perf_counter() if timed else 0.0
         for robot in self._actors:
             robot.go_on()
@@ -211,12 +258,15 @@ class Simulation:
             meter.control += (acted - told) + (end - written)
             meter.engine += moved - kept
             meter.recording += (kept - acted) + (written - moved) - (meter.deriving - derived)
-        meter.whole += end - begin
+        meter.whole += end - told
 
-    def _run_tasks(self) -> None:
-        for task in tuple(self._tasks):
+    def _run_tasks(self) -> bool:
+        """Let all tasks act; whether all of them go on."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
             if task.tick(self) is False and task in self._tasks:
                 self._tasks.remove(task)
+        return len(self._tasks) == len(tasks)
 
     def add_task(self, task: Task) -> None:
         """Have `task.tick(sim)` called before the laws in every step, until it returns False."""
@@ -258,58 +308,18 @@ class Simulation:
         is called now and then with the fraction done (nan when unknown) and a sentence.  An error
         in a step ends the run; a streamed file can then be read up to there.
         """
-        if until is not None and not np.isfinite(until):
-            raise BrazoError(f"until = {until}: wanted a finite time in seconds")
-        if until is not None and until < self.time - 0.5 * self.dt:
-            raise BrazoError(f"until = {until:g} s: it is {self.time:g} s already")
-        self.player.pause()
-        execution: Any = None
-        if program is not None:
-            starts = getattr(program, "start", None)
-            execution = starts(self) if callable(starts) else program
-            if execution not in self._tasks:
-                self.add_task(execution)
-        with self.lock:
-            self.start_recording(record)
-        begin, told = self.time, 0.0
-        # Half a step of tolerance: times are sums of steps.
-        last = np.inf if until is None else until - 0.5 * self.dt
-        try:
-            while self.world.mj_data.time <= last and not self._over(execution, until):
-                self.step()
-                if progress is not None and (now := perf_counter()) - told > REPORT_EVERY:
-                    told = now
-                    progress(*self._progress(execution, begin, until))
-        except BaseException:
-            self.abandon_recording()
-            raise
-        if progress is not None:
-            progress(1.0, f"{self.time:.2f} s")
-        return self.stop_recording()
-
-    def _over(self, execution: Any, until: float | None) -> bool:
-        if execution is not None:
-            return execution not in self._tasks or bool(getattr(execution, "done", False))
-        return until is None and not self.moving and all(map(_looks_on, self._tasks))
-
-    def _progress(self, execution: Any, begin: float, until: float | None) -> tuple[float, str]:
-        fraction = getattr(execution, "progress", None)
-        if fraction is None:
-            fraction = float("nan")
-            if until is not None and until > begin:
-                fraction = (self.time - begin) / (until - begin)
-        return float(fraction), f"{self.time:.2f} s"
+        return run(self, program, until, record, progress)
 
     def start_recording(self, path: str | Path | None = None) -> None:
         """Record every step from now on, in memory or streamed to a .parquet file."""
         with self.lock:
-            if self._recorder is not None:
+            if self.recorder is not None:
                 raise BrazoError("a recording is already under way; stop it first")
             signals = Signals(self.world, self.robots)
             file = None if path is None else Path(path)
-            self._recorder = RunRecorder(signals, file, self._about(), self._meter)
+            self.recorder = RunRecorder(signals, file, self._about(), self.meter)
             for event in self._present():
-                self._recorder.event(event)
+                self.recorder.event(event)
 
     def _present(self) -> Iterator[Event]:
         """What is already the case when a recording starts: laws, faults, who holds what.
@@ -333,7 +343,7 @@ class Simulation:
     def stop_recording(self) -> Recording:
         """End the recording; what it holds."""
         with self.lock:
-            recorder, self._recorder = self._recorder, None
+            recorder, self.recorder = self.recorder, None
             if recorder is None:
                 raise BrazoError("no recording is under way; start one first")
             return recorder.finish()
@@ -341,14 +351,14 @@ class Simulation:
     def abandon_recording(self) -> None:
         """End the recording; a streamed file is left as it is, readable up to here."""
         with self.lock:
-            recorder, self._recorder = self._recorder, None
+            recorder, self.recorder = self.recorder, None
             if recorder is not None:
                 recorder.abandon()
 
     @property
     def recording(self) -> bool:
         """Whether steps are being recorded."""
-        return self._recorder is not None
+        return self.recorder is not None
 
     # ---- states ----------------------------------------------------------------------------
 
@@ -359,11 +369,11 @@ class Simulation:
         """
         with self.lock:
             self.abandon_recording()
-            self._tasks = [task for task in self._tasks if _looks_on(task)]
+            self._tasks = [task for task in self._tasks if looks_on(task)]
             self._scheduled.clear()
             self._injected = 0
             self._log.events.clear()
-            self._meter.clear()
+            self.meter.clear()
             self.world.reset()
             for robot in self._actors:
                 robot.restart()
@@ -401,13 +411,13 @@ class Simulation:
         """
         with self.lock:
             self.robot(robot)
-            if self._recorder is not None:
-                self._recorder.flush()
+            if self.recorder is not None:
+                self.recorder.flush()
             self.world.edit(robot, parameters, **edits)
             for one in self._actors:
                 one.rebind()
-            if self._recorder is not None:
-                self._recorder.rebind(Signals(self.world, self.robots))
+            if self.recorder is not None:
+                self.recorder.rebind(Signals(self.world, self.robots))
             fields = edits.pop("fields", None) or {}
             restored = edits.pop("source", None) is not None
             changes = {
@@ -435,6 +445,11 @@ class Simulation:
             else:
                 self._scheduled.append((float(at), fault))
                 self._scheduled.sort(key=lambda entry: entry[0])
+
+    @property
+    def next_fault(self) -> float | None:
+        """When the next fault that was injected with a time comes (s)."""
+        return self._scheduled[0][0] if self._scheduled else None
 
     def clear_faults(self, robot: str | None = None, fault: Fault | None = None) -> None:
         """Mend one fault, or all of a robot, or all there are; scheduled ones do not come."""
@@ -529,7 +544,3 @@ class _Robots(dict[str, SimRobot]):
 
 def _told(fault: Fault) -> tuple[str, dict[str, Any]]:
     return fault.text, {"robot": fault.robot, "fault": type(fault).__name__}
-
-
-def _looks_on(task: Task) -> bool:
-    return bool(getattr(task, "background", False))

@@ -41,6 +41,7 @@ ORIENTATIONS = ("full", "nearest", "free")
 
 SINGULAR = 5e-3  # a singular value this small counts as a singularity
 _ON_PATH = 1e-10  # m and rad, for a full pose
+_THERE = 1e-12  # m and rad; nearer than this is where rounding leaves it
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +173,8 @@ class _Guide:
     ) -> tuple[Array, list[Rates], list[Rates]]:
         """Configurations at all times, and the rates at both ends of every step."""
         t, now, breaks = self.t, self.now, set(self.path.breaks.tolist())
-        start = self.robot.ik(now.T[0], q0, branch, orientation=self.orientation)
-        if not start.success:
-            raise BrazoError(f"{self._at(0)}: the path's start is not reached: {start.reason}")
-        q = [self._onto(np.array(start.q), 0, start.q)]
+        start = self._start(q0, branch)
+        q = [self._onto(np.array(start), 0, start)]
         first, last = [self._rates(q[0], now, 0)], []
         for k in range(1, len(t)):
             h = float(t[k] - t[k - 1])
@@ -191,6 +190,20 @@ class _Guide:
         found = np.stack(q)
         self._same_branch(found)
         return found, first[:-1], last
+
+    def _start(self, q0: Any, branch: str | None) -> Array:
+        """Where to begin; an arm that stands there already need not be asked how to get there."""
+        T = self.now.T[0]
+        if branch is None and self.orientation == "full" and np.shape(q0) == (self.robot.n,):
+            q = np.array(q0, dtype=float)
+            if np.isfinite(q).all() and not violations(q, self.limits).any():
+                shift = pose_shift(self.robot.fk(q), T)
+                if float(np.abs(shift).max()) < _THERE:
+                    return q
+        found = self.robot.ik(T, q0, branch, orientation=self.orientation)
+        if not found.success:
+            raise BrazoError(f"{self._at(0)}: the path's start is not reached: {found.reason}")
+        return found.q
 
     def _rates(self, q: Array, sample: PathSample, k: int) -> Rates:
         found = self.motion.rates(q, sample.velocity[k], sample.acceleration[k])

@@ -24,7 +24,8 @@ The ranks are those the arm has almost everywhere; where a singular value that s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -53,9 +54,7 @@ class ToolMotion:
         self.turning = turning
         self._rate = jacobian_rate(robot.model)
         self._zero = np.zeros(robot.n)
-        V = robot.jacobian(robot.random_q(20, seed=0))[:, :3]
-        self.reach = max(float(np.linalg.norm(V, axis=(1, 2)).max()), 1e-12)
-        self.point_rank = int(np.linalg.matrix_rank(V / self.reach, tol=1e-8).max())
+        self.reach, self.point_rank = _reach_and_rank(robot)
         self.turn_rank = robot.mobility - self.point_rank if turning else 0
 
     @property
@@ -96,6 +95,20 @@ class ToolMotion:
             return np.concatenate([Vp, np.zeros_like(Vp)], axis=1)
         Bp, _ = _pinv(J[3:] @ (np.eye(len(q)) - Vp @ J[:3]), self.turn_rank)
         return np.concatenate([Vp - Bp @ J[3:] @ Vp, Bp], axis=1)
+
+
+_known: WeakKeyDictionary[Robot, tuple[Any, float, int]] = WeakKeyDictionary()  # with the model
+
+
+def _reach_and_rank(robot: Robot) -> tuple[float, int]:
+    """How far the point moves per unit of the joints at most, and in how many directions."""
+    model, reach, rank = _known.get(robot, (None, 0.0, 0))
+    if model is not robot.model:
+        V = robot.jacobian(robot.random_q(20, seed=0))[:, :3]
+        reach = max(float(np.linalg.norm(V, axis=(1, 2)).max()), 1e-12)
+        rank = int(np.linalg.matrix_rank(V / reach, tol=1e-8).max())
+        _known[robot] = robot.model, reach, rank
+    return reach, rank
 
 
 def _pinv(A: Array, rank: int) -> tuple[Array, float]:

@@ -23,27 +23,27 @@ class BlackBox:
     def __init__(self, model: Any, steps: int = STEPS) -> None:
         mujoco = engine()
         self._model = model
-        self._kind = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        self.kind = int(mujoco.mjtState.mjSTATE_INTEGRATION)
         self._get = mujoco.mj_getState
-        self._ring = np.zeros((steps, mujoco.mj_stateSize(model, self._kind)))
-        self._rows = list(self._ring)
-        self._next = 0
+        self.ring = np.zeros((steps, mujoco.mj_stateSize(model, self.kind)))
+        self._rows = list(self.ring)
+        self.following = 0  # number of the next state; its row is the rest by their number
 
     def note(self, data: Any) -> None:
         """Keep the state a step is about to start from."""
-        i = self._next
-        self._get(self._model, data, self._rows[i % len(self._rows)], self._kind)
-        self._next = i + 1
+        i = self.following
+        self._get(self._model, data, self._rows[i % len(self._rows)], self.kind)
+        self.following = i + 1
 
     def clear(self) -> None:
         """Forget everything: the steps to come do not follow from it."""
-        self._next = 0
+        self.following = 0
 
     def states(self) -> Array:
         """Oldest first (steps, size)."""
-        n, end = len(self._rows), self._next
+        n, end = len(self._rows), self.following
         order = [i % n for i in range(max(0, end - n), end)]
-        return self._ring[order]
+        return self.ring[order]
 
 
 def model_bytes(model: Any) -> Array:

@@ -120,7 +120,7 @@ class Clamp:
         step: float,
     ) -> None:
         mass, b = settings.finger_inertia, gripper.max_force / settings.closing_speed
-        self._drag = mass / step * -math.expm1(-b * step / mass)
+        self.drag = mass / step * -math.expm1(-b * step / mass)
         self.robot = robot
         self.gripper = gripper
         self.weld = False
@@ -141,6 +141,11 @@ class Clamp:
         self._q, self._qd = data.qpos[first : second + 1], data.qvel[dofs[0] : dofs[1] + 1]
         self._push = data.ctrl[self.drive_id : self.drive_id + 1]
         self._command = data.userdata[2 * self._slot : 2 * self._slot + 2]
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """The engine's memory of command, slides, their rates and the drive's control."""
+        return self._command, self._q, self._qd, self._push
 
     @property
     def opening(self) -> float:
@@ -209,7 +214,7 @@ class Clamp:
             push = min(max(push, -greatest), greatest)
         else:
             push = -push
-        push -= self._drag * (left + right)
+        push -= self.drag * (left + right)
         self._push[0] = min(max(push, -greatest), greatest)
 
 

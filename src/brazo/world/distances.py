@@ -15,6 +15,8 @@ import numpy as np
 from brazo.model.description import Array
 from brazo.model.mjcf.engine import engine
 
+SPARE = 1e-3  # m
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distance:
@@ -71,26 +73,31 @@ class Nearest:
         self._mujoco = engine()
         self._model = model
         self._first, self._second = first, second
-        self._limit = limit
+        self.limit = limit
         radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)  # planes go on
         self._reach = radius[first][:, None] + radius[second]
-        self._last = int(first[0]), int(second[0])
+        self.last = int(first[0]), int(second[0])  # the pair that was nearest last time
         self._points = np.zeros(6)
+
+    @property
+    def sets(self) -> tuple[Array, Array, Array]:
+        """Both sets of solids, and the sums (a, b) of their radii."""
+        return self._first, self._second, self._reach
 
     def value(self, data: Any) -> float:
         """The least distance (m), `limit` when beyond it; of the frames in `data`."""
         distance, model, points = self._mujoco.mj_geomDistance, self._model, self._points
-        best = distance(model, data, *self._last, self._limit, points)
+        best = distance(model, data, *self.last, self.limit, points)
         A, B = data.geom_xpos[self._first], data.geom_xpos[self._second]
         apart2 = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2.0 * (A @ B.T)
         # Rounding of the squares is far below the millimetre that is added here.
-        near = np.flatnonzero(apart2 < (self._reach + (best + 1e-3)) ** 2)
+        near = np.flatnonzero(apart2 < (self._reach + (best + SPARE)) ** 2)
         rows, columns = np.divmod(near, len(self._second))
         pairs = zip(self._first[rows].tolist(), self._second[columns].tolist(), strict=True)
         for a, b in pairs:
             found = distance(model, data, a, b, best, points)
             if found < best:
-                best, self._last = found, (a, b)
+                best, self.last = found, (a, b)
         return float(best)
 
 

@@ -38,6 +38,11 @@ class JointFriction:
         self._minus = np.array([m.friction.coulomb[1] for m in formula])
         self._smooth2 = np.array([m.friction.smooth**2 for m in formula])
 
+    @property
+    def by_formula(self) -> bool:
+        """Whether `apply` has anything to do."""
+        return len(self._dofs) > 0
+
     def start(self, data: Any) -> None:
         """Write the torques that do not change."""
         data.qfrc_applied[self._bias_dofs] = self._bias

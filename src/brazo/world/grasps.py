@@ -64,11 +64,11 @@ class GraspReader:
     ) -> None:
         self.clamp = self._clamp = clamp
         self._pressures: list[tuple[str, Pressure, Pressure]] = []  # body, left, right
-        self._enough = settings.hold_force
-        self._cosine = math.cos(settings.angle)
+        self.enough = settings.hold_force
+        self.cosine = math.cos(settings.angle)
         self._pads = {geom: side for side, geom in enumerate(clamp.pad_ids)}
         self._tip = tip
-        self._bodies = bodies
+        self.bodies = bodies
         self._settings = settings
 
     def read(self, contacts: Contacts, data: Any, before: str | None = None) -> Grasp:
@@ -90,8 +90,8 @@ class GraspReader:
 
     def watch(self, tally: Tally) -> None:
         """Have the pressures of the pads summed up in every step."""
-        left, right = (tally.pad(geom, list(self._bodies)) for geom in self._clamp.pad_ids)
-        self._pressures = [(name, left[name], right[name]) for name in self._bodies]
+        left, right = (tally.pad(geom, list(self.bodies)) for geom in self._clamp.pad_ids)
+        self._pressures = [(name, left[name], right[name]) for name in self.bodies]
 
     def grip(self, data: Any, before: str | None) -> tuple[str | None, float]:
         """What `read` would find held, and with which force, from the pressures of the step."""
@@ -105,7 +105,7 @@ class GraspReader:
             return welded, force if best == welded else 0.0
         if best is None:
             return None, 0.0
-        enough = self._enough if best != before else 0.5 * self._enough
+        enough = self.enough if best != before else 0.5 * self.enough
         if force < enough or not self._lies_well(best, data):
             return None, force
         return best, force
@@ -142,7 +142,7 @@ class GraspReader:
 
     def _fix(self, body: str, model: Any, data: Any) -> None:
         """Take the present pose of the body in the hand as the one to keep."""
-        tip, other = self._tip, self._bodies[body][1]
+        tip, other = self._tip, self.bodies[body][1]
         R = data.xmat[tip].reshape(3, 3)
         equality = self._clamp.weld_ids[body]
         pose = model.eq_data[equality]
@@ -157,24 +157,24 @@ class GraspReader:
         found: tuple[dict[str, float], dict[str, float]] = ({}, {})
         pads, names = self._pads, contacts.names
         for geom, _, second, depth, pressure in contacts.rows:
-            if depth >= 0.0 and geom in pads and (name := names[second]) in self._bodies:
+            if depth >= 0.0 and geom in pads and (name := names[second]) in self.bodies:
                 pad = found[pads[geom]]
                 pad[name] = pad.get(name, 0.0) + pressure
         return found
 
     def _lies_well(self, body: str, data: Any) -> bool:
         """Whether the angle is small enough, for boxes without computing it."""
-        shape = self._bodies[body][0].shape
+        shape = self.bodies[body][0].shape
         if isinstance(shape, Box):
             x, y, z = self._along(body, data).tolist()
-            least = self._cosine
+            least = self.cosine
             return (
                 x >= least or -x >= least or y >= least or -y >= least or z >= least or -z >= least
             )
         return face_angle(shape, self._along(body, data)) <= self._settings.angle
 
     def _angle(self, body: str, data: Any) -> float:
-        return face_angle(self._bodies[body][0].shape, self._along(body, data))
+        return face_angle(self.bodies[body][0].shape, self._along(body, data))
 
     def _along(self, body: str, data: Any) -> Array:
         """The fingers' direction in a body's frame."""

@@ -29,16 +29,17 @@ class Guard:
         self._model = model
         self._data = data
         self._counts = data.warning.number
-        self._calm = self._counts.tolist()
+        #: The counts of warnings that were told already.
+        self.calm: list[int] = self._counts.tolist()
 
     def check(self) -> None:
         """Raise `Diverged` if the last step warned of anything."""
         counts = self._counts.tolist()
-        if counts == self._calm:
+        if counts == self.calm:
             return
         kinds = self._mujoco.mjtWarning
-        rising = [i for i, (a, b) in enumerate(zip(counts, self._calm, strict=True)) if a > b]
-        self._calm = counts
+        rising = [i for i, (a, b) in enumerate(zip(counts, self.calm, strict=True)) if a > b]
+        self.calm = counts
         if rising:
             kind = kinds(rising[-1])
             where = self._where(kind)

@@ -18,7 +18,7 @@ from brazo.world.events import (
     wanted_classes,
 )
 from brazo.world.grasps import GraspReader
-from brazo.world.tally import Tally
+from brazo.world.tally import Pair, Tally
 
 
 class Observer:
@@ -33,27 +33,45 @@ class Observer:
         # contact.  Others vanish at once: what an end tells of is kept from the step before.
         self._vanish = False
         self._follower = ContactFollower()
-        self._readers: dict[str, GraspReader] = {}
+        self.readers: dict[str, GraspReader] = {}
         self._clamps: list[Clamp] = []
-        self._tally: Tally
+        self.tally: Tally
         self._stale = False
         self.held: dict[str, str | None] = {}  # by robot, in the last step looked at
-        self._gripped = True  # a pad pressed on something then, or something was held
+        self.gripped = True  # a pad pressed on something then, or something was held
         self.table = np.zeros((0, 3))  # by clamp: which body (-1 none), force, welded
         self._watched: list[tuple[str, GraspReader, np.ndarray]] = []
 
     def bind(
         self, reader: ContactReader, readers: dict[str, GraspReader], bodies: Sequence[str]
     ) -> None:
-        self._tally = Tally(reader, self._wanted)
-        self._readers = readers
+        self.tally = Tally(reader, self._wanted)
+        self.readers = readers
         self._clamps = [grasp.clamp for grasp in readers.values()]
         for grasp in readers.values():
-            grasp.watch(self._tally)
+            grasp.watch(self.tally)
         self.table = np.zeros((len(readers), 3))
         self._watched = [(name, r, self.table[i]) for i, (name, r) in enumerate(readers.items())]
         self.held = dict.fromkeys(readers)
         self._numbers = {None: -1.0, **{name: float(i) for i, name in enumerate(bodies)}}
+
+    @property
+    def plain(self) -> bool:
+        """Whether a step in which no level and no grasp changes needs no look at all."""
+        return self.watches and not self._vanish and not any(clamp.weld for clamp in self._clamps)
+
+    @property
+    def levels(self) -> dict[Pair, int]:
+        """How near pairs of parts are, as was told last."""
+        return self._follower.levels
+
+    def held_numbers(self) -> list[int]:
+        """What every clamp holds: the place of the body in the cell, -1 none."""
+        return [int(self._numbers[self.held[name]]) for name in self.readers]
+
+    def values(self, robot: str) -> np.ndarray:
+        """A clamp's row of `table`."""
+        return next(values for name, _, values in self._watched if name == robot)
 
     @property
     def watches(self) -> bool:
@@ -70,7 +88,7 @@ class Observer:
         self._kinds = {one: k for one, k in self._kinds.items() if one in self._contacts}
         self._kinds[taken] = wanted
         self._wanted = frozenset().union(*self._kinds.values())
-        self._tally.want(self._wanted)
+        self.tally.want(self._wanted)
         self._vanish = bool(self._wanted & {"object-object", "object-fixture"})
         return taken
 
@@ -79,12 +97,12 @@ class Observer:
 
     def observe(self, contacts: Callable[[], Contacts], time: float, model: Any, data: Any) -> None:
         """Look at a step that was just made; `contacts` reads its contacts in full."""
-        levels = self._tally.count(data)
+        levels = self.tally.count(data)
         for clamp in self._clamps:
             if clamp.weld:
-                self._readers[clamp.robot].apply_weld_rule(contacts, model, data)
+                self.readers[clamp.robot].apply_weld_rule(contacts, model, data)
         self._stale = False
-        if self._gripped or self._tally.presses:
+        if self.gripped or self.tally.presses:
             for event in self._grips(time, data):
                 self._grasps.publish(event)
         if self._stale:
@@ -97,8 +115,8 @@ class Observer:
 
     def look(self, contacts: Contacts, data: Any) -> None:
         """Take a moment as known, so that no event tells of it."""
-        self._stale = self._gripped = True
-        self._follower.look(self._tally.count(data), data, contacts.time)
+        self._stale = self.gripped = True
+        self._follower.look(self.tally.count(data), data, contacts.time)
         for name, reader, values in self._watched:
             grasp = reader.read(contacts, data)
             self.held[name] = grasp.held
@@ -121,5 +139,5 @@ class Observer:
                 events.append(GraspEvent("released", time, name, before))
             if body is not None:
                 events.append(GraspEvent("grasped", time, name, body))
-        self._gripped = self._tally.presses or any(held.values())
+        self.gripped = self.tally.presses or any(held.values())
         return events

@@ -44,7 +44,7 @@ class WorldRobot:
         self._member_q = np.array([int(model.joint(name).qposadr[0]) for name in elements], int)
         self._member_v = np.array([int(model.joint(name).dofadr[0]) for name in elements], int)
         self._free = [k for k, member in enumerate(plan.members) if member.coordinate is None]
-        self._which = [member.coordinate or 0 for member in plan.members]
+        self._which = np.array([member.coordinate or 0 for member in plan.members], int)
         self._scale = np.array([member.multiplier for member in plan.members])
         self._offset = np.array([member.offset for member in plan.members])
         names = [joint.name for joint in plan.joints]

@@ -36,8 +36,8 @@ class Tally:
 
     def __init__(self, reader: ContactReader, wanted: frozenset[str]) -> None:
         self._bounds = np.array([[0.0], [reader.warning]])
-        self._reader = reader
-        self._wanted = wanted
+        self.reader = reader
+        self.wanted = wanted
         self._known: dict[bytes, tuple[dict[Pair, int], Presses]] = {}
         self._pads: dict[int, dict[str, Pressure]] = {}  # pad: body
         self._pressed: Presses = []
@@ -50,7 +50,7 @@ class Tally:
 
     def want(self, classes: frozenset[str]) -> None:
         """Other classes of contact from now on."""
-        self._wanted = classes
+        self.wanted = classes
         self._known.clear()
 
     @property
@@ -84,7 +84,7 @@ class Tally:
 
     def _tell(self, solids: list[list[int]], apart: np.ndarray) -> tuple[dict[Pair, int], Presses]:
         """What contacts of these solids mean, of which some are apart and some out of sight."""
-        reader = self._reader
+        reader = self.reader
         levels: dict[Pair, int] = {}
         places: dict[Pressure, list[int]] = {}
         for i, (a, b) in enumerate(solids):
@@ -92,7 +92,7 @@ class Tally:
                 a, b = b, a
             first, second = int(reader.part[a]), int(reader.part[b])
             touching = not apart[0, i]
-            if not apart[1, i] and reader.class_of(a, b) in self._wanted:
+            if not apart[1, i] and reader.class_of(a, b) in self.wanted:
                 level = TOUCHING if touching else NEAR
                 levels[first, second] = max(level, levels.get((first, second), 0))
             pressure = self._pads.get(a, {}).get(reader.names[second])

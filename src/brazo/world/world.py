@@ -60,7 +60,7 @@ class World:
         self.cell = cell if isinstance(cell, Cell) else load_cell(cell)
         self.mode: Mode = mode
         self._excluded: dict[str, tuple[CellRobot, tuple[Pair, ...], list[Finding]]] = {}
-        self._observer = Observer()
+        self.observer = Observer()
         self.black_box: BlackBox | None = None  # the last steps, once `remember` was called
         self.robots: Mapping[str, WorldRobot] = {}
         self._install(self._build())
@@ -92,16 +92,29 @@ class World:
         self._drive(data)
         if self.black_box is not None:
             self.black_box.note(data)
-        self._moment = time = data.time
+        self._moment = data.time
         self._mj_step(self.mj_model, data)
         self._contacts = None
-        self._guard.check()
-        if self._observer.watches:
-            self._observer.observe(self.contacts, time, self.mj_model, data)
+        self.look_at_step()
+
+    def stepped(self, moment: float) -> None:
+        """Steps were made elsewhere, the last of them from `moment` on (s)."""
+        self._moment, self._contacts = moment, None
+
+    def look_at_step(self) -> None:
+        """What there is to do after a step: see whether it went well, and tell of it."""
+        self.guard.check()
+        if self.observer.watches:
+            self.observer.observe(self.contacts, self._moment, self.mj_model, self.mj_data)
 
     def remember(self) -> None:
         """Keep the last steps from now on, for the case that one breaks down."""
         self.black_box = BlackBox(self.mj_model)
+
+    @property
+    def friction_by_formula(self) -> bool:
+        """Whether some friction is computed anew for every step (see `JointFriction`)."""
+        return self._friction.by_formula
 
     def _drive(self, data: Any) -> None:
         """Forces of this moment that the engine does not compute itself."""
@@ -305,13 +318,13 @@ class World:
         kinds: Collection[ContactClass] | None = None,
     ) -> Subscription[ContactEvent]:
         """Call back when a pair of parts comes near, touches or parts, of the given classes."""
-        subscription = self._observer.on_contact(callback, kinds)
+        subscription = self.observer.on_contact(callback, kinds)
         self._look()
         return subscription
 
     def on_grasp(self, callback: Callable[[GraspEvent], object]) -> Subscription[GraspEvent]:
         """Call back when a clamp takes hold of a body or loses it."""
-        subscription = self._observer.on_grasp(callback)
+        subscription = self.observer.on_grasp(callback)
         self._look()
         return subscription
 
@@ -321,7 +334,7 @@ class World:
         if robot not in self._grasps:
             raise BrazoError(f"robot '{robot}' has no gripper")
         return self._grasps[robot].read(
-            self.contacts(), self.mj_data, self._observer.held.get(robot)
+            self.contacts(), self.mj_data, self.observer.held.get(robot)
         )
 
     @property
@@ -331,7 +344,7 @@ class World:
         Which body (its place in the cell, -1 none), the force on the pad that presses less (N),
         and 1 where the body is welded.
         """
-        return self._observer.table
+        return self.observer.table
 
     def distance(self, first: str, second: str, limit: float = 1.0) -> Distance | None:
         """Distance of two robots, bodies or fixtures now; None when beyond `limit` (m)."""
@@ -391,7 +404,7 @@ class World:
         self._layout = states.layout_of(built.model)
         self._contacts: Contacts | None = None
         self._moment = 0.0
-        self._guard = Guard(self.mj_model, self.mj_data)
+        self.guard = Guard(self.mj_model, self.mj_data)
         names = tuple(plan.robot.name for plan in built.robots)
         self._reader = ContactReader(built.labels, names, self.cell.contact.warning)
         self._wrenches = WrenchReader(built.model)
@@ -419,11 +432,11 @@ class World:
                 self._grasps[name] = GraspReader(clamp, tip, objects, self.cell.clamp)
             robots[name] = WorldRobot(self, plan, clamp)
         self.robots = robots
-        self._observer.bind(self._reader, self._grasps, list(objects))
+        self.observer.bind(self._reader, self._grasps, list(objects))
 
     def _look(self) -> None:
         """Let no event tell of the present moment, unless somebody is being told already."""
-        self._observer.look(self.contacts(), self.mj_data)
+        self.observer.look(self.contacts(), self.mj_data)
 
     def _switches(self) -> tuple[tuple[bool, bool], ...]:
         return tuple(

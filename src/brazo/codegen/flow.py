@@ -1,0 +1,204 @@
+"""LLVM IR with control flow: loops, conditions, memory, calls of functions by address.
+
+:mod:`emitter` lowers arithmetic; this is for the code around it.  Records in memory are rows of
+8-byte words (addresses, counts, doubles), named by :class:`Fields`; variables live on the stack.
+
+    FIELDS = Fields("count values total")
+    f = Flow("define double @sum(ptr %record)")
+    total = f.variable("double", "0.0")
+    values = f.get("ptr", "%record", FIELDS.values)
+    with f.each(f.get("i64", "%record", FIELDS.count)) as i:
+        total.set(f.binary("fadd double", total.get(), f.load("double", f.item(values, i))))
+    f.result(f"double {total.get()}")
+    module.definitions["sum"] = f.text()
+
+Arithmetic is strict IEEE, as in the rest of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+__all__ = ["Fields", "Flow", "Variable"]
+
+WORD = 8  # bytes
+
+
+class Fields:
+    """Names of the words of a record: `fields.name` is the place of one, `len` their number."""
+
+    def __init__(self, names: str) -> None:
+        self.names = tuple(names.split())
+        self._places = {name: i for i, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            return self.__dict__["_places"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Variable:
+    """A value on the stack that may change."""
+
+    def __init__(self, flow: Flow, kind: str, name: str) -> None:
+        self._flow, self.kind, self.name = flow, kind, name
+
+    def get(self) -> str:
+        return self._flow.emit(f"load {self.kind}, ptr {self.name}")
+
+    def set(self, value: str | int) -> None:
+        self._flow.put(f"store {self.kind} {value}, ptr {self.name}")
+
+    def add(self, value: str | int) -> None:
+        """Count on, for whole numbers."""
+        self.set(self._flow.emit(f"add {self.kind} {self.get()}, {value}"))
+
+
+class Flow:
+    """Writes one function, from `head` to its last result."""
+
+    def __init__(self, head: str) -> None:
+        self._head = head
+        self._entry: list[str] = []
+        self._lines: list[str] = []
+        self._count = 0
+        self._ended = False  # nothing more can be written in the present block
+
+    def text(self) -> str:
+        """The whole definition."""
+        lines = [f"{self._head} #0 {{", "entry:", *self._entry, "  br label %begin", "begin:"]
+        return "\n".join([*lines, *self._lines, "}"])
+
+    # ---- values ----------------------------------------------------------------------------
+
+    def emit(self, instruction: str) -> str:
+        """Append an instruction; the name of its result."""
+        name = self._name()
+        self._lines.append(f"  {name} = {instruction}")
+        return name
+
+    def put(self, line: str) -> None:
+        """Append a line that has no result."""
+        self._lines.append(f"  {line}")
+
+    def variable(self, kind: str, value: str | int) -> Variable:
+        """A variable with its first value, set here."""
+        name = self._name()
+        self._entry.append(f"  {name} = alloca {kind}")
+        found = Variable(self, kind, name)
+        found.set(value)
+        return found
+
+    def room(self, words: int) -> str:
+        """Words on the stack."""
+        name = self._name()
+        self._entry.append(f"  {name} = alloca [{words} x i64]")
+        return name
+
+    def binary(self, operation: str, a: str | int, b: str | int) -> str:
+        """`operation` is e.g. `add i64`, `fmul double`, `icmp eq ptr`, `fcmp ogt double`."""
+        return self.emit(f"{operation} {a}, {b}")
+
+    def choose(self, condition: str, kind: str, a: str | int, b: str | int) -> str:
+        return self.emit(f"select i1 {condition}, {kind} {a}, {kind} {b}")
+
+    # ---- memory ----------------------------------------------------------------------------
+
+    def at(self, pointer: str, offset: str | int) -> str:
+        """A pointer so many bytes further."""
+        return self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def item(self, pointer: str, index: str | int, size: str | int = WORD) -> str:
+        """A pointer to one of many things of `size` bytes."""
+        return self.at(pointer, self.binary("mul i64", index, size))
+
+    def load(self, kind: str, pointer: str) -> str:
+        return self.emit(f"load {kind}, ptr {pointer}")
+
+    def store(self, kind: str, value: str | int, pointer: str) -> None:
+        self.put(f"store {kind} {value}, ptr {pointer}")
+
+    def get(self, kind: str, record: str, place: int) -> str:
+        """A word of a record."""
+        return self.load(kind, self.at(record, WORD * place))
+
+    def set(self, kind: str, value: str | int, record: str, place: int) -> None:
+        self.store(kind, value, self.at(record, WORD * place))
+
+    def call(self, kind: str, function: str, *arguments: str) -> str:
+        """Call a function by name or address with arguments like `ptr %x`."""
+        line = f"call {kind} {function}({', '.join(arguments)})"
+        if kind == "void":
+            self.put(line)
+            return ""
+        return self.emit(line)
+
+    # ---- control ---------------------------------------------------------------------------
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """What is written inside is done if the condition holds."""
+        inside, after = self._label(), self._label()
+        self.put(f"br i1 {condition}, label %{inside}, label %{after}")
+        self._begin(inside)
+        yield
+        self._go_to(after)
+        self._begin(after)
+
+    @contextmanager
+    def unless(self, condition: str) -> Iterator[None]:
+        with self.when(self.emit(f"xor i1 {condition}, true")):
+            yield
+
+    @contextmanager
+    def each(self, count: str | int) -> Iterator[str]:
+        """Do it for 0 to count − 1."""
+        i = self.variable("i64", 0)
+        test, inside, after = self._label(), self._label(), self._label()
+        self._go_to(test)
+        self._begin(test)
+        now = i.get()
+        more = self.binary("icmp slt i64", now, count)
+        self.put(f"br i1 {more}, label %{inside}, label %{after}")
+        self._begin(inside)
+        yield now
+        if not self._ended:
+            i.set(self.binary("add i64", now, 1))
+        self._go_to(test)
+        self._begin(after)
+
+    def result(self, value: str = "void") -> None:
+        """Return, e.g. `i64 0`."""
+        self.put(f"ret {value}")
+        self._ended = True
+
+    def by_arity(
+        self, kind: str, function: str, pointers: str, count: str, arities: Sequence[int]
+    ) -> Variable:
+        """Call a function of `count` pointers, which lie in memory; `count` is one of `arities`."""
+        found = self.variable(kind, "0.0" if kind == "double" else 0)
+        for arity in arities:
+            with self.when(self.binary("icmp eq i64", count, arity)):
+                given = [f"ptr {self.get('ptr', pointers, i)}" for i in range(arity)]
+                found.set(self.call(kind, function, *given))
+        return found
+
+    def _go_to(self, label: str) -> None:
+        if not self._ended:
+            self.put(f"br label %{label}")
+
+    def _begin(self, label: str) -> None:
+        self._lines.append(f"{label}:")
+        self._ended = False
+
+    def _label(self) -> str:
+        return self._name()[1:]
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"

@@ -1,0 +1,89 @@
+"""A run: steps from now to the end of a program, a time or all motion, recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.recording.recording import Recording
+from brazo.simulation.stretch import LONGEST, steps_before
+
+if TYPE_CHECKING:
+    from brazo.simulation.simulation import Simulation
+
+Progress = Callable[[float, str], object]
+REPORT_EVERY = 0.1  # s by the wall clock
+
+
+def run(
+    sim: Simulation,
+    program: Any,
+    until: float | None,
+    record: str | Path | None,
+    progress: Progress | None,
+) -> Recording:
+    """See `Simulation.run`."""
+    if until is not None and not np.isfinite(until):
+        raise BrazoError(f"until = {until}: wanted a finite time in seconds")
+    if until is not None and until < sim.time - 0.5 * sim.dt:
+        raise BrazoError(f"until = {until:g} s: it is {sim.time:g} s already")
+    sim.player.pause()
+    execution: Any = None
+    if program is not None:
+        starts = getattr(program, "start", None)
+        execution = starts(sim) if callable(starts) else program
+        if execution not in sim.tasks:
+            sim.add_task(execution)
+    sim.start_recording(record)
+    begin, told = sim.time, 0.0
+    # Half a step of tolerance: times are sums of steps.
+    last = np.inf if until is None else until - 0.5 * sim.dt
+    try:
+        while sim.world.mj_data.time <= last and not _over(sim, execution, until):
+            sim.some_steps(_foreseen(sim, execution, last))
+            if progress is not None and (now := perf_counter()) - told > REPORT_EVERY:
+                told = now
+                progress(*_progress(sim, execution, begin, until))
+    except BaseException:
+        sim.abandon_recording()
+        raise
+    if progress is not None:
+        progress(1.0, f"{sim.time:.2f} s")
+    return sim.stop_recording()
+
+
+def looks_on(task: Any) -> bool:
+    """Whether a task only looks on, so that no run waits for it."""
+    return bool(getattr(task, "background", False))
+
+
+def _over(sim: Simulation, execution: Any, until: float | None) -> bool:
+    if execution is not None:
+        return execution not in sim.tasks or bool(getattr(execution, "done", False))
+    return until is None and not sim.moving and all(map(looks_on, sim.tasks))
+
+
+def _foreseen(sim: Simulation, execution: Any, last: float) -> int:
+    """How many steps are made at least, unless a task ends; up to a stretch."""
+    if np.isfinite(last):
+        return steps_before(last - sim.world.mj_data.time, sim.dt)
+    if execution is None and all(map(looks_on, sim.tasks)):
+        # Until no robot moves.
+        return steps_before(max(robot.remaining for robot in sim.robots.values()), sim.dt)
+    return LONGEST
+
+
+def _progress(
+    sim: Simulation, execution: Any, begin: float, until: float | None
+) -> tuple[float, str]:
+    fraction = getattr(execution, "progress", None)
+    if fraction is None:
+        fraction = float("nan")
+        if until is not None and until > begin:
+            fraction = (sim.time - begin) / (until - begin)
+    return float(fraction), f"{sim.time:.2f} s"

@@ -1,0 +1,197 @@
+"""What the machine code of `world_code` reads and writes, for one compiled world.
+
+Addresses of the engine's arrays are written down once; what may change between two stretches of
+steps (who holds what, how near things are, the black box) is brought up to date by `begin`, and
+what the steps changed is told the world by `end`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.model.shapes import Box, Sphere
+from brazo.simulation.stretch.world_code import BALL, BOX, CLAMP, GRIP, ROUND, WORLD
+from brazo.world.clamp import SERVO_RANGE, Clamp
+from brazo.world.contacts import CLASSES, ContactReader
+from brazo.world.engine_view import EngineView, address, engine_view, roomy
+from brazo.world.grasps import GraspReader
+from brazo.world.tally import Tally
+
+if TYPE_CHECKING:
+    from brazo.world.world import World
+
+Array = np.ndarray
+MOST_SOLIDS = 2000  # a table of all their pairs is kept
+
+
+class WorldTable:
+    """The records of one world until it is edited."""
+
+    def __init__(self, world: World, view: EngineView) -> None:
+        self.world, self.data = world, world.mj_data
+        observer = world.observer
+        self._tally, self._guard = observer.tally, world.guard
+        reader = self._tally.reader
+        words = np.zeros(len(WORLD), np.int64)
+        self.words, self.numbers = words, words.view(np.float64)
+        for name, value in _addresses(view).items():
+            words[getattr(WORLD, name)] = value
+        self._counts = np.zeros(len(self.data.warning.number), np.int32)
+        self._calm: list[int] | None = None
+        readers = list(observer.readers.values())
+        slots = _Slots(readers, len(reader.part), reader)
+        parts = len(reader.names)
+        self._levels, self._stamps = np.zeros(parts**2, np.uint8), np.zeros(parts**2, np.int64)
+        self._known: dict[tuple[int, int], int] | None = None
+        self._wanted: frozenset[str] | None = None
+        self._pairs, self._slots = np.full(len(reader.part) ** 2, -1, np.int32), slots.of
+        self._touches, self._pushes = np.zeros(slots.count, np.int64), np.zeros(slots.count)
+        self.clamps = np.zeros((len(readers), len(CLAMP)), np.int64)
+        self._grips = np.zeros((len(readers), slots.bodies, len(GRIP)), np.int64)
+        for row, (one, name) in enumerate(zip(readers, observer.readers, strict=True)):
+            _write_clamp(self.clamps[row], one.clamp, one, observer.values(name))
+            slots.write(self._grips[row], row, one, self.data.sensordata)
+            self.clamps[row, CLAMP.grips] = address(self._grips[row])
+        self._ring: Any = None
+        self.numbers[WORLD.reach] = reader.warning
+        for name, value in (
+            ("solids", len(reader.part)),
+            ("pairs", address(self._pairs)),
+            ("slots", address(self._slots)),
+            ("levels", address(self._levels)),
+            ("stamps", address(self._stamps)),
+            ("warning_count", len(self._counts)),
+            ("calm", address(self._counts)),
+            ("slot_count", slots.count),
+            ("touches", address(self._touches)),
+            ("pushes", address(self._pushes)),
+            ("clamp_count", len(self.clamps)),
+            ("clamps", address(self.clamps)),
+            ("body_count", slots.bodies),
+        ):
+            words[getattr(WORLD, name)] = value
+
+    @property
+    def address(self) -> int:
+        return address(self.words)
+
+    def begin(self) -> bool:
+        """Bring everything up to date; False where the next steps have to be made in Python."""
+        world, words = self.world, self.words
+        observer, guard = world.observer, self._guard
+        if not observer.plain or world.mj_data is not self.data or not roomy(self.data):
+            return False
+        if guard.calm is not self._calm:
+            self._calm = guard.calm
+            self._counts[:] = self._calm
+        if self._tally.wanted is not self._wanted:
+            self._wanted = self._tally.wanted
+            _write_pairs(self._pairs, self._tally)
+        if observer.levels is not self._known:
+            self._write_levels(observer.levels)
+        words[WORLD.gripped] = observer.gripped
+        for row, number in zip(self.clamps, observer.held_numbers(), strict=True):
+            row[CLAMP.held] = number
+        box = world.black_box
+        if box is not self._ring:
+            self._ring = box
+            words[WORLD.ring] = 0 if box is None else address(box.ring)
+            if box is not None:
+                words[WORLD.ring_step], words[WORLD.ring_rows] = box.ring.strides[0], len(box.ring)
+                words[WORLD.state_kind] = box.kind
+        if box is not None:
+            words[WORLD.ring_next] = box.following
+        return True
+
+    def end(self) -> None:
+        """Tell the world of the steps that were made."""
+        world, words = self.world, self.words
+        world.observer.gripped = bool(words[WORLD.gripped])
+        if self._ring is not None:
+            self._ring.following = int(words[WORLD.ring_next])
+        world.stepped(float(self.numbers[WORLD.moment]))
+
+    def _write_levels(self, levels: dict[tuple[int, int], int]) -> None:
+        self._known = levels
+        self._levels[:] = 0
+        parts = len(self._tally.reader.names)
+        for (first, second), level in levels.items():
+            self._levels[first * parts + second] = level
+        self.words[WORLD.level_count] = len(levels)
+
+
+def world_table(world: World) -> WorldTable | None:
+    """The records of a world; None where its steps can only be made in Python."""
+    if world.mode != "contact" or world.friction_by_formula:
+        return None
+    if len(world.labels) > MOST_SOLIDS:
+        return None
+    view = engine_view(world.mj_model, world.mj_data)
+    return None if view is None else WorldTable(world, view)
+
+
+class _Slots:
+    """Places for what every pad does to every body."""
+
+    def __init__(self, readers: list[GraspReader], solids: int, reader: ContactReader) -> None:
+        self.bodies = len(readers[0].bodies) if readers else 0
+        self.count = 2 * len(readers) * self.bodies
+        table = np.full((solids, solids), -1, np.int32)
+        for row, one in enumerate(readers):
+            for side, pad in enumerate(one.clamp.pad_ids):
+                for k, name in enumerate(one.bodies):
+                    for solid in np.flatnonzero(reader.part == reader.names.index(name)).tolist():
+                        table[pad, solid] = table[solid, pad] = self.slot(row, side, k)
+        self.of = table.ravel()
+
+    def slot(self, clamp: int, side: int, body: int) -> int:
+        return (2 * clamp + side) * self.bodies + body
+
+    def write(self, rows: Array, clamp: int, reader: GraspReader, sensordata: Array) -> None:
+        """The records of one clamp, one row a body."""
+        sensors = reader.clamp.sensors
+        assert sensors is not None
+        for k, (name, (body, _)) in enumerate(reader.bodies.items()):
+            rows[k, GRIP.left], rows[k, GRIP.right] = (self.slot(clamp, i, k) for i in range(2))
+            rows[k, GRIP.along] = address(sensordata[sensors.along[name]])
+            shape = body.shape
+            kind = BOX if isinstance(shape, Box) else BALL if isinstance(shape, Sphere) else ROUND
+            rows[k, GRIP.kind] = kind
+
+
+def _addresses(view: EngineView) -> dict[str, int]:
+    """The part of a world's record that the engine gives."""
+    named = ("model", "data", "time", "contact_count", "contacts", "forces", "contact_size", "dist")
+    named += ("geoms", "force_at", "warnings", "warning_size")
+    found = {name: getattr(view, name) for name in named}
+    return found | {name: view.functions[name] for name in ("mj_step", "mj_getState")}
+
+
+def _write_pairs(table: Array, tally: Tally) -> None:
+    """Which pair of parts two solids belong to, -1 where nobody wants to know."""
+    reader = tally.reader
+    rank, part = reader.rank, reader.part
+    turned = rank[:, None] > rank[None, :]
+    pair = np.where(
+        turned,
+        part[None, :] * len(reader.names) + part[:, None],
+        part[:, None] * len(reader.names) + part[None, :],
+    )
+    low, high = np.minimum(rank[:, None], rank[None, :]), np.maximum(rank[:, None], rank[None, :])
+    wanted = np.array([name in tally.wanted for name in CLASSES])[reader.kinds[low, high]]
+    table[:] = np.where(wanted, pair, -1).ravel()
+
+
+def _write_clamp(row: Array, clamp: Clamp, reader: GraspReader, values: Array) -> None:
+    numbers, (command, q, qd, push) = row.view(np.float64), clamp.arrays
+    row[CLAMP.command], row[CLAMP.q], row[CLAMP.qd], row[CLAMP.push] = (
+        address(command), address(q), address(qd), address(push),
+    )  # fmt: skip
+    greatest = clamp.gripper.max_force
+    numbers[CLAMP.greatest], numbers[CLAMP.stiffness] = greatest, greatest / SERVO_RANGE
+    numbers[CLAMP.drag] = clamp.drag
+    row[CLAMP.values] = address(values)
+    numbers[CLAMP.enough], numbers[CLAMP.half] = reader.enough, 0.5 * reader.enough
+    numbers[CLAMP.cosine] = reader.cosine

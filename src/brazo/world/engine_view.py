@@ -1,0 +1,198 @@
+"""Where the physics engine keeps its numbers and functions, for machine code that calls it.
+
+Most arrays of an `MjData` are NumPy views whose addresses hold as long as it lives.  The number of
+contacts, where their list lies and where the constraint forces lie are plain fields of the engine's
+struct.  The engine's package describes that struct; the description is laid out by the rules of C
+and compared with what the engine itself says, field by field, in a small model with no, one and two
+contacts and in every model that is looked at.  Where a single field differs, or anything is
+missing, there is no view, and whoever wanted one does without.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brazo.model.mjcf.engine import engine
+
+FUNCTIONS = ("mj_step", "mj_getState", "mj_rnePostConstraint", "mj_geomDistance")
+ROOMY = 8  # times the memory used so far must fit into what there is: see `roomy`
+_BALL = '<body><freejoint/><geom size="0.2"/></body>'
+_BALLS = f"""<mujoco><worldbody><geom type="plane" size="9 9 1"/>
+  {_BALL}{_BALL.replace("<body>", '<body pos="2 0 0">')}</worldbody></mujoco>"""
+_C_TYPES: dict[str, Any] = {
+    "int": ctypes.c_int,
+    "mjtNum": ctypes.c_double,
+    "mjtSize": ctypes.c_int64,
+    "mjtBool": ctypes.c_bool,
+    "mjtByte": ctypes.c_uint8,
+    "size_t": ctypes.c_size_t,
+    "uint64_t": ctypes.c_uint64,
+    "uintptr_t": ctypes.c_size_t,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EngineView:
+    """Addresses in one `MjData`, and those of the engine's functions."""
+
+    model: int
+    data: int
+    functions: dict[str, int]
+    time: int  # of the engine's clock, a double
+    contact_count: int  # of an int
+    contacts: int  # of a pointer to the first contact
+    forces: int  # of a pointer to the forces of all constraints
+    contact_size: int  # bytes from one contact to the next
+    dist: int  # bytes from its start
+    geoms: int
+    force_at: int  # which of the forces is its first, an int
+    warnings: int  # of the count of the first warning, an int
+    warning_size: int
+
+
+def engine_view(model: Any, data: Any) -> EngineView | None:
+    """The view of a model's data; None where anything about it is in doubt."""
+    library, layouts = _library(), _layouts()
+    if unusable() is not None or library is None or layouts is None:
+        return None
+    if not agrees(layouts["mjData"], data):
+        return None
+    struct, contact, warning = layouts["mjData"], layouts["mjContact"], layouts["mjWarningStat"]
+    at = int(data._address)
+    numbers = data.warning.number
+    first = at + struct.warning.offset + warning.number.offset
+    size = ctypes.sizeof(warning)
+    if address(numbers) != first or numbers.strides != (size,):
+        return None
+    return EngineView(
+        int(model._address),
+        at,
+        library,
+        at + struct.time.offset,
+        at + struct.ncon.offset,
+        at + struct.contact.offset,
+        at + struct.efc_force.offset,
+        ctypes.sizeof(contact),
+        contact.dist.offset,
+        contact.geom.offset,
+        contact.efc_address.offset,
+        first,
+        size,
+    )
+
+
+def agrees(struct: Any, data: Any) -> bool:
+    """Whether a layout says of a data object what that says itself: every number and array."""
+    raw = struct.from_address(int(data._address))
+    for name, kind in struct._fields_:
+        told, here = getattr(data, name, None), getattr(raw, name)
+        if kind is ctypes.c_void_p:
+            if here is None or not isinstance(told, np.ndarray) or not told.size:
+                continue  # nothing there yet
+            same = here == address(told)
+        elif isinstance(told, (bool, int, float)):
+            same = here == told
+        elif isinstance(told, np.ndarray):
+            same = int(data._address) + getattr(struct, name).offset == address(told)
+        else:
+            continue
+        if not same:
+            return False
+    dist = data.contact.dist
+    return not len(dist) or raw.contact == address(dist)
+
+
+@lru_cache(maxsize=1)
+def unusable() -> str | None:
+    """Why machine code cannot work with the engine here; None where it can."""
+    if _library() is None:
+        return "the engine's library is not found in its package, or is another version"
+    layouts = _layouts()
+    if layouts is None:
+        return "the engine's package does not describe its data"
+    return None if proven(layouts["mjData"]) else "the engine's data lies otherwise than described"
+
+
+def proven(struct: Any) -> bool:
+    """Whether a layout is right for the balls on a plane of `_BALLS`, where all that matters is."""
+    mujoco = engine()
+    model = mujoco.MjModel.from_xml_string(_BALLS)
+    data = mujoco.MjData(model)
+    for count, heights in enumerate(((1.0, 1.0), (0.1, 1.0), (0.1, 0.1))):
+        data.qpos[[2, 9]] = heights
+        mujoco.mj_forward(model, data)
+        raw = struct.from_address(int(data._address))
+        if not agrees(struct, data) or (raw.ncon, raw.time) != (count, data.time):
+            return False
+        if count and raw.efc_force != address(data.efc_force):
+            return False
+        data.time += 1.0
+    return True
+
+
+def roomy(data: Any) -> bool:
+    """Whether the engine's memory is far from full.
+
+    Out of memory it would end the process, unless it was called from Python.
+    """
+    return ROOMY * data.maxuse_arena < data.narena
+
+
+def address(array: np.ndarray) -> int:
+    """Where an array's data begins."""
+    return array.__array_interface__["data"][0]
+
+
+@lru_cache(maxsize=1)
+def _library() -> dict[str, int] | None:
+    """Addresses of the engine's functions in the library its package has loaded."""
+    mujoco = engine()
+    folder = Path(mujoco.__file__).parent
+    names = ("libmujoco*.so*", "libmujoco*.dylib", "mujoco*.dll", "libmujoco*.dll")
+    found = [path for pattern in names for path in sorted(folder.glob(pattern))]
+    if len(found) != 1:
+        return None
+    try:
+        library = ctypes.CDLL(str(found[0]))
+        if library.mj_version() != mujoco.mj_version():
+            return None
+        return {name: _function(library, name) for name in FUNCTIONS}
+    except (OSError, AttributeError):
+        return None
+
+
+def _function(library: Any, name: str) -> int:
+    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+
+
+@lru_cache(maxsize=1)
+def _layouts() -> dict[str, Any] | None:
+    """The structs as ctypes lays them out, or None where the package does not describe them."""
+    try:
+        structs = import_module("mujoco.introspect.structs").STRUCTS
+        known = dict(_C_TYPES)
+        for name in ("mjWarningStat", "mjTimerStat", "mjSolverStat", "mjContact", "mjData"):
+            fields = [(one.name, _c_type(one.type, known)) for one in structs[name].fields]
+            known[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+        return known
+    except (ImportError, AttributeError, KeyError, TypeError):
+        return None
+
+
+def _c_type(kind: Any, known: dict[str, Any]) -> Any:
+    """The ctypes type of a described one: a value, an array of them, or a pointer."""
+    if hasattr(kind, "extents"):
+        found = _c_type(kind.inner_type, known)
+        for extent in reversed(kind.extents):
+            found = found * extent
+        return found
+    if hasattr(kind, "inner_type"):
+        return ctypes.c_void_p
+    return known[kind.name]

@@ -1,0 +1,446 @@
+"""Stretches: many steps in one call, and not a bit of difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.codegen import Graph, compile_kernel, sqrt
+from brazo.codegen.route import native
+from brazo.control import CompiledController, Controller, Gain
+from brazo.errors import BrazoError
+from brazo.simulation import Simulation
+from brazo.simulation.faults import EncoderBias, JointLocked, TorqueLoss
+from brazo.simulation.idle import Guard, Idle
+from brazo.simulation.motion import Sampled
+from brazo.simulation.stretch import LONGEST, steps_before
+from brazo.trajectory import quintic
+from brazo.world import Diverged, parse_cell
+from tests.simulation.scenes import approach, both_holding_sim, holding_sim
+from tests.world.scenes import cell
+
+Act = Callable[[Simulation], object]
+
+
+def both_ways(make: Callable[[], Simulation], act: Act) -> tuple[Simulation, Simulation]:
+    """The same done step by step and in stretches; what is recorded and told is the same."""
+    sims, found = [], []
+    for stretches in (False, True):
+        sim = make()
+        sim.stretches = stretches
+        before = sim.meter.in_stretches
+        found.append(act(sim))
+        sims.append(sim)
+        assert (sim.meter.in_stretches > before) == (stretches and native())
+    single, stretched = sims
+    assert [event.row() for event in single.events] == [e.row() for e in stretched.events]
+    for a, b in zip(single.robots.values(), stretched.robots.values(), strict=True):
+        same_robot(a, b)
+    assert np.array_equal(single.world.save().engine, stretched.world.save().engine)
+    assert np.array_equal(single.world.grips, stretched.world.grips)
+    if isinstance(found[0], brazo.Recording):
+        same_recording(*found)  # type: ignore[arg-type]
+    else:
+        assert found[0] == found[1]
+    return single, stretched
+
+
+def same_robot(a, b) -> None:
+    assert np.array_equal(a.motion.row, b.motion.row) and a.moving == b.moving
+    if isinstance(a.controller, CompiledController):
+        assert np.array_equal(a.controller.wanted, b.controller.wanted)
+        for name, values in a.controller.state.items():
+            assert np.array_equal(values, b.controller.state[name])
+
+
+def same_recording(a: brazo.Recording, b: brazo.Recording) -> None:
+    assert list(a.columns) == list(b.columns) and len(a) == len(b)
+    for name in a.columns:
+        assert np.array_equal(a[name], b[name], equal_nan=True), name
+    assert a.events == b.events
+
+
+def swing(sim: Simulation, seconds: float = 0.3) -> None:
+    """Every joint of the first robot there and a bit on."""
+    robot = next(iter(sim.robots.values()))
+    q = robot.reference.q
+    robot.move(quintic(q, q + 0.2, seconds))
+
+
+# ---- whole runs --------------------------------------------------------------------------------
+
+
+def test_the_cooperative_task_with_its_hand_over():
+    def run(sim: Simulation) -> brazo.Recording:
+        return sim.run(brazo.load_program("cooperative"), until=17.0)
+
+    _, sim = both_ways(lambda: Simulation("cooperative"), run)
+    kinds = {event.kind for event in sim.events}
+    assert {"grasped", "released", "contact begin", "contact end"} <= kinds
+    held = [(e.robot, e.kind) for e in sim.events if e.kind in ("grasped", "released")]
+    assert ("scara1", "grasped") in held and ("scara2", "released") in held
+    assert sim.meter.in_stretches > 0.98 * sim.meter.steps
+
+
+@pytest.mark.parametrize("law", ["PID", "PDGravity", "SlidingMode", "Adaptive", "ComputedTorque"])
+def test_laws_with_and_without_a_state(law):
+    def run(sim: Simulation) -> brazo.Recording:
+        swing(sim)
+        return sim.run(until=0.5)
+
+    both_ways(lambda: Simulation("solo-puma560", {"puma560": law}), run)
+
+
+def test_a_robot_without_a_law_falls():
+    make = lambda: Simulation("solo-puma560", {"puma560": None})  # noqa: E731
+    both_ways(make, lambda sim: sim.run(until=0.2))
+
+
+def test_both_robots_hold_one_bar():
+    both_ways(both_holding_sim, lambda sim: sim.run(until=sim.time + 0.3))
+
+
+def test_a_run_ends_with_the_motion():
+    def run(sim: Simulation) -> int:
+        swing(sim)
+        return len(sim.run())
+
+    single, stretched = both_ways(lambda: Simulation("solo-puma560"), run)
+    assert single.time == stretched.time > 0.29
+
+
+@pytest.mark.parametrize("until", [0.0, 0.001, 0.0015, 0.01, 0.1, 0.2004, 0.2005, 0.2006])
+def test_a_run_ends_in_time(until):
+    counts = []
+    for stretches in (False, True):
+        sim = Simulation("solo-puma560")
+        sim.stretches = stretches
+        counts.append((len(sim.run(until=until)), sim.time))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize(
+    "shape", ["box: [0.5, 0.03, 0.03]", "cylinder: [0.015, 0.1]", "sphere: 0.015"]
+)
+def test_bodies_of_every_shape_in_the_clamp(shape):
+    text = (
+        "floor: none\n"
+        "robots: [{name: arm, robot: scara2, start: [0, 0, 0, 0.1, 0]}]\n"
+        f"bodies: [{{name: thing, {shape}, mass: 0.1, xyz: [0.6, 0, 0.2]}}]\n"
+    )
+
+    def make() -> Simulation:
+        sim = Simulation(cell(text))
+        clamp = sim.robots["arm"].world.clamp
+        assert clamp is not None
+        clamp.place(0.031)
+        sim.robots["arm"].grip(60)
+        return sim
+
+    def act(sim: Simulation) -> brazo.Recording:
+        approach(sim)
+        sim.start_recording()
+        sim.step(400)
+        sim.robots["arm"].open()
+        sim.step(300)
+        return sim.stop_recording()
+
+    _, sim = both_ways(make, act)
+    assert "grasped" in [event.kind for event in sim.events]
+    assert sim.events[-1].kind in ("released", "contact end")
+
+
+# ---- what happens in between ------------------------------------------------------------------
+
+
+def test_a_collision_comes_in_the_same_step():
+    text = (
+        "floor: none\n"
+        "robots: [{name: arm, robot: scara2, start: [60deg, 0, 0, 5cm, 0]}]\n"
+        "fixtures: [{name: pillar, box: [6cm, 6cm, 1m], xyz: [0.45, 0, 0.5]}]\n"
+    )
+
+    def act(sim: Simulation) -> brazo.Recording:
+        arm = sim.robots["arm"]
+        q = arm.reference.q
+        arm.move(quintic(q, q - [1.2, 0, 0, 0, 0], 0.6))
+        return sim.run(until=0.8)
+
+    _, sim = both_ways(lambda: Simulation(cell(text)), act)
+    assert {"contact warning", "contact begin"} <= {event.kind for event in sim.events}
+
+
+def test_a_bar_that_is_dropped_is_missed_in_the_same_step():
+    def act(sim: Simulation) -> brazo.Recording:
+        sim.step(200)
+        sim.robots["arm"].grip(2.0)
+        return sim.run(until=sim.time + 0.5)
+
+    _, sim = both_ways(holding_sim, act)
+    assert "released" in [event.kind for event in sim.events]
+
+
+def test_faults_come_in_their_step():
+    def run(sim: Simulation) -> brazo.Recording:
+        swing(sim, 0.4)
+        joints = sim.robots["puma560"].arm.joint_names
+        sim.inject(JointLocked("puma560", joints[1]), at=0.1234)
+        sim.inject(TorqueLoss("puma560", joints[2], 0.5), at=0.2)
+        sim.inject(EncoderBias("puma560", joints[0], 0.01), at=0.3005)
+        return sim.run(until=0.4)
+
+    _, sim = both_ways(lambda: Simulation("solo-puma560"), run)
+    times = [event.t for event in sim.events if event.kind == "fault"]
+    assert times == pytest.approx([0.123, 0.2, 0.3005], abs=0.5001e-3)
+
+
+@pytest.mark.parametrize("deed", ["edit", "reset", "restore", "grip"])
+def test_a_callback_acts_in_the_middle(deed):
+    def act(sim: Simulation) -> list[float]:
+        start, times = sim.save(), []
+
+        def on(event) -> None:
+            if event.kind == "grasped" and not times:
+                times.append(sim.time)
+                if deed == "edit":
+                    sim.edit("arm", width=1.1)
+                elif deed == "reset":
+                    sim.reset()
+                elif deed == "restore":
+                    sim.restore(start)
+                else:
+                    sim.robots["arm"].grip(60)
+
+        sim.on_event(on)
+        approach(sim)
+        sim.start_recording()
+        sim.step(300)
+        assert times
+        return [*times, sim.time]
+
+    both_ways(holding_sim, act)
+
+
+class Brittle(CompiledController):
+    """Gives nothing that is a number once the first joint is beyond a limit."""
+
+    GAINS = (Gain("k", "push", "N m"),)
+
+    def default_gains(self, robot):
+        return {"k": 1.0}
+
+    def law(self, x, gains, state):
+        return [k * sqrt(0.05 - x.q[0]) for k in gains["k"]], state
+
+
+def test_a_law_that_fails_is_told_of_in_the_same_words():
+    told = []
+    for stretches in (False, True):
+        sim = Simulation("solo-puma560", {"puma560": Brittle(k=[2, 0, 0, 0, 0, 0])})
+        sim.stretches = stretches
+        with pytest.raises(BrazoError, match="Brittle: the torque of joint") as error:
+            sim.run(until=2.0)
+        told.append((str(error.value), sim.time, len(sim.events)))
+    assert told[0] == told[1] and told[0][1] > 0.01
+
+
+class Mad(CompiledController):
+    """Pushes the harder the faster the joint runs."""
+
+    GAINS = (Gain("k", "madness", "N m s"),)
+
+    def default_gains(self, robot):
+        return {"k": 20.0}
+
+    def law(self, x, gains, state):
+        return [k * (qd + 1e-3) for k, qd in zip(gains["k"], x.qd, strict=True)], state
+
+
+def test_a_run_that_breaks_down_leaves_the_same_dump(tmp_path):
+    told = []
+    for stretches in (False, True):
+        sim = Simulation("solo-puma560", {"puma560": Mad()})
+        sim.dump_folder, sim.stretches = tmp_path / str(stretches), stretches
+        with pytest.raises(Diverged) as error:
+            sim.run(until=5.0)
+        assert error.value.dump is not None and sim.world.black_box is not None
+        again = Simulation.replay_dump(error.value.dump)
+        assert again.reproduced and again.exact
+        states = sim.world.black_box.states()
+        told.append((error.value.time, error.value.where, sim.meter.steps, states))
+    assert told[0][:3] == told[1][:3]
+    assert np.array_equal(told[0][3], told[1][3])
+
+
+def test_an_interrupt_leaves_everything_in_step(monkeypatch):
+    def sim_at(interrupted: bool) -> Simulation:
+        sim = Simulation("solo-puma560", {"puma560": "PID"})
+        swing(sim)
+        sim.step(10)
+        stretch = sim._stretch
+        call = stretch._call if native() else None
+        if interrupted and call is not None:
+
+            def interrupt(at: int) -> None:
+                call(at)
+                stretch._call = call
+                raise KeyboardInterrupt
+
+            stretch._call = interrupt
+            with pytest.raises(KeyboardInterrupt):
+                sim.step(100)
+            assert sim.time == pytest.approx(0.11)
+        else:
+            sim.step(100)
+        sim.step(100)
+        return sim
+
+    a, b = sim_at(False), sim_at(True)
+    assert a.time == b.time and np.array_equal(a.world.save().engine, b.world.save().engine)
+    same_robot(a.robots["puma560"], b.robots["puma560"])
+
+
+# ---- tasks -------------------------------------------------------------------------------------
+
+
+class Counter:
+    """Counts its ticks."""
+
+    background = True
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def tick(self, sim: Simulation) -> None:
+        self.times.append(sim.time)
+
+
+def test_a_task_that_does_not_say_is_asked_in_every_step():
+    sim, task = Simulation("solo-puma560"), Counter()
+    sim.add_task(task)
+    sim.run(until=0.1)
+    assert len(task.times) == 100 and sim.meter.in_stretches == 0
+
+
+class Now(Counter):
+    """Acts every 50 steps, and whenever the first joint has gone far enough."""
+
+    def __init__(self, sim: Simulation) -> None:
+        super().__init__()
+        g = Graph()
+        (q,), (limit,) = g.inputs("q", 1), g.inputs("limit", 1)
+        kernel = compile_kernel("test_guard", g, {"calm": [limit - q]})
+        self._q = sim.robots["puma560"].world.q[:1]
+        self._guard = Guard(kernel, (self._q, self._q + 0.1))
+        self.acted: list[float] = []
+        self._next = 0.0
+
+    def tick(self, sim: Simulation) -> None:
+        super().tick(sim)
+        far = not self._guard.calm
+        if far or sim.time >= self._next:
+            self.acted.append(sim.time)
+            self._next = sim.time + 50 * sim.dt
+            if far:
+                self._guard = Guard(self._guard.kernel, (self._q, self._q + 0.05))
+
+    def idle(self, sim: Simulation) -> Idle:
+        return Idle(steps_before(self._next - sim.time, sim.dt) - 1, [self._guard])
+
+
+def test_a_task_is_asked_when_it_wants_and_when_its_guard_speaks():
+    tasks: list[Now] = []
+
+    def act(sim: Simulation) -> list[float]:
+        swing(sim)
+        tasks.append(Now(sim))
+        sim.add_task(tasks[-1])
+        sim.run(until=0.5)
+        return tasks[-1].acted
+
+    both_ways(lambda: Simulation("solo-puma560"), act)
+    assert len(tasks[0].acted) > 10
+    if native():
+        assert len(tasks[1].times) < 2 * len(tasks[1].acted) < len(tasks[0].times)
+
+
+# ---- where there are none -----------------------------------------------------------------------
+
+
+class Plain(Controller):
+    """A law in Python."""
+
+    def command(self, t, q, qd, reference):
+        return -0.1 * qd
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Simulation("solo-puma560", mode="exact"),
+        lambda: Simulation("solo-puma560", {"puma560": "ideal"}),
+        lambda: Simulation("solo-puma560", {"puma560": Plain()}),
+        lambda: Simulation("delta"),
+    ],
+)
+def test_what_machine_code_does_not_know_is_made_step_by_step(make):
+    sim = make()
+    sim.run(until=0.05)
+    assert sim.meter.in_stretches == 0 and sim.time == pytest.approx(0.05)
+
+
+def test_a_subscriber_to_everything_is_told_everything():
+    sim = Simulation("cooperative")
+    told = []
+    sim.world.on_contact(told.append)
+    sim.step(300)
+    assert sim.meter.in_stretches == 0
+
+
+def test_a_welding_clamp_is_looked_at_in_every_step():
+    text = (
+        "name: weld\nfloor: none\n"
+        "robots: [{name: arm, robot: scara2, start: [0, 0, 0, 0.1, 0], grasp: weld}]\n"
+        "bodies: [{name: bar, box: [0.5, 0.03, 0.03], mass: 0.4, xyz: [0.73, 0, 0.2]}]\n"
+    )
+    sim = Simulation(parse_cell(text, Path("cell.yaml")))
+    sim.step(50)
+    assert sim.meter.in_stretches == 0
+
+
+# ---- parts --------------------------------------------------------------------------------------
+
+
+def test_rows_skipped_are_rows_advanced():
+    table = np.arange(30.0).reshape(10, 3)
+    for before in (0, 3, 9, 12):
+        for steps in (0, 1, 4, 6, 7, 20):
+            a, b = Sampled(table, 0.001), Sampled(table, 0.001)
+            for motion in (a, b):
+                for _ in range(before):
+                    motion.advance()
+            for _ in range(steps):
+                a.advance()
+            b.skip(steps)
+            assert np.array_equal(a.row, b.row) and a.place == b.place
+            assert (a.moving, a.remaining) == (b.moving, b.remaining)
+
+
+def test_steps_before():
+    assert [steps_before(x * 1e-3, 1e-3) for x in (-1, 0, 0.5, 1, 1.5, 10, 10.4)] == [
+        1, 1, 1, 1, 2, 10, 11,
+    ]  # fmt: skip
+    assert steps_before(1e9, 1e-3) == steps_before(float("inf"), 1e-3) == LONGEST
+
+
+def test_costs_of_stretches_add_up():
+    sim = Simulation("cooperative")
+    sim.run(until=1.0)
+    costs = sim.costs
+    assert costs.steps == 1000
+    assert min(costs.engine, costs.control, costs.recording, costs.other) > 0.0
+    assert 1e6 * sim.meter.whole / 1000 == pytest.approx(costs.total, rel=1e-6)
