@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import brazo
 from brazo.control import Controller, Gain
 from brazo.recording.recording import Recording
 from brazo.simulation import Simulation
+from brazo.simulation.dump import free_name
 from brazo.world import Diverged
 
 
@@ -131,3 +134,12 @@ def test_a_law_in_plain_python_drives_a_robot():
     robot.move(quintic(robot.reference.q, goal, 0.3))
     sim.run(until=1.5)
     assert np.abs(robot.q - goal).max() < 1e-4
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "..\\c", "...", "two robots", ""])
+def test_a_dump_stays_in_its_folder_whatever_the_cell_is_called(tmp_path, name):
+    first = free_name(tmp_path, name, ".npz")
+    assert first.parent == tmp_path and first.name == Path(first.name.replace("\\", "/")).name
+    first.touch()
+    second = free_name(tmp_path, name, ".npz")
+    assert second.parent == tmp_path and second != first

@@ -8,6 +8,7 @@ laws: the engine repeats the steps bit for bit.
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -110,7 +111,8 @@ def replay_dump(path: str | Path) -> Replay:
 
 
 def free_name(folder: Path, name: str, suffix: str) -> Path:
-    """A file name in a folder that is not taken yet."""
+    """A file name in a folder that is not taken yet; of the name's signs only plain ones are kept."""
+    name = re.sub(r"[^\w.-]+", "-", name).lstrip(".-") or "run"
     path, k = folder / f"{name}{suffix}", 1
     while path.exists():
         k += 1
