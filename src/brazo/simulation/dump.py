@@ -111,7 +111,7 @@ def replay_dump(path: str | Path) -> Replay:
 
 
 def free_name(folder: Path, name: str, suffix: str) -> Path:
-    """A file name in a folder that is not taken yet; of the name's signs only plain ones are kept."""
+    """A file name in a folder that is not taken yet; only plain signs of `name` are kept."""
     name = re.sub(r"[^\w.-]+", "-", name).lstrip(".-") or "run"
     path, k = folder / f"{name}{suffix}", 1
     while path.exists():
