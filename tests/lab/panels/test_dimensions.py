@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +129,20 @@ def test_clamp_and_width_change_the_solids(lab, page, panel):
     until(page, lambda: lab.sim.cell.robots[0].source.width == 1.5)
     until(page, lambda: lab.robot.arm.model.gripper.opening == pytest.approx((0.0, 0.06)))
     assert lab.robot.world.clamp.opening <= 0.06 + 1e-9
+
+
+def test_what_is_taken_back_at_once_is_not_shown(lab, page, panel):
+    """The lab's value is what it was, so it has nothing to tell."""
+    lab.panels["dimensions"].rate, rate = 0.2, lab.panels["dimensions"].rate
+    try:
+        lab.do(lambda: None)  # the panel is asked for its values now, and not again for a while
+        until(page, lambda: lab._due["dimensions"] > time.monotonic() + 4)
+        typed(panel.get_by_label("Width value", exact=True), "1.5")
+        until(page, lambda: lab.sim.cell.robots[0].source.width == 1.5)
+        lab.open("robot:scara1")
+        expect(panel.get_by_label("Width value", exact=True)).to_have_value("1.00")
+    finally:
+        lab.panels["dimensions"].rate = rate
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,14 @@ PLAYED = """async (file) => {
         const there = next("seeked");
         video.currentTime = share * video.duration;
         await there;
-        small.drawImage(video, 0, 0, 48, 32);
-        pictures.push([...small.getImageData(0, 0, 48, 32).data]);
+        let data = [];
+        while (!data[3]) { // nothing is drawn before the picture is decoded
+            await new Promise((next) => setTimeout(next, 30));
+            small.clearRect(0, 0, 48, 32);
+            small.drawImage(video, 0, 0, 48, 32);
+            data = [...small.getImageData(0, 0, 48, 32).data];
+        }
+        pictures.push(data);
     }
     const { duration, videoWidth, videoHeight } = video;
     return { duration, size: [videoWidth, videoHeight], pictures };

@@ -2,7 +2,9 @@
 // lab says never overwrites what is being typed; Escape takes it back.
 import { element, fixed } from "./dom.js";
 import { Tied, args, full } from "./elements.js";
-import { send } from "./channel.js";
+import { send, value as known } from "./channel.js";
+
+const PATIENCE = 1000; // ms after which a track shows what the lab has, if it was told nothing
 
 // An input that knows whether something is being typed into it.
 export class Field {
@@ -82,6 +84,7 @@ class Slider extends Tied {
     super.disconnectedCallback();
     cancelAnimationFrame(this.sending);
     clearTimeout(this.later);
+    clearTimeout(this.checking);
     this.sending = this.later = this.busyUntil = 0;
   }
 
@@ -158,6 +161,12 @@ class Slider extends Tied {
       this.sending = 0;
       this.send(this.wanted);
     });
+    // Where the wish was refused, or granted and taken back at once, the lab has nothing new to say.
+    clearTimeout(this.checking);
+    this.checking = setTimeout(() => {
+      const now = known(full(this, this.getAttribute("name")));
+      if (typeof now === "number") this.told(now);
+    }, PATIENCE);
   }
 
   // What the lab says is behind what the user is doing, so it waits until the user has stopped.
