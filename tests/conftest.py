@@ -29,12 +29,20 @@ LONG = ("test_examples.py", "test_export.py", "test_run.py", "test_bench.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first: no worker is left with one while the other has nothing to do."""
-
-    def short(item: pytest.Item) -> bool:
-        return item.path.name not in LONG and item.get_closest_marker("browser") is None
-
-    items.sort(key=short)
+    """Long files among short ones: seldom two browsers at once, and none alone at the end."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    long, short = [], []
+    for path, tests in files.items():
+        browses = any(test.get_closest_marker("browser") for test in tests)
+        (long if browses or path.name in LONG else short).append(tests)
+    some = len(short) // (len(long) + 1) + 1
+    order = []
+    while long or short:
+        order += long[:1] + short[:some]
+        del long[:1], short[:some]
+    items[:] = [item for tests in order for item in tests]
 
 
 @pytest.fixture(scope="session")

@@ -304,8 +304,7 @@ class Lab:
         """Draw the cell anew, its robots having been edited; the view stays where it is."""
         self.scene.show(self.sim)
         self.view.rebuilt()
-        self.channel.put({"view/kept": self.scene.root})
-        self._tell_scene()
+        self.channel.put({"view/kept": self.scene.root, **self._scene_told()})
         for panel in self.shown_panels:
             self._carefully(panel.simulation_changed)
 
@@ -371,10 +370,10 @@ class Lab:
         self.scene.show(self.sim)
         self.view.rebuilt()
         self.clock.listen(self.sim)
-        self._tell_scene()
         replay = self.sim if isinstance(self.sim, Replay) else None
-        self.channel.put(
+        self.channel.put(  # at once: a page must not frame one cell under the name of another
             {
+                **self._scene_told(),
                 "panels": [panel.told() for panel in self.shown_panels],
                 "cell": self.sim.cell.name,
                 "about": self.sim.cell.about if replay is None else f"Replay of {replay.path}",
@@ -399,14 +398,12 @@ class Lab:
                 return f"{ROBOT}{cell.name}"
         return cell.name
 
-    def _tell_scene(self) -> None:
-        self.channel.put(
-            {
-                "view/root": self.scene.root,  # a new one tells a page to frame what it sees
-                "view/parts": self.scene.part_count,
-                "view/tools": self.scene.tools,
-            }
-        )
+    def _scene_told(self) -> dict[str, Any]:
+        return {
+            "view/root": self.scene.root,  # a new one tells a page to frame what it sees
+            "view/parts": self.scene.part_count,
+            "view/tools": self.scene.tools,
+        }
 
     def _clicked(self, drawn: int, shift: bool) -> None:
         self.post(self.channel.unless_stopped(lambda: self.view.clicked(drawn, shift)))
