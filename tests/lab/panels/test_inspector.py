@@ -95,6 +95,7 @@ def test_angles_frames_and_digits_can_be_chosen(lab, page, panel):
             page, lambda i=i, a=angle: abs(number(figures.nth(2 * i + 1).inner_text()) - a) < 2e-3
         )
     panel.get_by_role("radio", name="O-A-T").click()
+    expect(panel.get_by_text("roll", exact=True)).to_have_count(0)  # the panel is drawn anew
     switch(panel, "All digits")
     until(page, lambda: np.abs(tool(panel) - T).max() < 1e-11)
     switch(panel, "All digits")
