@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import brazo
 from brazo.errors import BrazoError
 from brazo.model.transforms import rot_x
 from brazo.program import Program
@@ -465,3 +466,18 @@ def test_an_arm_that_does_not_arrive_says_how_far_it_is_and_why():
     assert why.startswith("task.yaml:5: arm, step 2 (move_joints): arm is ")
     assert "mm and " in why and "0.5 s after it should have arrived" in why
     assert "law PDGravity leaves " in why and "with torque to spare" in why
+
+
+def test_a_pause_does_not_use_up_the_patience_of_a_grip():
+    sim = brazo.Simulation("cooperative")
+    execution = brazo.load_program("cooperative").start(sim)
+    sim.add_task(execution)
+    while execution.states["scara1"].text != "grip":
+        sim.step()
+    sim.step(50)
+    execution.pause()
+    sim.step(6000)  # longer than a grip may take
+    execution.resume()
+    while not execution.done and execution.states["scara1"].index < 8:
+        sim.step(100)
+    assert execution.failure is None

@@ -79,7 +79,7 @@ class Actions:
         watch.wanted[name] = step.body or ANYTHING
         force = step.force if execution.grip_force is None else execution.grip_force
         self.robot.grip(force)
-        begin, since = sim.time, None
+        begin, since = execution.clock, None
         while True:
             held = watch.held.get(name)
             if held is None:
@@ -88,7 +88,7 @@ class Actions:
                 since = sim.time
             if since is not None and sim.time - since >= step.settle - 0.5 * sim.dt:
                 break
-            if sim.time - begin > step.timeout:
+            if execution.clock - begin > step.timeout:
                 raise BrazoError(f"nothing is held after {step.timeout:g} s: {self._why_empty()}")
             over = begin + step.timeout if since is None else since + step.settle
             yield Patience(over - sim.dt)
@@ -127,9 +127,9 @@ class Actions:
         assert clamp is not None
         wanted = clamp.gripper.opening[1] if step.opening is None else step.opening
         opens = Guard(opening(), (clamp.arrays[1], np.array([wanted - _OPEN])))
-        begin = sim.time
+        begin = self.execution.clock
         while watch.held.get(name) is not None or clamp.opening < wanted - _OPEN:
-            if sim.time - begin > step.timeout:
+            if self.execution.clock - begin > step.timeout:
                 raise BrazoError(
                     f"the clamp is open by {1e3 * clamp.opening:.1f} mm after {step.timeout:g} s, "
                     f"wanted {1e3 * wanted:.1f} mm"
@@ -144,9 +144,9 @@ class Actions:
             yield time - 0.5 * self.sim.dt
 
     def _wait_until(self, step: s.WaitUntil) -> Iterator[float]:
-        begin = self.sim.time
+        begin = self.execution.clock
         while not self._so(step.condition):
-            if self.sim.time - begin > step.timeout:
+            if self.execution.clock - begin > step.timeout:
                 raise BrazoError(f"{step.timeout:g} s have passed and {_not_so(step.condition)}")
             yield self.sim.time + POLL - 0.5 * self.sim.dt
 
@@ -169,9 +169,9 @@ class Actions:
 
     def _sync(self, step: s.Sync) -> Iterator[float]:
         meetings = self.execution.meetings
-        number, begin = meetings.come(step.name, self.robot.name), self.sim.time
+        number, begin = meetings.come(step.name, self.robot.name), self.execution.clock
         while not meetings.met(step.name, number):
-            if self.sim.time - begin > step.timeout:
+            if self.execution.clock - begin > step.timeout:
                 who = ", ".join(meetings.missing(step.name))
                 raise BrazoError(f"'{step.name}': {step.timeout:g} s have passed without {who}")
             yield begin + step.timeout  # whoever comes last wakes the others

@@ -109,6 +109,7 @@ class Execution:
         self.finished: float | None = None  # when the last step was over
         self._lists = {name: _StepRunner(self, name, steps) for name, steps in flat.items()}
         self._paused: dict[str, tuple[Trajectory, float]] | None = None
+        self._paused_at, self._lost = 0.0, 0.0  # s: when it last paused, and how long in all
         self._judged = 0
         self._over = False
         sim.log("program", f"{program.name} starts", program=program.name)
@@ -149,6 +150,11 @@ class Execution:
         return {goal: self.watch.reached(goal) for goal in self.program.goals}
 
     @property
+    def clock(self) -> float:
+        """The simulation's time without that in pauses: what patience is measured by."""
+        return self.sim.time - self._lost
+
+    @property
     def paused(self) -> bool:
         return self._paused is not None
 
@@ -164,7 +170,7 @@ class Execution:
             if self._paused is not None or self._over:
                 return
             self._paused = {}
-            now = self.sim.time
+            now = self._paused_at = self.sim.time
             for name, (motion, began) in self.motions.items():
                 robot = self.sim.robots[name]
                 if robot.moving:
@@ -186,6 +192,7 @@ class Execution:
                 robot.move(again)
                 self.motions[name] = again, self.sim.time
             self._paused = None
+            self._lost += self.sim.time - self._paused_at
             for runner in self._lists.values():
                 runner.wake = 0.0
             self.sim.log("program", "resumed")
