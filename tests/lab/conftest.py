@@ -7,6 +7,7 @@ import itertools
 import json
 import secrets
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -67,7 +68,9 @@ class Line:
 
     def until(self, name: str, value) -> None:
         """Read on until the page would show that value."""
+        deadline = time.monotonic() + 30
         while self.told.get(name) != value:
+            assert time.monotonic() < deadline, (name, self.told.get(name), value)
             self.read()
 
     def send(self, *events: list) -> None:

@@ -168,7 +168,11 @@ def test_a_drag_counts_again_only_when_the_tool_is_taken_anew(lab, page):
         assert time.monotonic() < deadline
         time.sleep(0.005)
     drag(lab, "update", 0.08)  # the button of the mouse is still down
-    assert still(lab) and not lab.panels["pendant"]._gizmo.dragging
+    assert still(lab)
+    deadline = time.monotonic() + 5
+    while lab.panels["pendant"]._gizmo.dragging:  # over with the next picture
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
     drag(lab, "end", 0.08)
     drag(lab, "start", 0.0)
     drag(lab, "update", 0.04)
@@ -218,6 +222,13 @@ def test_stop_while_everything_rests_gives_a_sign(lab, page):
     page.until("stops", lab.channel.get("stops"))
     while "Nothing was moving" not in page.told.get("notice", {}).get("text", ""):
         page.read()
+
+
+def test_every_press_is_counted_also_where_several_are_one_stop(lab, page):
+    before = lab.channel.stops
+    with lab.sim.lock:  # the first is not carried out yet when the others come
+        received(lab, page, ["stop"], ["stop"], ["stop"])
+    page.until("stops", before + 3)
 
 
 def test_stop_pressed_again_leaves_the_robots_on_the_way_of_their_program(running, line):

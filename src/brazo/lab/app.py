@@ -450,7 +450,7 @@ class Lab:
             self.say(unseen)
         for panel in self.panels.values():
             self._carefully(panel.stopped)
-        self.channel.put({"stops": (self.channel.get("stops") or 0) + 1})
+        self.channel.put({"stops": self.channel.stops})  # several presses may be one stop
 
     # ---- the lab's thread ------------------------------------------------------------------------
 
