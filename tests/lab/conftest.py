@@ -1,4 +1,4 @@
-"""A lab that runs, and raw ways to talk to it that no browser stands in front of."""
+"""A lab that runs, a Chromium, and raw ways to talk to a lab that no browser stands in front of."""
 
 from __future__ import annotations
 
@@ -13,10 +13,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 from websockets.sync.client import connect
 
 from brazo.lab.app import Lab
 from brazo.lab.serving import serve
+
+ARGUMENTS = [  # of Chromium, which draws without a graphics card
+    "--no-sandbox",
+    "--disable-gpu",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 
 
 @contextmanager
@@ -51,7 +63,8 @@ class Line:
         self.key = secrets.token_urlsafe(18) if key is None else key
         self.told: dict = {}
         url = lab.url.replace("http", "ws") + f"/channel?page={self.key}"
-        self.ws = connect(url, origin=f"http://127.0.0.1:{lab._server.port}")
+        origin = f"http://127.0.0.1:{lab._server.port}"
+        self.ws = connect(url, origin=origin, max_queue=None)  # what is not read stops nothing
 
     def __enter__(self) -> Line:
         self.read()
@@ -136,3 +149,13 @@ def _upgrade(lab: Lab, path: str = "/", host: str | None = None, **headers: str)
     with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
         sock.sendall("\r\n".join([*lines, "", ""]).encode())
         return int(sock.makefile("rb").readline().split()[1])
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path, headless=True, args=ARGUMENTS
+        )
+        yield browser
+        browser.close()

@@ -11,38 +11,19 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.app import Lab
 from brazo.lab.scene import drawn_parts, node_name
 from brazo.model.library import robot_names
+from tests.lab.panels import acting
 
 pytestmark = pytest.mark.browser
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 SIZE = {"width": 1000, "height": 520}
 SOON = 30_000  # ms; a page drawn by a busy processor takes its time
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium_path, headless=True, args=ARGUMENTS
-        )
-        yield browser
-        browser.close()
 
 
 @dataclass
@@ -234,7 +215,7 @@ def test_a_program_moves_what_the_page_shows(lab, opened):
 
 
 def switch(opened: Opened, title: str) -> None:
-    opened.page.locator("#panel-view").get_by_label(title).click(force=True)
+    acting.switch(opened.page.locator("#panel-view"), title)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 import pytest
-from playwright.sync_api import sync_playwright
 
 import brazo
 import brazo.trajectory
@@ -16,13 +15,6 @@ from brazo.lab.replay_file import cell_of, frame_rows, write_replay
 from brazo.recording import Recording
 from brazo.recording.source import memory_source, open_source
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-]
 SOON = 60_000  # ms
 
 
@@ -56,58 +48,54 @@ def test_frames_are_thirty_a_second_and_follow_the_clock():
 
 
 @pytest.mark.browser
-def test_the_page_plays_the_run(run, tmp_path, chromium_path):
+def test_the_page_plays_the_run(run, tmp_path, browser):
     page_path = tmp_path / "run.html"
     seen: list[float] = []
     write_replay(page_path, open_source(run), seen.append)
     assert seen == sorted(seen) and seen[-1] == 1.0
     assert page_path.stat().st_size < 3e6
     recording = Recording.open(run)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": 640, "height": 400})
-        asked, wrong = [], []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(page_path.as_uri())
+    page = browser.new_page(viewport={"width": 640, "height": 400})
+    asked, wrong = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(page_path.as_uri())
+    page.wait_for_function(
+        "() => document.querySelector('#brazo-replay output')?.textContent.includes(' s ')",
+        timeout=SOON,
+    )
+    assert " of 0.5 s of simulated time" in page.locator("#brazo-replay output").inner_text()
+    page.get_by_text("What happened").click()
+    page.get_by_text("off </script> we go").wait_for(timeout=SOON)
+    assert page.title() == "cooperative"
+    for moment in (0.4, 0.1, 0.3):  # forwards and backwards
+        page.evaluate(
+            """(t) => { const input = document.querySelector("#root input");
+                Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")
+                    .set.call(input, t.toFixed(2));
+                input.dispatchEvent(new Event("input", { bubbles: true })); }""",
+            moment,
+        )
+        # The frame shown is the last one not later than the moment.
+        frames, rows = frame_rows(open_source(run))
+        row = rows[np.searchsorted(frames, moment + 1e-9) - 1]
+        wanted = [float(recording[f"bar 1.{axis}"][row]) for axis in "xyz"]
         page.wait_for_function(
-            "() => document.querySelector('#brazo-replay output')?.textContent.includes(' s ')",
+            """([name, wanted]) => {
+                const poses = __viserMutable.nodePoseData;
+                const key = Object.keys(poses).find((k) => k.endsWith(name));
+                const at = key && poses[key].position;
+                return at && at.every((x, i) => Math.abs(x - wanted[i]) < 5e-6);
+            }""",
+            arg=["bar_1", wanted],
             timeout=SOON,
         )
-        assert " of 0.5 s of simulated time" in page.locator("#brazo-replay output").inner_text()
-        page.get_by_text("What happened").click()
-        page.get_by_text("off </script> we go").wait_for(timeout=SOON)
-        assert page.title() == "cooperative"
-        for moment in (0.4, 0.1, 0.3):  # forwards and backwards
-            page.evaluate(
-                """(t) => { const input = document.querySelector("#root input");
-                    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")
-                        .set.call(input, t.toFixed(2));
-                    input.dispatchEvent(new Event("input", { bubbles: true })); }""",
-                moment,
-            )
-            # The frame shown is the last one not later than the moment.
-            frames, rows = frame_rows(open_source(run))
-            row = rows[np.searchsorted(frames, moment + 1e-9) - 1]
-            wanted = [float(recording[f"bar 1.{axis}"][row]) for axis in "xyz"]
-            page.wait_for_function(
-                """([name, wanted]) => {
-                    const poses = __viserMutable.nodePoseData;
-                    const key = Object.keys(poses).find((k) => k.endsWith(name));
-                    const at = key && poses[key].position;
-                    return at && at.every((x, i) => Math.abs(x - wanted[i]) < 5e-6);
-                }""",
-                arg=["bar_1", wanted],
-                timeout=SOON,
-            )
-        # Wound back, viser would fade the scene out until its lights are loaded anew.
-        opacity = "getComputedStyle(__viserMutable.canvas).opacity"
-        assert page.evaluate(opacity) == "1"
-        assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [
-            page_path.as_uri()
-        ]
-        assert not wrong
-        browser.close()
+    # Wound back, viser would fade the scene out until its lights are loaded anew.
+    opacity = "getComputedStyle(__viserMutable.canvas).opacity"
+    assert page.evaluate(opacity) == "1"
+    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [page_path.as_uri()]
+    assert not wrong
+    page.context.close()
 
 
 def test_a_single_robot_is_replayed_too(tmp_path):

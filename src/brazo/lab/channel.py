@@ -248,7 +248,7 @@ class Page:
         self.wrong: dict[str, int] = {}  # panel -> number of the notice that something failed there
         self._refused = 0
         self._connection = connection
-        self._pending = first | {"me/number": number}
+        self._pending = first | {"me/number": number}  # the last of what it is told first
         self._once: deque[dict[str, Any]] = deque(maxlen=MAX_TOLD)
         self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()

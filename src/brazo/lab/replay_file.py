@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 FRAMES_A_SECOND = 30.0
 FRAMES = 9000  # five minutes; a longer run is shown with fewer frames a second
 EVENTS = 400  # listed on the page
-SKY = 1.6  # intensity of the light from everywhere
 VIEW = np.array([0.9, -1.3, 0.8])  # where the camera stands, over the size of the cell
 _QUIET = ("contact warning", "contact begin", "contact end")  # too many to be jumped to
 # What the page may do: run what it carries, and fetch nothing.
@@ -125,9 +124,8 @@ def _start(sim: Simulation) -> tuple[Any, Any]:
     server = LabServer("127.0.0.1", 0, lambda _: None)
     try:
         scene = Scene(server.viser, lambda *_: None)
-        # The client would load a lit sky anew with every loop and be dark until it is there.
+        # The client would load it anew with every loop and be dark until then: the plain one does.
         server.viser.scene.configure_environment_map(None)
-        server.viser.scene.add_light_ambient("/sky", intensity=SKY)
         scene.show(sim)
         places = sim.world.poses()[:, :3, 3]
         middle = (places.min(axis=0) + places.max(axis=0)) / 2

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from brazo.simulation import Simulation
 
 LIGHT = "/light"
+PLAIN_SKY = "/plain-sky"  # viewer.js
 AXES = (
     ("x", (229, 72, 77), rot_y(math.pi / 2)),
     ("y", (70, 167, 88), rot_x(-math.pi / 2)),
@@ -60,10 +61,17 @@ class Scene:
         self._shown = np.empty((0, 4, 4))  # the poses last sent
         server.initial_camera.fov = math.radians(FIELD_OF_VIEW_DEG)
         # One soft sky and a key light over the robot's left shoulder, so that its front-right,
-        # which the camera sees first, is lit and modelled.  A page drawn without a graphics card
-        # turns the shadows off.
+        # which the camera sees first, is lit and modelled.  The sky is a picture of one; where that
+        # is too much work, in a page drawn without a graphics card, a plain one takes its place.
         server.scene.configure_default_lights(enabled=False)
         server.scene.configure_environment_map("city", environment_intensity=0.8)
+        server.scene.add_light_hemisphere(
+            PLAIN_SKY,
+            sky_color=(255, 255, 255),
+            ground_color=(150, 150, 155),
+            intensity=2.0,
+            position=(0.0, 0.0, 1.0),  # where the sky is
+        )
         server.scene.add_light_directional(
             LIGHT, intensity=2.1, cast_shadow=True, position=(1.0, 0.6, 2.4)
         )

@@ -42,7 +42,7 @@ def drawn(page: Page, cell: str) -> None:
 
 def switch(panel: Locator, label: str) -> None:
     """Turn something on or off."""
-    panel.get_by_label(label).click(force=True)
+    panel.locator("label.brazo-toggle", has_text=label).click()
 
 
 def unfold(panel: Locator, *titles: str) -> None:

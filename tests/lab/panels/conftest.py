@@ -9,33 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
 from brazo.lab.app import Lab
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 SIZE = {"width": 790, "height": 560}  # hardly any scene: the processor draws it
 SOON = 60_000  # ms; a page drawn by a busy processor takes its time
 expect.set_options(timeout=SOON)
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium_path, headless=True, args=ARGUMENTS
-        )
-        yield browser
-        browser.close()
 
 
 @dataclass

@@ -69,7 +69,7 @@ def test_a_golden_pose_typed_into_the_pendant_is_read_back(lab, page, golden):
     entry = golden["robots"]["puma560_fgl"]["fk"][2]
     pendant = show(page, "Teach pendant")
     pendant.get_by_role("radio", name="World").click()
-    pendant.get_by_label("Reduced speed").click(force=True)
+    switch(pendant, "Reduced speed")
     typed = [*(1000 * x for x in entry["xyz"]), *entry["OAT_deg"]]
     for label, value in zip("XYZOAT", typed, strict=True):
         pendant.get_by_label(f"{label} value", exact=True).fill(repr(value))

@@ -53,6 +53,7 @@ def test_work_that_cannot_be_cancelled_has_no_button_until_it_is_over(lab, open_
 
 def test_escape_closes_what_was_said(lab, open_page):
     opened = open_page(lab, "pendant")
+    assert opened.page.locator(".brazo-jobs .job").count() == 0  # over before this page came
     notices = opened.page.locator(".brazo-notices .notice")
     lab.do(lambda: lab.say("out of reach", "error"))
     notices.wait_for()

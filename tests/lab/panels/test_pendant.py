@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from tests.lab.panels.acting import switch
+
 pytestmark = pytest.mark.browser
 
 
@@ -240,7 +242,7 @@ def test_three_points_are_taught_and_played(lab, opened):
 
 
 def test_the_tool_is_dragged_and_what_is_out_of_reach_is_said_not_jumped_to(lab, opened):
-    opened.panel.get_by_label("Drag the tool in the scene").click(force=True)
+    switch(opened.panel, "Drag the tool in the scene")
     opened.settle()
     name = f"{lab.scene.root}/gizmo"
     opened.wait("(name) => Boolean(window.__viserMutable.nodeRefFromName[name])", name)
@@ -274,7 +276,7 @@ def test_the_tool_is_dragged_and_what_is_out_of_reach_is_said_not_jumped_to(lab,
         name,
     )
     expect(opened.panel.locator(".pendant-why")).to_have_text("")
-    opened.panel.get_by_label("Drag the tool in the scene").click(force=True)
+    switch(opened.panel, "Drag the tool in the scene")
     opened.settle()
 
 

@@ -1,12 +1,11 @@
 // What the lab has to say: sentences that come and go, and long work with its progress.
-import { send, watch } from "./channel.js";
+import { send, watch, watchOnline } from "./channel.js";
 import { element, iconButton } from "./dom.js";
 
 const STAYS = { info: 5000, warn: 9000, error: 14000 }; // ms
 const ENDED = 5000; // ms that work which has ended stays in view; what failed stays until dismissed
-const NEW = 2000; // ms for which a page is told what was before it
-const loaded = performance.now();
 const over = new Map(); // of work that has ended: its number -> when it is to go
+let informed = false; // whether this page has been told what was before it
 let tray;
 
 export function buildNotices() {
@@ -29,6 +28,12 @@ export function buildNotices() {
   });
   watch("me/refused", () => say("You are watching. Ask for control to act.", "warn", "watching"));
   watch("jobs", (list) => showJobs(jobs, list));
+  watch("me/number", () => (informed = true)); // the last of what a page is told first
+  watchOnline((on) => {
+    if (on) return;
+    informed = false;
+    over.clear(); // a lab that is started anew counts anew
+  });
 }
 
 // Sentences and work stand over the scene, not over a panel's buttons: style sheets read where that is.
@@ -62,7 +67,7 @@ function showJobs(tray, jobs) {
   const now = performance.now();
   const ended = jobs.filter((job) => job.state === "done" || job.state === "cancelled");
   // What had ended before this page came is no news to it.
-  const stays = now > loaded + NEW ? ENDED : 0;
+  const stays = informed ? ENDED : 0;
   for (const { number } of ended) if (!over.has(number)) over.set(number, now + stays);
   const next = Math.min(...ended.map(({ number }) => over.get(number)).filter((t) => t > now));
   clearTimeout(showJobs.timer);

@@ -2,8 +2,8 @@
 //
 // viser hands what its tests need to `window.__viserMutable`: the queue of incoming messages, the
 // camera controls, the scene.  Taken when it is set, before the first message is applied, it lets
-// the lab choose per browser what the server cannot know: light or dark, and whether shadows are
-// worth their price.  The rest of the page uses `window.brazoViewer` only.
+// the lab choose per browser what the server cannot know: light or dark, and whether shadows and
+// a fine light are worth their price.  The rest of the page uses `window.brazoViewer` only.
 "use strict";
 
 (() => {
@@ -11,6 +11,7 @@
   const FLOOR = /^\/cell-[^/]+\/floor$/;
   const PART = /^\/cell-[^/]+\/s?\d+-[^/]*\/\d+-[^/]*$/;
   const FRAMED = /^\/cell-[^/]+\/\d+-[^/]*\/\d+-[^/]*$/; // not the ground
+  const PLAIN_SKY = "/plain-sky";
   const MARGIN = 0.86; // how much of the view a framed cell fills
   const FLOOR_COLORS = {
     light: { cell_color: [196, 202, 211], section_color: [160, 168, 180], shadow_opacity: 0.28 },
@@ -191,7 +192,11 @@
       theme = message;
       message.dark_mode = viewer.dark;
     } else if (message.type === "DirectionalLightMessage") {
-      message.props.cast_shadow &&= wantsShadows();
+      message.props.cast_shadow &&= litInFull();
+    } else if (message.type === "EnvironmentMapMessage") {
+      if (!litInFull()) message.hdri_data = null;
+    } else if (message.type === "HemisphereLightMessage" && message.name === PLAIN_SKY) {
+      if (litInFull()) message.props.intensity = 0;
     } else if (message.type === "GridMessage" && FLOOR.test(message.name)) {
       floor = message.name;
       Object.assign(message.props, floorColors());
@@ -225,10 +230,11 @@
     return FLOOR_COLORS[viewer.dark ? "dark" : "light"];
   }
 
-  // Shadows cost more than all else when the processor draws: ?shadows=1 or 0 decides otherwise.
-  function wantsShadows() {
-    const asked = new URLSearchParams(location.search).get("shadows");
-    return asked === null ? !viewer.software : asked === "1";
+  // Shadows and a picture of a sky as light cost more than all else when the processor draws:
+  // ?light=full or plain decides otherwise.
+  function litInFull() {
+    const asked = new URLSearchParams(location.search).get("light");
+    return asked === null ? !viewer.software : asked === "full";
   }
 
   function prefersDark() {
