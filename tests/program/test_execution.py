@@ -481,3 +481,16 @@ def test_a_pause_does_not_use_up_the_patience_of_a_grip():
     while not execution.done and execution.states["scara1"].index < 8:
         sim.step(100)
     assert execution.failure is None
+
+
+def test_a_wait_does_not_go_on_in_a_pause():
+    sim = sim_of(ARM)
+    execution = program_of("arm: [{wait: 0.5s}, {note: done}]").start(sim)
+    sim.step(300)
+    execution.pause()
+    sim.step(1000)
+    execution.resume()
+    begin = sim.time
+    while not execution.done:
+        sim.step()
+    assert sim.time - begin == pytest.approx(0.2, abs=2.5 * sim.dt)

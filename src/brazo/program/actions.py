@@ -57,7 +57,7 @@ class Actions:
             case s.Release():
                 return self._release(step)
             case s.Wait():
-                return self._until(self.sim.time + step.time)
+                return self._wait(step)
             case s.WaitUntil():
                 return self._wait_until(step)
             case s.Sync():
@@ -139,9 +139,10 @@ class Actions:
 
     # ---- waiting and talking ---------------------------------------------------------------
 
-    def _until(self, time: float) -> Iterator[float]:
-        while self.sim.time < time - 0.5 * self.sim.dt:
-            yield time - 0.5 * self.sim.dt
+    def _wait(self, step: s.Wait) -> Iterator[float]:
+        end = self.execution.clock + step.time - 0.5 * self.sim.dt
+        while (clock := self.execution.clock) < end:
+            yield end + (self.sim.time - clock)  # the simulation's time goes on in pauses
 
     def _wait_until(self, step: s.WaitUntil) -> Iterator[float]:
         begin = self.execution.clock
