@@ -92,7 +92,11 @@ def test_pausing_and_zooming_keep_the_view_while_rows_come(lab, opened):
     plot = opened.panel.locator("brazo-plot").first
     lab.sim.player.play()
     until(lambda: newest(opened, "Position") > 0.6)
-    opened.button("Pause the plot").first.click()
+    opened.button("Pause the plot").first.hover()
+    opened.page.mouse.down()
+    at = newest(opened, "Position")
+    until(lambda: newest(opened, "Position") > at + 0.1)  # drawn anew under the finger
+    opened.page.mouse.up()
     held = plot.evaluate("(plot) => ({ ...plot.view })")
     at = newest(opened, "Position")
     until(lambda: newest(opened, "Position") > at + 0.5)

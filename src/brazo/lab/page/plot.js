@@ -360,6 +360,13 @@ class Plot extends Tied {
     });
   }
 
+  showHeld() {
+    this.pauseButton.innerHTML = icon(this.held ? "play" : "pause");
+    this.pauseButton.title = this.held ? "Follow the present" : "Pause the plot";
+    this.pauseButton.setAttribute("aria-label", this.pauseButton.title);
+    this.toggleAttribute("held", Boolean(this.held));
+  }
+
   draw() {
     const { canvas, stage, view } = this;
     const [width, height] = [stage.clientWidth, stage.clientHeight];
@@ -369,10 +376,7 @@ class Plot extends Tied {
       canvas.height = Math.round(height * scale);
     }
     this.empty.hidden = this.t.length > 1 || !this.empty.textContent;
-    this.pauseButton.innerHTML = icon(this.held ? "play" : "pause");
-    this.pauseButton.title = this.held ? "Follow the present" : "Pause the plot";
-    this.pauseButton.setAttribute("aria-label", this.pauseButton.title);
-    this.toggleAttribute("held", Boolean(this.held));
+    if (this.hasAttribute("held") !== Boolean(this.held)) this.showHeld();
     const style = getComputedStyle(this);
     const ink = (name) => style.getPropertyValue(name).trim();
     const g = canvas.getContext("2d");
