@@ -548,6 +548,10 @@ def test_a_station_that_died_behind_its_page_ends_the_command(tmp_path, monkeypa
         (["master", "--connect", "127.0.0.1:9", "--device", "script"], "needs --script FILE"),
         (["master", "--connect", "127.0.0.1:9", "--headless"], "leave out --headless"),
         (["master", "--connect", "127.0.0.1:9", "--device", "hat"], "wanted script, keyboard"),
+        (
+            ["master", "--connect", "127.0.0.1:9", "--device", "keyboard", "--deadman", "0.5"],
+            "--deadman is the page's",
+        ),
         (["master", "--connect", "a..b:9", "--device", "browser"], "no host can have that name"),
         (["follower", "--robot", "delta", "--listen", "a..b:9"], "no host can have that name"),
         (["report", "none.parquet"], "none.parquet"),

@@ -217,6 +217,13 @@ def master(
     delay: float = typer.Option(
         0.0, min=0.0, help="The longest the link may take one way, s; commands are valid longer."
     ),
+    deadman: float = typer.Option(
+        None,
+        min=0.1,
+        max=1.0,
+        help="What is held on the page is let go after so long without news of it, s; 0.25. "
+        "More helps where the processor draws a large page.",
+    ),
     headless: bool = typer.Option(False, "--headless", help="Without a page."),
     page: str = PAGE,
     browser: bool = BROWSER,
@@ -247,6 +254,8 @@ def master(
         raise BrazoError("--device script needs --script FILE")
     if device == "browser" and headless:
         raise BrazoError("--device browser is the page: leave out --headless, or choose another")
+    if deadman is not None and device != "browser":
+        raise BrazoError(f"--deadman is the page's; --device {device} has its own")
     page_at = None if headless else address(page)
     scheme = None if bilateral is None else scheme_named(bilateral)
     if robot is None and (scheme is not None or not headless):
@@ -262,7 +271,7 @@ def master(
     elif device == "joystick":
         chosen = Joystick(joystick)
     elif device == "browser":
-        chosen = Pointed()
+        chosen = Pointed() if deadman is None else Pointed(deadman=deadman)
     else:
         raise BrazoError(f"--device {device}; wanted script, keyboard, joystick or browser")
     context = client_tls(authority) if tls or authority is not None else None
