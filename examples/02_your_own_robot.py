@@ -18,7 +18,7 @@ about: A small crane, made up for this example.
 parameters: {H: 60cm, L1: 45cm, reach: 30cm}
 joints:
   - {name: slew, d: H, alpha: 90deg, limits: [-170deg, 170deg]}
-  - {name: boom, offset: 90deg, alpha: 90deg, limits: [-20deg, 80deg]}
+  - {name: boom, offset: 90deg, alpha: 90deg, limits: [-20deg, 40deg]}
   - {name: telescope, type: prismatic, offset: L1, limits: [0, reach]}
 poses: {home: [0, 30deg, 10cm]}
 """

@@ -116,6 +116,17 @@ def test_an_event_is_clicked(lab, opened, recording):
     opened.page.get_by_text("With contacts").click()
     expect(events.filter(has_text="bar 1")).not_to_have_count(0)
     assert events.count() > before
+    for moment in (5.0, 1.0, 6.0):  # the list goes along
+        lab.do(lambda t=moment: lab.sim.seek(t))
+        opened.settle()
+        opened.wait(
+            """() => {
+                const list = document.querySelector("#panel-replay brazo-events ol");
+                const row = list.querySelector("[aria-current]").getBoundingClientRect();
+                const { top, bottom } = list.getBoundingClientRect();
+                return row.top >= top - 1 && row.bottom <= bottom + 1;
+            }"""
+        )
     opened.page.get_by_text("With contacts").click()
     expect(events).to_have_count(before)
 

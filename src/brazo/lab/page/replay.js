@@ -165,7 +165,7 @@ class Events extends Tied {
     if (!row) return;
     row.setAttribute("aria-current", "true");
     const { list } = this;
-    const top = row.offsetTop - list.offsetTop;
+    const top = row.offsetTop; // within the list, which is positioned
     if (top < list.scrollTop || top > list.scrollTop + list.clientHeight - 28) {
       list.scrollTop = top - list.clientHeight / 3;
     }
