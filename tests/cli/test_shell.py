@@ -203,3 +203,9 @@ def test_user_files_get_clear_errors(tmp_path, text, said):
     result = run("simulate", "puma560", "--torque", str(forces))
     assert result.returncode == 2
     assert said in result.stderr and "Traceback" not in result.stderr
+
+
+def test_a_misspelt_pose_is_told_from_a_number():
+    result = run("id", "puma560", "--q", "nominall")
+    assert result.returncode == 2
+    assert "no pose 'nominall'; did you mean 'nominal'?" in result.stderr

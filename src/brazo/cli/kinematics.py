@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 
 import numpy as np
@@ -144,8 +145,12 @@ def joint_values(arm, values: list[str], rad: bool) -> np.ndarray:
     """Joint values typed on the shell, or the name of a pose."""
     if len(values) == 1 and values[0] in arm.poses:
         return np.array(arm.poses[values[0]])
+    poses = ", ".join(arm.poses) or "none"
+    if len(values) == 1 < arm.n and values[0].isidentifier():
+        close = difflib.get_close_matches(values[0], arm.poses, n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        raise BrazoError(f"no pose '{values[0]}'; {hint}poses: {poses}; or give {arm.n} values")
     if len(values) != arm.n:
-        poses = ", ".join(arm.poses) or "none"
         raise BrazoError(
             f"{len(values)} joint values for {arm.n} joints ({', '.join(arm.joint_names)}); "
             f"or name a pose: {poses}"

@@ -101,6 +101,13 @@ def test_pausing_and_zooming_keep_the_view_while_rows_come(lab, opened):
     at = newest(opened, "Position")
     until(lambda: newest(opened, "Position") > at + 0.5)
     assert plot.evaluate("(plot) => ({ ...plot.view })") == held
+    opened.panel.get_by_label("Add a signal to plot 1").select_option("energy.kinetic")
+    expect(plot.locator(".legend .name")).to_have_count(6)
+    opened.wait("() => document.querySelector('#panel-data brazo-plot').t.length > 1")
+    assert plot.evaluate("(plot) => ({ ...plot.view })") == held
+    opened.panel.get_by_label("Plot 1 shows").select_option("scara1.q")
+    expect(plot.locator(".legend .name")).to_have_count(5)
+    opened.wait("() => document.querySelector('#panel-data brazo-plot').t.length > 1")
     box = plot.locator(".stage").bounding_box()
     inner = plot.evaluate("(plot) => plot.box")
     mouse, left, y = opened.page.mouse, box["x"] + inner["left"], box["y"] + 80

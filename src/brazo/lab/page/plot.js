@@ -152,8 +152,8 @@ class Plot extends Tied {
     } else {
       if (news.epoch !== this.epoch) {
         this.clear();
+        if (this.epoch !== undefined) this.held = null; // not where only the lines are others
         this.epoch = news.epoch;
-        this.held = null;
       }
       this.merge(news);
     }
