@@ -13,22 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
+from browsing import ARGUMENTS
 from playwright.sync_api import Browser, sync_playwright
 from websockets.sync.client import connect
 
 from brazo.lab.app import Lab
 from brazo.lab.serving import serve
-
-ARGUMENTS = [  # of Chromium, which draws without a graphics card
-    "--no-sandbox",
-    "--disable-gpu",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 @contextmanager
@@ -155,7 +145,7 @@ def _upgrade(lab: Lab, path: str = "/", host: str | None = None, **headers: str)
 def browser(chromium_path) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium_path, headless=True, args=ARGUMENTS
+            executable_path=chromium_path, headless=True, args=list(ARGUMENTS)
         )
         yield browser
         browser.close()
