@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.lab.moment import Moment
+from brazo.lab.moment import Moment, struck
 from brazo.lab.overlays.collision import FREE, HIT
 from brazo.lab.overlays.contacts import held_together, marks
 from brazo.lab.overlays.workspace import reached
+from brazo.world import World
+
+SELF_COLLISION = [-0.34, 3.9, 0.12, 1.11, -1.07, 1.74]  # of the Puma: the hand in the base
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +122,16 @@ def test_what_touches_turns_red_is_crossed_and_counted(lab, pressed):
     centres = points[: 3 * int(bad.sum())].mean(axis=1).reshape(-1, 3, 3)
     assert centres == pytest.approx(np.repeat(contacts.point[bad][:, None], 3, axis=1), abs=1e-9)
     show(lab, "boxes", False)
+
+
+def test_an_arm_that_touches_itself_is_told_so():
+    world = World("solo-puma560")
+    (robot,) = world.robots.values()
+    assert struck(world.contacts(), robot.name) == ""
+    robot.set_state(SELF_COLLISION)
+    world.forward()
+    words = struck(world.contacts(), robot.name)
+    assert words == "sixth joint touches the robot's own base: move it back"
 
 
 def test_arrows_point_where_the_force_does(lab, pressed):

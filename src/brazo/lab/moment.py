@@ -45,3 +45,19 @@ class Moment:
         return len(
             set(zip(contacts.first[bad].tolist(), contacts.second[bad].tolist(), strict=True))
         )
+
+
+def struck(contacts: Contacts, robot: str) -> str:
+    """What a robot touches and should not, where it is pressed most, in words; "" for nothing."""
+    hits = [c for c in contacts.of(robot) if c.touching and c.kind in COLLISIONS]
+    if not hits:
+        return ""
+    hit = max(hits, key=lambda c: float(c.force @ c.force))
+    if hit.kind == "self":
+        near, far = sorted((hit.first, hit.second), key=contacts.names.index)
+        part, other = far, f"the robot's own {near.removeprefix(f'{robot}/')}"
+    elif hit.first.startswith(f"{robot}/"):
+        part, other = hit.first, hit.second
+    else:
+        part, other = hit.second, hit.first
+    return f"{part.removeprefix(f'{robot}/')} touches {other.replace('/', ': ')}: move it back"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -47,6 +49,9 @@ def test_fingers_that_come_down_on_the_platform(lab, open_page):
     until(page, lambda: not lab.robot.moving)
     typed(panel.get_by_label("quill value"), "200")  # mm: farther than the platform
     expect(page.locator(".collisions.some")).to_be_visible()
+    expect(panel.locator(".pendant-why")).to_have_text(
+        re.compile("^finger (left|right) touches platform: move it back$")
+    )
     crosses = f"{lab.scene.root}/contacts"
     opened.wait(f"(name) => ({SEEN})(name).shown", crosses)
     hit = next(s.name for g, s in solids.items() if owners[g] == "scara2/finger left")
@@ -56,6 +61,7 @@ def test_fingers_that_come_down_on_the_platform(lab, open_page):
 
     typed(panel.get_by_label("quill value"), "20")  # and up again
     expect(page.locator(".collisions.some")).to_have_count(0)
+    expect(panel.locator(".pendant-why")).to_have_text("")
     opened.wait(f"([name, color]) => ({SEEN})(name).colors.includes(color)", [hit, GREEN])
     opened.wait(f"(name) => !({SEEN})(name).shown", crosses)
     assert opened.errors == []

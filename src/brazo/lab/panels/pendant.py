@@ -23,6 +23,7 @@ from brazo.kinematics.orientation import (
 )
 from brazo.lab.gizmo import Gizmo
 from brazo.lab.jogging import Held
+from brazo.lab.moment import struck
 from brazo.lab.moving import Frame, displaced
 from brazo.lab.panels.base import Panel, Values
 from brazo.lab.panels.html import note
@@ -200,7 +201,9 @@ class PendantPanel(Panel):
     def _why(self) -> str:
         if self._gizmo.reason:
             return self._gizmo.reason
-        return "" if self._held is None else self._held.reason
+        if self._held is not None and self._held.reason:
+            return self._held.reason
+        return struck(self.lab.sim.world.contacts(), self.robot.name)
 
     # ---- settings --------------------------------------------------------------------------
 
