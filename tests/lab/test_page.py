@@ -108,7 +108,7 @@ def opened(lab, open_page) -> Opened:
 def at_home(lab, opened):
     if lab.sim.cell.name != "scara1":
         lab.open("robot:scara1")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     lab.set_q(lab.robot.world.start)
     opened.ready("scara1")
     opened.drawn(lab)
@@ -286,7 +286,7 @@ def test_another_cell_takes_the_scene_over(lab, opened):
     opened.ready("panda")
     expect(hint).to_be_hidden()
     assert lab.sim.cell.name == "panda"
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     opened.drawn(lab)
     drawn = page.evaluate(
         """() => {
@@ -308,7 +308,7 @@ def test_every_robot_is_drawn_right_whichever_was_there_before(lab, opened):
         opened.ready(name)
         opened.settle(lab)
         assert lab.sim.cell.name == name
-        lab.sim.player.pause()
+        lab.do(lab.sim.player.pause)
         opened.drawn(lab)
         assert drawn_wrong(lab, opened) == {}
     assert opened.errors == []
@@ -353,7 +353,7 @@ def test_a_robot_without_visuals_is_drawn_and_framed(lab, opened, tmp_path):
     path = tmp_path / "bare.urdf"
     path.write_text(f'<robot name="bare">{links}{joints}</robot>', encoding="utf-8")
     lab.open(path)
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     opened.ready("bare")
     opened.settle(lab)
     opened.drawn(lab)

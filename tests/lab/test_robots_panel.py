@@ -105,3 +105,28 @@ def test_a_cancelled_open_opens_nothing(lab, line, monkeypatch):
             assert time.monotonic() < deadline
             time.sleep(0.005)
         assert lab.sim.cell.name == "panda"
+
+
+def test_of_two_things_to_open_the_last_counts(lab, line, monkeypatch):
+    inside, go = threading.Event(), threading.Event()
+
+    def slow(source):
+        if source == "robot:panda":
+            inside.set()
+            assert go.wait(10)
+        return as_simulation(source)
+
+    monkeypatch.setattr(app, "as_simulation", slow)
+    with line(lab) as page:
+        page.send(["robots/open", "robot:panda"])
+        assert inside.wait(20)
+        first = lab.panels["robots"]._job
+        page.send(["robots/open", "robot:scara2"])
+        second = lab.panels["robots"]._job
+        while second.state == "running":
+            page.read()
+        go.set()
+        while first.state == "running":
+            page.read()
+        assert (first.state, second.state) == ("cancelled", "done")
+        assert lab.sim.cell.name == "scara2"

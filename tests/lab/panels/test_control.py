@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def opened(lab, open_page):
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     return open_page(lab, "control")
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def opened(lab, open_page):
-    lab.sim.player.pause()  # nothing moves, nothing has to be drawn
+    lab.do(lab.sim.player.pause)  # nothing moves, nothing has to be drawn
     return open_page(lab, "data")
 
 

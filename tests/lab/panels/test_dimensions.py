@@ -37,7 +37,7 @@ def page(opened) -> Page:
 def panel(lab, page, opened) -> Locator:
     if lab.sim.cell.name != "scara1" or lab.panels["dimensions"].values()["edited"]:
         lab.open("robot:scara1")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     opened.settle()
     drawn(page, "scara1")
     page.keyboard.press("Escape")  # no notice of the test before

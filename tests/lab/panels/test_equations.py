@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def lab(running):
     with running("robot:scara2") as lab:
-        lab.sim.player.pause()
+        lab.do(lab.sim.player.pause)
         yield lab
 
 
@@ -101,7 +101,7 @@ def test_an_edited_robot_has_other_equations(lab, page, panel):
 def test_a_derivation_can_be_cancelled(lab, page, panel):
     page.get_by_label("Cell", exact=True).select_option("robot:panda")
     drawn(page, "panda")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     panel.get_by_role("button", name="Derive").click()
     page.get_by_role("button", name="Cancel Equations of panda").click()
     expect(page.locator(".brazo-jobs")).to_contain_text("cancelled")
@@ -112,6 +112,6 @@ def test_a_derivation_can_be_cancelled(lab, page, panel):
 def test_a_robot_without_such_equations_says_why(lab, page, panel):
     page.get_by_label("Cell", exact=True).select_option("robot:delta")
     drawn(page, "delta")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     panel.get_by_role("button", name="Derive").click()
     expect(page.locator(".brazo-jobs")).to_contain_text("its chains close")

@@ -50,7 +50,7 @@ PLAYED = """async (file) => {
 
 @pytest.fixture(scope="module")
 def opened(lab, open_page):
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     return open_page(lab, "data")
 
 
@@ -111,7 +111,7 @@ def test_a_recording_is_filmed_picture_by_picture(running, open_page, tmp_path):
     sim.step(450)
     sim.stop_recording()
     with running(Replay(tmp_path / "run.parquet")) as lab:
-        lab.sim.player.pause()
+        lab.do(lab.sim.player.pause)
         opened = open_page(lab, "data")
         with opened.page.expect_download(timeout=120_000) as download:
             opened.button("Film the recording").click()

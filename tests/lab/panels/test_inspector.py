@@ -22,7 +22,7 @@ FGL = Path(__file__).parents[2] / "data" / "robots" / "puma560-fgl.yaml"
 @pytest.fixture(scope="module")
 def lab(running):
     with running("robot:puma560") as lab:
-        lab.sim.player.pause()  # but for what moves: time leaves the page little of the processor
+        lab.do(lab.sim.player.pause)  # time would leave the page little of the processor
         yield lab
 
 
@@ -40,7 +40,7 @@ def page(opened):
 def panel(lab, page) -> Locator:
     if lab.sim.cell.name != "puma560":
         lab.open("robot:puma560")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     drawn(page, "puma560")
     lab.set_q(lab.robot.arm.poses["nominal"])
     return show(page, "Inspector")
@@ -185,7 +185,7 @@ def test_the_matrices_are_the_arm_s(lab, page, panel):
 def test_any_robot_can_be_looked_at(lab, opened, page, panel, name):
     page.get_by_label("Cell", exact=True).select_option(name if ":" in name else f"cell:{name}")
     drawn(page, name.partition(":")[2] or name)
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     expect(panel.locator("brazo-joint")).to_have_count(lab.robot.n)
     expect(panel.locator(".inspector-figures brazo-text").first).not_to_be_empty()
     words = {

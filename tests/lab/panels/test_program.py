@@ -19,7 +19,7 @@ def lab(running):
 
 @pytest.fixture(scope="module")
 def opened(lab, open_page):
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     lab.sim.player.speed = 4.0
     # A small scene: what is drawn takes time from the run.
     return open_page(lab, "program", {"width": 820, "height": 420})
@@ -91,7 +91,7 @@ def test_the_cooperative_program_stepped_stopped_and_run_to_the_end(lab, opened)
     expect(panel.locator("brazo-steps li.done")).to_have_count(42 + 51)
     for body in ("bar 1", "bar 2", "bar 3"):
         assert lab.sim.world.pose(body)[2, 3] < 0.2  # down the chute
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
 
 
 def test_mistakes_in_the_text_are_told_with_their_line(lab, opened):
@@ -132,7 +132,7 @@ def test_an_own_program_is_typed_run_and_saved(lab, opened, tmp_path):
     until(lambda: lab.panels["program"]._execution is not None)
     until(lambda: lab.panels["program"]._execution.done)
     expect(opened.panel.get_by_text(re.compile("^done at"))).to_be_visible()
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     assert lab.sim.robots["scara1"].q[0] == pytest.approx(0.349, abs=2e-3)
     with opened.page.expect_download() as download:
         opened.button("Save").click()
@@ -162,7 +162,7 @@ def test_a_failed_step_says_why_and_a_program_under_way_is_ended(lab, opened):
         opened.panel.get_by_text(re.compile(r"yaml:5: scara1, step 2 \(line\): "))
     ).to_be_visible()
     expect(current(opened, "scara1")).to_have_class(re.compile("failed"))
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
 
 
 def test_typing_is_never_overwritten_and_watchers_change_nothing(lab, opened, line):
@@ -184,11 +184,11 @@ def test_typing_is_never_overwritten_and_watchers_change_nothing(lab, opened, li
 
 def test_a_program_of_another_cell_offers_to_open_it(lab, opened):
     lab.open("solo-puma560")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     opened.panel.get_by_label("Program", exact=True).select_option("cooperative")
     expect(opened.panel.get_by_text("no robot 'scara2' in cell 'solo-puma560'")).to_be_visible()
     opened.button("Open cooperative").click()
     until(lambda: lab.sim.cell.name == "cooperative")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     expect(opened.button("Run")).to_be_enabled()
     expect(opened.panel.locator("brazo-steps li")).to_have_count(42 + 51)

@@ -27,7 +27,7 @@ EVIL = "<img src=x onerror=alert(1)>"
 @pytest.fixture(scope="module")
 def lab(running):
     with running("robot:scara1") as lab:
-        lab.sim.player.pause()
+        lab.do(lab.sim.player.pause)
         yield lab
 
 
@@ -56,7 +56,7 @@ def test_shipped_cells_and_robots_are_opened_by_a_click(lab, page, panel):
     panel.get_by_role("button", name="panda", exact=False).first.click()
     drawn(page, "panda")
     assert lab.robot.n == 7
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     expect(panel.get_by_role("button", name="panda").first).to_have_attribute(
         "aria-pressed", "true"
     )
@@ -73,7 +73,7 @@ def test_a_good_robot_file_is_shown_at_once(lab, page, panel):
     drawn(page, "swing")
     assert lab.robot.arm.parameters["L"] == 0.4
     expect(panel.locator("brazo-problem")).to_be_hidden()
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
 
 
 def test_a_bad_file_says_where_it_is_wrong_and_the_cell_stays(lab, page, panel):
@@ -95,7 +95,7 @@ def test_a_name_that_is_markup_stays_text(lab, opened, page, panel):
     page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
     bring(panel, "evil.yaml", GOOD.format(name=f'"{EVIL}"').replace("swing", EVIL))
     drawn(page, EVIL)
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     assert lab.robot.name == EVIL
     for title in ("Inspector", "Dimensions", "Equations", "Teach pendant", "Robots and cells"):
         shown = show(page, title)
@@ -140,7 +140,7 @@ def test_a_description_with_its_meshes_comes_as_an_archive(lab, page, panel):
         archive.writestr("packed_description/meshes/t.stl", mesh + "endsolid t\n")
     bring(panel, "packed.zip", packed.getvalue())
     drawn(page, "packed")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     shapes = [part.shape for part in lab.robot.arm.parts[1]]
     assert len(shapes) == 1 and shapes[0].path.name == "t.stl"
     expect(panel.get_by_role("button", name="packed.urdf")).to_have_attribute(
@@ -151,7 +151,7 @@ def test_a_description_with_its_meshes_comes_as_an_archive(lab, page, panel):
 def test_another_robot_is_placed_moved_and_taken_away(lab, page, panel):
     panel.locator('brazo-openings[name="cells"]').get_by_role("button", name="cooperative").click()
     drawn(page, "cooperative")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     q = lab.sim.robots["scara2"].q
     panel.get_by_label("Robot to place").select_option("file:swing.yaml")
     typed(panel.get_by_label("Place x", exact=True), "2m")
@@ -184,7 +184,7 @@ def test_a_robot_is_not_placed_inside_another(lab, page, panel):
 def test_the_cell_is_saved_and_read_back(lab, page, panel, tmp_path):
     lab.open("cell:cooperative")
     drawn(page, "cooperative")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     typed(panel.get_by_label("y scara2", exact=True), "-250")
     until(page, lambda: abs(lab.sim.robot("scara2").base[1, 3] + 0.25) < 1e-12)
 
@@ -225,7 +225,7 @@ def test_the_cell_is_saved_and_read_back(lab, page, panel, tmp_path):
     assert np.array_equal(lab.sim.cell.robots[0].start, cell.robots[0].start)
     lab.open("robot:scara1")
     drawn(page, "scara1")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
 
 
 def test_what_is_odd_in_the_files_is_listed(lab, page, panel):
@@ -235,4 +235,4 @@ def test_what_is_odd_in_the_files_is_listed(lab, page, panel):
     drawn(page, "puma560")
     unfold(panel, "Findings")
     expect(panel.locator("brazo-findings")).to_contain_text("triangle inequality")
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)

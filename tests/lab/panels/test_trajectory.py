@@ -17,13 +17,13 @@ PLACES = ((0.0, 0.0, 0.0), (0.5, -0.4, 0.03), (0.1, 0.3, 0.06))
 
 @pytest.fixture(scope="module")
 def opened(lab, open_page):
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     return open_page(lab, "trajectory")
 
 
 @pytest.fixture(autouse=True)
 def fresh(lab, opened):
-    lab.sim.player.pause()
+    lab.do(lab.sim.player.pause)
     lab.do(lab.clock.reset)
     lab.do(lambda: setattr(lab.sim.player, "speed", 4.0))
     opened.panel.get_by_role("radio", name="Points").click()

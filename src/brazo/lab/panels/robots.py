@@ -205,8 +205,8 @@ class RobotsPanel(Panel):
             self._start(name.removeprefix(OWN), self._brought.path(name.removeprefix(OWN)))
 
     def _start(self, title: str, source: Any) -> None:
-        if self._job is not None and self._job.state == "running":
-            raise BrazoError("something is being opened: wait, or cancel that first")
+        if self._job is not None:
+            self.lab.jobs.cancel(self._job.number)  # the last wish counts
         self._problem = ""
         lab, brought = self.lab, self._brought
 
@@ -218,9 +218,10 @@ class RobotsPanel(Panel):
             return ""
 
         def done(problem: str) -> None:
-            self._problem = problem
+            if self._job is job:
+                self._problem = problem
 
-        self._job = self.lab.jobs.start(f"Open {title}", work, done)
+        self._job = job = self.lab.jobs.start(f"Open {title}", work, done)
 
     def _bring(self, upload: Upload) -> None:
         self._problem = ""
