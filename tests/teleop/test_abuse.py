@@ -250,7 +250,7 @@ def test_what_is_no_websocket_leaves_the_follower_as_it_was(noise):
 
 
 def test_connections_that_say_nothing_do_not_keep_others_out():
-    rules = LinkRules(hello=0.5)
+    rules = LinkRules(hello=2.0)  # time enough to call that often before the first is sent away
     with FollowerRig(rules=rules) as rig:
         silent = [call(rig) for _ in range(20)]
         try:

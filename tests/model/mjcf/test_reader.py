@@ -334,10 +334,10 @@ HUGE = {
 def test_a_model_beyond_all_measure_is_refused_before_it_is_built(tmp_path, name):
     path = tmp_path / "huge.xml"
     path.write_text(f"<mujoco>{HUGE[name]}<worldbody>{BODY}</worldbody></mujoco>")
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(BrazoError, match=r"huge.xml: declares .* at most"):
         read_mjcf(path)
-    assert time.perf_counter() - begin < 1.0
+    assert time.process_time() - begin < 1.0
 
 
 def test_the_sum_goes_through_includes_and_attached_models(tmp_path):

@@ -33,6 +33,7 @@ from brazo.lab.panels.html import (
     toggle,
 )
 from brazo.lab.panels.typed import fixed, read_quantity
+from brazo.recording.numbers import counted
 from brazo.simulation import (
     CommandDelay,
     EncoderBias,
@@ -143,7 +144,7 @@ class SimulationPanel(Panel):
         shown: Values = {
             "speed": 100.0 * player.speed,
             "factor": fixed(100.0 * player.real_time_factor, 0),
-            "late": f"{player.overruns} overruns" if player.overruns else "",
+            "late": counted(player.overruns, "overrun") if player.overruns else "",
             "dt": 1e3 * sim.dt,
             "mode": sim.world.mode,
             "cost": fixed(costs.total, 0),
