@@ -46,7 +46,7 @@ def test_parameters_are_names():
     [
         ("", "missing"),
         ("90degrees", "unknown unit 'degrees'"),
-        ("L9", "unknown name 'L9'"),
+        ("L9", "unknown name 'L9' in 'L9'; wanted a number, such as 0.4, 30deg or 5cm"),
         ("1/0", "divides by zero"),
         ("1cm + 1deg", "adds a length and an angle"),
         ("5kg", "expected an angle"),

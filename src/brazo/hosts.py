@@ -12,7 +12,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from brazo.errors import BrazoError
 
@@ -21,15 +21,29 @@ _HOST = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?",
 
 def address(text: str) -> tuple[str, int]:
     """`host:port`, or an address that begins with ws://, as host and port."""
+    parts = address_parts(text, "ws")
+    assert parts.hostname is not None and parts.port is not None
+    return parts.hostname, parts.port
+
+
+def address_parts(text: str, *schemes: str) -> SplitResult:
+    """An address in its parts, host and port among them; the first scheme where it names none."""
+    whole = " or ".join(f"{scheme}://host:port" for scheme in schemes)
+    wanted = f"wanted host:port, such as 127.0.0.1:9000, or {whole}"
     try:
-        parts = urlsplit(text if "://" in text else f"ws://{text}")
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise BrazoError(f"address '{text}': {error}") from None
-    if parts.scheme != "ws" or not host or port is None:
-        raise BrazoError(f"address '{text}'; wanted host:port or ws://host:port")
-    check_name(host, text)
-    return host, port
+        parts = urlsplit(text if "://" in text else f"{schemes[0]}://{text}")
+    except ValueError:
+        raise BrazoError(f"address '{text}'; {wanted}") from None
+    try:
+        port = parts.port
+    except ValueError:
+        raise BrazoError(
+            f"address '{text}': the port is no number from 0 to 65535; {wanted}"
+        ) from None
+    if parts.scheme not in schemes or not parts.hostname or port is None:
+        raise BrazoError(f"address '{text}'; {wanted}")
+    check_name(parts.hostname, text)
+    return parts
 
 
 def check_name(host: str, address: str) -> None:

@@ -291,8 +291,9 @@ class _Parser:
                 return Quantity(_FUNCTIONS[name](inner.value))
             except ValueError as error:
                 raise BrazoError(f"'{_short(self.text)}' is not a real number") from error
-        known = ", ".join(sorted(self.names)) or "none"
-        raise BrazoError(f"unknown name '{name}' in '{_short(self.text)}'; parameters: {known}")
+        known = f"parameters: {', '.join(sorted(self.names))}"
+        wanted = known if self.names else "wanted a number, such as 0.4, 30deg or 5cm"
+        raise BrazoError(f"unknown name '{name}' in '{_short(self.text)}'; {wanted}")
 
 
 def _product_dimension(left: Quantity, right: Quantity, sign: int) -> Dimension | None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import brazo
+from brazo.cli.main import main
 
 BAD = """\
 name: arm
@@ -98,6 +99,26 @@ def test_bad_input_exits_2_without_a_traceback(arguments):
     assert result.returncode == 2
     assert "Traceback" not in result.stderr + result.stdout
     assert result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fk", "scara1", "0", "0", "abc", "0", "0"), "joint 'quill': unknown name 'abc' in 'abc'"),
+        (("fk", "scara1", "0", "0", "abc", "0", "0"), "wanted a number, such as 0.4, 30deg or 5cm"),
+        (("fk", "scara1", "5cm", "0", "0", "0", "0"), "joint 'shoulder': '5cm' is a length"),
+        (("ik", "scara1", "--xyz", "0.3", "0", "up"), "--xyz: unknown name 'up'"),
+        (("id", "scara1", "--q", "home", "--qd", "0 0 0 0 x"), "--qd: unknown name 'x'"),
+        (("id", "scara1", "--q", "home", "--qd", "0"), "--qd: 5 values wanted, got 1"),
+    ],
+)
+def test_a_word_where_a_number_belongs_is_told_with_its_place(arguments, said, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["brazo", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
 
 
 def test_fk_and_ik_are_inverse():

@@ -554,6 +554,8 @@ def test_a_station_that_died_behind_its_page_ends_the_command(tmp_path, monkeypa
         ),
         (["master", "--connect", "a..b:9", "--device", "browser"], "no host can have that name"),
         (["follower", "--robot", "delta", "--listen", "a..b:9"], "no host can have that name"),
+        (["follower", "--listen", "127.0.0.1:abc"], "the port is no number from 0 to 65535"),
+        (["master", "--connect", "robot:abc"], "wanted host:port, such as 127.0.0.1:9000"),
         (["report", "none.parquet"], "none.parquet"),
     ],
 )

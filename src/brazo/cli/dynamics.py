@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from brazo import units
-from brazo.cli.kinematics import joint_values
+from brazo.cli.kinematics import joint_values, number_of
 from brazo.cli.output import number, print_json, say, table
 from brazo.cli.user_code import load_function
 from brazo.errors import BrazoError
@@ -224,8 +224,8 @@ def _plain(count: int, text: str | None, what: str) -> np.ndarray:
         return np.zeros(count)
     words = _words(text)
     if len(words) != count:
-        raise BrazoError(f"{what}: {len(words)} values given, wanted {count}")
-    return np.array([units.quantity(word) for word in words])
+        raise BrazoError(f"--{what}: {count} values wanted, got {len(words)}")
+    return np.array([number_of(word, units.NUMBER, f"--{what}") for word in words])
 
 
 def _wrench(text: str | None) -> np.ndarray | None:

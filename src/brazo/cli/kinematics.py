@@ -107,11 +107,11 @@ def ik(
     if sum(option is not None for option in (rpy, oat, quat)) > 1:
         raise BrazoError("give one of --rpy, --oat and --quat")
     T = np.eye(4)
-    T[:3, 3] = [units.quantity(text, units.LENGTH) for text in xyz]
+    T[:3, 3] = [_length(text, "--xyz") for text in xyz]
     if rpy is not None:
-        T[:3, :3] = conventions.matrix_from_rpy([_angle(text, rad) for text in rpy])
+        T[:3, :3] = conventions.matrix_from_rpy([_angle(text, rad, "--rpy") for text in rpy])
     elif oat is not None:
-        T[:3, :3] = conventions.matrix_from_oat([_angle(text, rad) for text in oat])
+        T[:3, :3] = conventions.matrix_from_oat([_angle(text, rad, "--oat") for text in oat])
     elif quat is not None:
         T[:3, :3] = conventions.matrix_from_wxyz(quat)
     elif orientation is not None and orientation != "free":
@@ -157,17 +157,31 @@ def joint_values(arm, values: list[str], rad: bool) -> np.ndarray:
         )
     return np.array(
         [
-            _angle(text, rad) if kind == "revolute" else units.quantity(text, units.LENGTH)
-            for text, kind in zip(values, arm.joint_kinds, strict=True)
+            _angle(text, rad, f"joint '{name}'")
+            if kind == "revolute"
+            else _length(text, f"joint '{name}'")
+            for text, kind, name in zip(values, arm.joint_kinds, arm.joint_names, strict=True)
         ]
     )
 
 
-def _angle(text: str, rad: bool) -> float:
-    value = units.parse(text)
-    if value.dimension is None:
-        return value.value if rad else math.radians(value.value)
-    return units.quantity(text, units.ANGLE)
+def number_of(text: str, dimension: units.Dimension, what: str) -> float:
+    """A number typed on the shell; `what` it was meant for is told where it is none."""
+    try:
+        return units.quantity(text, dimension)
+    except BrazoError as error:
+        raise BrazoError(f"{what}: {error}") from None
+
+
+def _length(text: str, what: str) -> float:
+    return number_of(text, units.LENGTH, what)
+
+
+def _angle(text: str, rad: bool, what: str) -> float:
+    value = number_of(text, units.ANGLE, what)
+    if rad or units.parse(text).dimension is not None:
+        return value
+    return math.radians(value)
 
 
 def _pose_numbers(T: np.ndarray) -> dict:

@@ -75,11 +75,12 @@ def follower(
     from brazo.teleop.stations.reflecting import STATUS_RATE
     from brazo.trajectory import limits_of
 
+    host, port = address(listen)
+    page_at = None if headless else address(page)
     if (robot is None) == (cell is None):
         raise BrazoError("which robot? give --robot NAME or --cell NAME, one of the two")
     if (certificate is None) != (key is None):
         raise BrazoError("encryption needs both --certificate and --key")
-    host, port = address(listen)
     sim = Simulation(as_cell(f"robot:{robot}" if cell is None else cell))
     names = list(sim.robots)
     if of is None and len(names) > 1:
@@ -102,7 +103,6 @@ def follower(
         joints=chosen.n if mapping == "joint" else 0,
         rules=LinkRules(status_rate=STATUS_RATE) if coupled else None,
     )
-    page_at = None if headless else address(page)
     if scheme is not None:
         station = ReflectingFollower(
             sim, link, chosen.name, CoupledMap(increments),

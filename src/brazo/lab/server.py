@@ -13,6 +13,7 @@ import socket
 from collections.abc import Callable
 
 from brazo.errors import BrazoError
+from brazo.hosts import check_name
 from brazo.lab import hooks
 from brazo.lab.access import Access
 from brazo.lab.channel import Channel
@@ -65,6 +66,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, int]:
     """A socket listening on the port, or on the next free one; 0 lets the system choose."""
     if not 0 <= port <= 65535:
         raise BrazoError(f"port {port}: a port is a number from 0 to 65535")
+    check_name(host, host)
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

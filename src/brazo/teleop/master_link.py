@@ -32,7 +32,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.typing import Subprotocol
 
 from brazo.errors import BrazoError
-from brazo.hosts import check_name
+from brazo.hosts import address_parts
 from brazo.teleop import frames
 from brazo.teleop.background import Background
 from brazo.teleop.channel import QUIET, Channel, LinkRules, count_closing
@@ -407,17 +407,7 @@ class MasterLink:
 
 def _url(address: str, tls: ssl.SSLContext | None) -> str:
     """`host:port` or a whole address, checked."""
-    url = address if "://" in address else f"{'wss' if tls else 'ws'}://{address}"
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise BrazoError(f"address '{address}': {error}") from None
-    if parts.scheme not in ("ws", "wss") or not parts.hostname or port is None:
-        raise BrazoError(
-            f"address '{address}'; wanted host:port, ws://host:port or wss://host:port"
-        )
-    check_name(parts.hostname, address)
+    parts = address_parts(address, *(("wss", "ws") if tls else ("ws", "wss")))
     if (parts.scheme == "wss") != (tls is not None):
         raise BrazoError(
             f"address '{address}': wss:// goes with a TLS context, ws:// without: see client_tls"
