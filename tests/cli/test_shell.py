@@ -121,6 +121,31 @@ def test_a_word_where_a_number_belongs_is_told_with_its_place(arguments, said, m
     assert said in error and error.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("robots",), 0),
+        (("fk", "scara1", "home", "--json"), 0),
+        (("simulate", "scara1", "--t-end", "0.1", "-o", "run.csv"), 0),
+        (("ik", "puma560", "--xyz", "3", "0", "0.5"), 1),
+        (("--help",), 0),
+    ],
+)
+def test_a_reader_that_leaves_early_changes_nothing_else(arguments, code, tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as nobody:
+        left = subprocess.run(
+            [sys.executable, "-m", "brazo", *arguments],
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            timeout=60,
+        )
+    assert (left.returncode, left.stderr) == (code, b"")
+    assert (tmp_path / "run.csv").is_file() == ("run.csv" in arguments)
+
+
 def test_fk_and_ik_are_inverse():
     values = [10.0, 60.0, -80.0, 20.0, 30.0, -40.0]
     pose = json.loads(run("fk", "puma560", *map(str, values), "--json").stdout)

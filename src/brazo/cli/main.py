@@ -21,6 +21,7 @@ from brazo.cli import (
     run,
     teleop,
 )
+from brazo.cli.output import Unread
 from brazo.errors import BrazoError
 
 app = typer.Typer(
@@ -61,15 +62,13 @@ def _default(
 
 def main() -> None:
     """Entry of the console script: a user's mistake is one clear line and exit code 2."""
+    if sys.stdout is not None:
+        sys.stdout = Unread(sys.stdout)
     try:
         app()
     except BrazoError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader (`head`) has what it wanted.
-        sys.stderr.close()
-        sys.exit(0)
 
 
 if __name__ == "__main__":

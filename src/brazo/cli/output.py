@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TextIO
 
 import numpy as np
+
+
+class Unread:
+    """A stream whose reader may leave early, as `head` does: from then on nobody is told.
+
+    The work goes on without a word, so its files are whole and its exit code tells how it went.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with self._until_left():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._until_left():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _until_left(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            # Windows says EINVAL of a pipe nobody reads.
+            if error.errno not in (errno.EPIPE, errno.EINVAL):
+                raise
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
 
 
 def print_json(value: Any) -> None:
