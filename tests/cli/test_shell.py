@@ -206,6 +206,23 @@ def test_inverse_and_forward_dynamics_are_inverse():
     assert refused.returncode == 2 and "kinematic only" in refused.stderr
 
 
+def test_a_fall_past_the_joint_limits_is_told(tmp_path):
+    fall = run("simulate", "scara1", "--q0", "home", "--t-end", "0.5")
+    # The quill falls freely: 0.05 m + g t² / 2 = 0.2 m.
+    reached = math.ceil(1000 * math.sqrt(2 * 0.15 / 9.81)) / 1000
+    said = f"went past joint limits: quill 0.2 m at {reached:g} s; --stops halts joints there"
+    assert said in fall.stdout
+    plain = json.loads(run("simulate", "scara1", "--t-end", "0.5", "--json").stdout)
+    assert plain["limits_passed"] == [{"joint": "quill", "limit": 0.2, "t": reached}]
+    assert "limits" not in run("simulate", "scara1", "--t-end", "0.5", "--stops").stdout
+    turned = run("simulate", "puma560", "--t-end", "0.5").stdout
+    assert "shoulder -45 deg at 0.414 s" in turned
+    path = tmp_path / "turn.py"
+    path.write_text("def trajectory(t): return [4 * t] + 4 * [0], [4] + 4 * [0], 5 * [0]\n")
+    given = run("simulate", "rv2aj", "--trajectory", str(path), "--t-end", "1").stdout
+    assert "went past joint limits: " in given and "--stops" not in given
+
+
 def test_simulate_writes_a_table_with_units(tmp_path):
     from brazo.recording.recording import Recording
 

@@ -145,12 +145,13 @@ def simulate(
         "tool": run.tool[-1, :3, 3],
         "energy": None if run.energy is None else run.energy[-1],
         "energy_change": None if run.energy is None else np.ptp(run.energy.sum(axis=1)),
+        "limits_passed": _limits_passed(arm, run),
         "output": None if output is None else str(output),
     }
     if json:
         print_json(report)
         return
-    _print_run(arm, run, report, rad)
+    _print_run(arm, run, report, rad, given=trajectory is not None)
 
 
 def _as_recorded(robot: str, columns: dict) -> dict:
@@ -165,7 +166,9 @@ def _as_recorded(robot: str, columns: dict) -> dict:
     return {renamed(name): column for name, column in columns.items()}
 
 
-def _print_run(arm, run, report: dict, rad: bool) -> None:
+def _print_run(arm, run, report: dict, rad: bool, given: bool) -> None:
+    """The summary of a run; `given`: its motion was, nothing fell."""
+
     def position(i: int, value: float) -> str:
         if arm.joint_kinds[i] == "prismatic":
             return number(value, 5)
@@ -179,6 +182,15 @@ def _print_run(arm, run, report: dict, rad: bool) -> None:
     say(f"{run.robot}: {run.method}, {len(run.t)} samples to {run.t[-1]:g} s")
     columns = ("joint", "start", "end", "greatest |torque|")
     table(f"Joint positions [{unit}, m], torques [N m, N]", columns, rows)
+    passed = []
+    for found in report["limits_passed"]:
+        turns = arm.joint_kinds[arm.joint_names.index(found["joint"])] == "revolute"
+        limit = math.degrees(found["limit"]) if turns and not rad else found["limit"]
+        where = f"{limit:.6g} {unit if turns else 'm'}"
+        passed.append(f"{found['joint']} {where} at {found['t']:g} s")
+    if passed:
+        advice = "" if given else "; --stops halts joints there"
+        say(f"went past joint limits: {', '.join(passed)}{advice}", style="yellow")
     if run.energy is not None:
         kinetic, potential = run.energy[-1]
         say(
@@ -187,6 +199,18 @@ def _print_run(arm, run, report: dict, rad: bool) -> None:
         )
     if report["output"]:
         say(f"wrote {report['output']}")
+
+
+def _limits_passed(arm, run) -> list[dict]:
+    """Joints that went past a limit: which, and when (s), the first of them first."""
+    found = []
+    for name, q, (low, high) in zip(arm.joint_names, run.q.T, arm.limits, strict=True):
+        beyond = (q < low - 1e-9) | (q > high + 1e-9)
+        if beyond.any():
+            k = int(beyond.argmax())
+            limit = float(low if q[k] < low else high)
+            found.append({"joint": name, "limit": limit, "t": float(run.t[k])})
+    return sorted(found, key=lambda passed: passed["t"])
 
 
 def _trajectory(path: Path):
