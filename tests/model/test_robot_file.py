@@ -109,6 +109,25 @@ def test_impossible_inertia_warns_and_loads():
     ]
 
 
+def test_a_pose_outside_the_limits_warns_with_the_joint_and_its_units():
+    arm = (
+        "name: arm\n"
+        "joints:\n"
+        "  - {name: turn, limits: [-150deg, 150deg]}\n"
+        "  - {name: quill, type: prismatic, limits: [0, 20cm]}\n"
+        "poses: {far: [160deg, 0], low: [0, 25cm], bare: [90, 0], deep: [0, 50]}\n"
+    )
+    ends = "-150 .. 150 deg of joint 'turn'", "0 .. 200 mm of joint 'quill'"
+    assert [str(finding) for finding in build(arm).findings] == [
+        f"arm.yaml:5: poses.far[0]: 160 deg is outside the limits {ends[0]}",
+        f"arm.yaml:5: poses.low[1]: 250 mm is outside the limits {ends[1]}",
+        f"arm.yaml:5: poses.bare[0]: 90 rad (5156.62 deg) is outside the limits {ends[0]}; "
+        "did you mean 90deg?",
+        f"arm.yaml:5: poses.deep[1]: 50 m (50000 mm) is outside the limits {ends[1]}; "
+        "did you mean 50mm?",
+    ]
+
+
 def test_delta_file():
     model = RobotFile.read(robot_directory() / "delta.yaml").build({"L2": 0.6})
     assert isinstance(model, DeltaModel)

@@ -397,7 +397,7 @@ def test_a_robot_does_one_program_at_a_time_and_a_reset_ends_it():
         ("arm: [{move_joints: [0, 0, 0, 5deg, 0]}]", "'quill', which takes a length"),
         (
             "arm: [{move_joints: [0, 0, 0, 5m, 0]}]",
-            "outside the limits 0 .. 0.2 m of joint 'quill'",
+            "5000 mm is outside the limits 0 .. 200 mm of joint 'quill'",
         ),
         ("arm: [{move_joints: hom}]", "no pose 'hom' here; did you mean 'home'?"),
         ("arm: [{move_to: {xyz: [0, 0, 0], in: bat}}]", "no frame 'bat' here; did you mean 'bar'?"),

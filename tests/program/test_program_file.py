@@ -326,7 +326,7 @@ def test_every_program_survives_the_way_to_text(program):
 @pytest.mark.parametrize(
     ("step", "wanted"),
     [
-        ("move_joints: [90, 0, 0, 5cm, 0]", "90 rad is outside the limits"),
+        ("move_joints: [90, 0, 0, 5cm, 0]", "90 rad (5156.62 deg) is outside the limits -"),
         ("move_joints: [90, 0, 0, 5cm, 0]", "; did you mean 90deg?"),
         ("move_joints: [0, 0, 0, 50, 0]", "; did you mean 50mm?"),
         ("set_controller: {law: PID, gains: {kpp: 1}}", "no gain of PID 'kpp' here; did you mean"),

@@ -97,7 +97,7 @@ def test_plates_of_a_chute_leave_the_clear_section_free():
         ("{L1: 0.35}", "{L7: 0.35}", "robots[0].parameters: unknown field 'L7'; allowed: L_base"),
         ("start: home", "start: away", "robots[0].start: robot 'scara1' has no pose 'away'; its"),
         ("5cm, 0]", "5cm]", "cell.yaml:15: robots[1].start: 4 values for 5 joints"),
-        ("5cm, 0]", "90cm, 0]", "robots[1].start: 0.9 m is outside the limits 0 .. 0.2 m of joint"),
+        ("5cm, 0]", "90cm, 0]", "robots[1].start: 900 mm is outside the limits 0 .. 200 mm of"),
         ("5cm, 0]", "5deg, 0]", "robots[1].start[3]: '5deg' is an angle, expected a length"),
         ("force_feedback: off", "force_feedback: half", "'half' is not allowed; choose on or off"),
         ("grasp: weld", "grasp: glue", "robots[1].grasp: 'glue' is not allowed; choose friction"),

@@ -34,6 +34,17 @@ def position_of(kind: JointKind) -> units.Dimension:
     return units.ANGLE if kind == "revolute" else units.LENGTH
 
 
+def outside(value: float, low: float, high: float, joint: str, kind: str, plain: bool) -> str:
+    """What to say of a joint value past its limits; `plain`: it was written without a unit."""
+    turns = kind == "revolute"
+    scale, unit, bare = (math.degrees(1.0), "deg", "rad") if turns else (1e3, "mm", "m")
+    text = f"{value:g} {bare} ({scale * value:g} {unit})" if plain else f"{scale * value:g} {unit}"
+    text += f" is outside the limits {scale * low:g} .. {scale * high:g} {unit} of joint '{joint}'"
+    if plain and low <= value / scale <= high:
+        text += f"; did you mean {value:g}{unit}?"
+    return text
+
+
 def read_row(fields: dict[str, Field], context: Context) -> DHRow:
     names = context.names
     kind: JointKind = "revolute"

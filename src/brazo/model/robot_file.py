@@ -8,7 +8,7 @@ and reads everything anew, which is what keeps all derived numbers consistent.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +37,7 @@ from brazo.model.inertia import merge, transformed
 from brazo.model.joint_fields import (
     Context,
     Names,
+    outside,
     position_of,
     read_drive,
     read_friction,
@@ -184,7 +185,9 @@ class _Reader:
             given["finger"] = tuple(size)
         return Gripper(**given)
 
-    def _poses(self, kinds: list[JointKind], limits: np.ndarray) -> dict[str, np.ndarray]:
+    def _poses(
+        self, joints: Sequence[str], kinds: list[JointKind], limits: np.ndarray
+    ) -> dict[str, np.ndarray]:
         if "poses" not in self.fields:
             return {}
         poses: dict[str, np.ndarray] = {}
@@ -201,13 +204,12 @@ class _Reader:
                     for item, kind in zip(items, kinds, strict=True)
                 ]
             )
-            outside = np.flatnonzero((q < limits[:, 0] - 1e-9) | (q > limits[:, 1] + 1e-9))
-            if outside.size:
-                i = int(outside[0])
+            beyond = np.flatnonzero((q < limits[:, 0] - 1e-9) | (q > limits[:, 1] + 1e-9))
+            if beyond.size:
+                i = int(beyond[0])
+                plain = items[i].quantity(self.names).dimension is None
                 self.context.note(
-                    items[i],
-                    f"{q[i]:g} is outside the limits "
-                    f"{limits[i, 0]:g} .. {limits[i, 1]:g} of joint {i + 1}",
+                    items[i], outside(float(q[i]), *limits[i], joints[i], kinds[i], plain)
                 )
             poses[name] = q
         return poses
@@ -279,7 +281,9 @@ class _Reader:
                     parts=given_parts[i] if given_parts[i] is not None else parts[i + 1],
                 )
             )
-        poses = self._poses([joint.kind for joint in joints], limits)
+        poses = self._poses(
+            [joint.name for joint in joints], [joint.kind for joint in joints], limits
+        )
         return TreeModel(
             **common,
             poses=poses,
@@ -400,7 +404,7 @@ class _Reader:
             platform_mass=masses.get("platform_mass"),
             azimuths=azimuths,
             limits=limits,
-            poses=self._poses(["revolute"] * 3, limits),
+            poses=self._poses(DeltaModel.joint_names, ["revolute"] * 3, limits),
             tool=frozen(tool),
             arm_inertia=arm,
             friction=read_friction(self.fields.get("friction"), self.context),

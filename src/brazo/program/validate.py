@@ -12,11 +12,11 @@ from typing import NoReturn
 
 from brazo.control import Controller, laws
 from brazo.errors import BrazoError
+from brazo.model.joint_fields import outside
 from brazo.program import steps as s
 from brazo.program.frames import frame_names
 from brazo.program.program import Program
 from brazo.simulation import SimRobot, Simulation
-from brazo.world.robot_source import outside
 
 MAX_FLAT = 100_000
 IDEAL = "ideal"

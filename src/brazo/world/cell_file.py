@@ -15,7 +15,7 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.model.description import EARTH_GRAVITY, Array, Model, frozen
 from brazo.model.document import Field, parse_document, read_document
-from brazo.model.joint_fields import position_of
+from brazo.model.joint_fields import outside, position_of
 from brazo.world.cell import Cell, CellRobot, GraspRule, default_start
 from brazo.world.cell_fields import (
     Names,
@@ -27,7 +27,7 @@ from brazo.world.cell_fields import (
     read_floor,
     read_pose,
 )
-from brazo.world.robot_source import RobotSource, joint_names_of, kinds_of, limits_of, outside
+from brazo.world.robot_source import RobotSource, joint_names_of, kinds_of, limits_of
 
 SUFFIXES = (".yaml", ".yml")
 MAX_ROBOTS, MAX_SOLIDS = 16, 200

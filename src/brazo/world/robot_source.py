@@ -7,7 +7,6 @@ and reads the whole anew, so that nothing derived can be left behind.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -214,14 +213,3 @@ def _number(value: Any) -> Node:
     if not isinstance(value, (int, float)) or not np.isfinite(value):
         raise BrazoError(f"an edit must be a finite number, got {value!r}")
     return Node(1, repr(float(value)))
-
-
-def outside(value: float, low: float, high: float, joint: str, kind: str, plain: bool) -> str:
-    """What to say of a joint value past its limits; `plain`: it was written without a unit."""
-    unit = "rad" if kind == "revolute" else "m"
-    text = f"{value:g} {unit} is outside the limits {low:g} .. {high:g} {unit} of joint '{joint}'"
-    if plain and kind == "revolute" and low <= math.radians(value) <= high:
-        text += f"; did you mean {value:g}deg?"
-    if plain and kind != "revolute" and low <= 1e-3 * value <= high:
-        text += f"; did you mean {value:g}mm?"
-    return text
