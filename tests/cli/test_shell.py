@@ -91,6 +91,58 @@ def test_check_prints_file_line_field_and_exits_2(tmp_path):
     assert "has mass but no inertia" in result.stdout
 
 
+CELL = """\
+name: cell
+robots:
+  - {name: arm, robot: scara1, start: away, grasp: glue}
+bodies:
+  - {name: bar, mass: 400, box: [1, 2]}
+  - {name: ball, mas: 1kg, sphere: 3cm, colour: [1, 0, 0]}
+"""
+PROGRAM = """\
+name: task
+cell: cooperative
+robots:
+  scara1:
+    - move_to: {xyz: [1cm, 2kg, 3cm], plan: fre}
+    - for_each: {of: [bar 1], do: [{grip: {body: $bar}}]}
+  scara2:
+    - lin: {by: [0, 0, 1cm]}
+"""
+STRANGE = """\
+name: task
+cell: cooperative
+goals: [{body: bar 9, through: chute}]
+robots:
+  scara1:
+    - repeat: {times: 3, do: [{grip: {force: 900N}}]}
+    - line: {xyz: [0, 0, 0], in: moon}
+    - sync: both
+  scara7: [{sync: both}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (CELL, ["3: robots[0].grasp", "3: robots[0].start", "5: bodies[0].box", "6: bodies[1]",
+                "6: bodies[1]"]),
+        (PROGRAM, ["5: robots.scara1[0].move_to.xyz[1]", "5: robots.scara1[0].move_to.plan",
+                   "6: robots.scara1[1].for_each", "8: robots.scara2[0]"]),
+        (STRANGE, ["6: grip", "7: line", "9: robots", "3: goals"]),
+    ],
+)  # fmt: skip
+def test_check_tells_every_mistake_of_a_cell_and_of_a_program(text, places, tmp_path):
+    path = tmp_path / "file.yaml"
+    path.write_text(text, encoding="utf-8")
+    result = run("check", str(path))
+    said = [line.removeprefix(f"error: {path}:") for line in result.stderr.splitlines()]
+    assert result.returncode == 2
+    assert [": ".join(line.split(": ")[:2]) for line in said] == places
+    errors = json.loads(run("check", str(path), "--json").stdout)["errors"]
+    assert [error.removeprefix(f"{path}:") for error in errors] == said
+
+
 @pytest.mark.parametrize(
     "arguments", [("fk", "puma650", "0"), ("show", "no.yaml"), ("ik", "scara1")]
 )

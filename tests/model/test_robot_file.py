@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from brazo.errors import BrazoError
 from brazo.model.description import DeltaModel, TreeModel
 from brazo.model.library import robot_directory, robot_names
+from brazo.model.mistakes import mistakes
 from brazo.model.robot_file import RobotFile
 
 FILE = Path("arm.yaml")
@@ -205,3 +206,22 @@ def test_a_mutated_file_loads_or_is_refused_with_file_and_line(text):
     except BrazoError as error:
         assert str(error).startswith("arm.yaml:"), str(error)
     assert time.process_time() - start < 1.0
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(mutated())
+def test_all_mistakes_of_a_mutated_file_begin_with_the_one_that_refused_it(text):
+    try:
+        root = RobotFile.parse(text.encode("utf-8", "surrogatepass"), FILE).root
+    except BrazoError:
+        return  # no document
+    try:
+        RobotFile(root).build()
+    except BrazoError as error:
+        refused = [str(error)]
+    else:
+        refused = []
+    told = mistakes(root, lambda root: RobotFile(root).build())
+    assert set(refused) <= set(told) and bool(refused) == bool(told)
+    assert all(one.startswith("arm.yaml:") for one in told)
+    assert len(set(told)) == len(told)

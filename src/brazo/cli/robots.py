@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from textwrap import shorten
 
@@ -95,10 +96,13 @@ def check(
             return
         arm = brazo.load(file, tip=tip)
     except BrazoError as error:
+        errors = _mistakes(file) or str(error).splitlines()
         if json:
-            print_json({"ok": False, "error": str(error), "findings": []})
-            raise typer.Exit(2) from error
-        raise
+            print_json({"ok": False, "error": errors[0], "errors": errors, "findings": []})
+        else:
+            for text in errors:
+                print(f"error: {text}", file=sys.stderr)
+        raise typer.Exit(2) from error
     if json:
         print_json({"ok": True, "findings": [str(f) for f in arm.findings], **_summary(arm)})
         return
@@ -108,6 +112,26 @@ def check(
     joints = f"{arm.n} joint{'' if arm.n == 1 else 's'}"
     warnings = f"{len(arm.findings)} warning{'' if len(arm.findings) == 1 else 's'}"
     say(f"ok: {arm.name}, {joints}, {dynamics}, {warnings}")
+
+
+def _mistakes(file: str) -> list[str]:
+    """Everything that is wrong with the fields of a YAML file."""
+    from brazo.model.document import read_document
+    from brazo.model.mistakes import mistakes
+    from brazo.model.robot_file import RobotFile
+    from brazo.program.program_file import read_program
+    from brazo.world.cell_file import read_cell
+
+    try:
+        kind = kind_of(file)
+        if kind is None:
+            return []
+        root = read_document(Path(file).expanduser())
+    except BrazoError:
+        return []
+    if kind == "robot":
+        return mistakes(root, lambda root: RobotFile(root).build())
+    return mistakes(root, read_cell if kind == "cell" else read_program)
 
 
 def _check_work(file: str, json: bool) -> None:

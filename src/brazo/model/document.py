@@ -3,7 +3,7 @@
 The reader walks YAML's events itself instead of building Python objects: scalars stay text (a
 field decides whether it is a number, a name or prose), anchors share one node and are never
 copied out, tags are refused, and size, depth and count are capped.  `Field` is the typed cursor
-over the tree; it raises `BrazoError` with `file:line: field:` and what is allowed.
+over the tree; it raises a `Mistake` with `file:line: field:` and what is allowed.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ MAX_DEPTH = 24
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULLS = {"", "~", "null", "Null", "NULL"}
+_STAND_IN = "1"  # a number that most fields take, and a name
 
 
 @dataclass(slots=True)
@@ -33,6 +34,31 @@ class Node:
 
     line: int
     value: str | list[Node] | dict[str, tuple[int, Node]] | None
+
+
+GONE = Node(0, None)  # in a list: what was put aside, so that the others keep their places
+
+
+class Mistake(BrazoError):
+    """A field that cannot be used.
+
+    `value`, or `key` for a field that is not known, would let a reader go on to the next mistake;
+    `rests` names other fields that, when they are wrong themselves, make this one a consequence.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        field: Field,
+        value: str | None = None,
+        key: str | None = None,
+        rests: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.field, self.value, self.key, self.rests = field, value, key, rests
+
+    def __reduce__(self) -> tuple:
+        return BrazoError, self.args  # only the words go to another process
 
 
 def read_document(path: Path) -> Field:
@@ -145,17 +171,45 @@ def _compose(text: str, path: Path | None) -> Node:
 class Field:
     """A typed cursor on one node; every reading method checks and complains with its place."""
 
-    __slots__ = ("line", "name", "node", "path")
+    __slots__ = ("line", "name", "node", "parent", "path")
 
-    def __init__(self, node: Node, name: str, path: Path | None, line: int | None = None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        name: str,
+        path: Path | None,
+        line: int | None = None,
+        parent: Field | None = None,
+    ) -> None:
         self.node = node
         self.name = name
         self.path = path
         self.line = line or node.line
+        self.parent = parent
 
-    def fail(self, message: str, line: int | None = None) -> NoReturn:
-        """Raise a BrazoError placed at this field."""
-        raise BrazoError(at(self.path, line or self.line, self.name) + message)
+    def fail(
+        self,
+        message: str,
+        line: int | None = None,
+        value: str | None = None,
+        rests: tuple[str, ...] = (),
+    ) -> NoReturn:
+        """Raise a Mistake placed at this field."""
+        head = at(self.path, line or self.line, self.name)
+        raise Mistake(head + message, self, value, rests=rests)
+
+    def missing(self, key: str, what: str = "") -> NoReturn:
+        """Raise a Mistake: this mapping lacks a field."""
+        absent = self._child(key, self.line, Node(self.line, None))
+        words = f"field '{key}' is missing" + (f": {what}" if what else "")
+        raise Mistake(at(self.path, self.line, self.name) + words, absent, _STAND_IN)
+
+    def around(self) -> Iterator[Field]:
+        """The fields this one stands in, from within."""
+        field = self.parent
+        while field is not None:
+            yield field
+            field = field.parent
 
     @property
     def is_null(self) -> bool:
@@ -170,7 +224,7 @@ class Field:
         return isinstance(self.node.value, list)
 
     def _child(self, key: str, line: int, node: Node) -> Field:
-        return Field(node, f"{self.name}.{key}" if self.name else key, self.path, line)
+        return Field(node, f"{self.name}.{key}" if self.name else key, self.path, line, self)
 
     def mapping(self, allowed: Iterable[str] | None = None) -> dict[str, Field]:
         """The fields of a mapping; names outside `allowed` are refused with the nearest one."""
@@ -185,10 +239,9 @@ class Field:
                 if key not in names:
                     close = difflib.get_close_matches(key[:80], names, n=1)
                     hint = f"did you mean '{close[0]}'? " if close else ""
-                    self.fail(
-                        f"unknown field '{_short(key)}'; {hint}allowed: {', '.join(names)}",
-                        child.line,
-                    )
+                    words = f"unknown field '{_short(key)}'; {hint}allowed: {', '.join(names)}"
+                    better = close[0] if close and close[0] not in children else None
+                    raise Mistake(at(self.path, child.line, self.name) + words, child, key=better)
         return children
 
     def items(self, at_most: int = 1000) -> Iterator[Field]:
@@ -198,7 +251,8 @@ class Field:
         if len(self.node.value) > at_most:
             self.fail(f"{len(self.node.value)} entries; at most {at_most} are allowed")
         for i, node in enumerate(self.node.value):
-            yield Field(node, f"{self.name}[{i}]", self.path)
+            if node is not GONE:
+                yield Field(node, f"{self.name}[{i}]", self.path, parent=self)
 
     def text(self, at_most: int = 4000) -> str:
         """Prose or a name."""
@@ -212,13 +266,16 @@ class Field:
         """A name for a robot, joint or pose: printable, one line, not empty."""
         text = self.text(at_most=80).strip()
         if not text or not text.isprintable():
-            self.fail("expected a name: one line of printable characters")
+            self.fail("expected a name: one line of printable characters", value=_STAND_IN)
         return text
 
     def choice(self, *allowed: str) -> str:
         text = self.text()
         if text not in allowed:
-            self.fail(f"'{_short(text)}' is not allowed; choose {' or '.join(allowed)}")
+            (nearest,) = difflib.get_close_matches(text[:80], allowed, n=1, cutoff=0.0)
+            self.fail(
+                f"'{_short(text)}' is not allowed; choose {' or '.join(allowed)}", value=nearest
+            )
         return text
 
     def number(
@@ -235,25 +292,27 @@ class Field:
             names_of_units = ", ".join(units.units_of(allowed[0])) or "none"
             self.fail(
                 f"'{_short(self.text())}' is {units.dimension_name(quantity.dimension)}, expected "
-                f"{units.dimension_name(allowed[0])} (units: {names_of_units})"
+                f"{units.dimension_name(allowed[0])} (units: {names_of_units})",
+                value=_STAND_IN,
             )
         value = quantity.value
         if at_least is not None and value < at_least:
-            self.fail(f"{value:g} is below the least allowed, {at_least:g}")
+            self.fail(f"{value:g} is below the least allowed, {at_least:g}", value=_STAND_IN)
         if above is not None and value <= above:
-            self.fail(f"{value:g} must be greater than {above:g}")
+            self.fail(f"{value:g} must be greater than {above:g}", value=_STAND_IN)
         return value
 
     def quantity(self, names: Mapping[str, units.Quantity] | None = None) -> units.Quantity:
         """A number or expression with its dimension."""
         if not isinstance(self.node.value, str):
-            self.fail(f"expected a number, got {self._what()}")
+            self.fail(f"expected a number, got {self._what()}", value=_STAND_IN)
         try:
             quantity = units.parse(self.node.value, names)
         except BrazoError as error:
-            self.fail(str(error))
+            self.fail(str(error), value=_STAND_IN)
         if abs(quantity.value) > 1e12:
-            self.fail(f"{quantity.value:g} is out of any robot's range (at most 1e12)")
+            words = f"{quantity.value:g} is out of any robot's range (at most 1e12)"
+            self.fail(words, value=_STAND_IN)
         return quantity
 
     def numbers(
@@ -263,7 +322,8 @@ class Field:
         names: Mapping[str, units.Quantity] | None = None,
     ) -> list[float]:
         """A list of exactly `count` numbers."""
-        if not isinstance(self.node.value, list) or len(self.node.value) != count:
+        given = self.node.value if isinstance(self.node.value, list) else []
+        if len(given) != count or any(node is GONE for node in given):
             self.fail(f"expected a list of {count} numbers, got {self._what()}")
         return [item.number(*dimensions, names=names) for item in self.items()]
 

@@ -136,7 +136,7 @@ class _Reader:
 
     def _required(self, key: str) -> Field:
         if key not in self.fields:
-            self.root.fail(f"field '{key}' is missing")
+            self.root.missing(key)
         return self.fields[key]
 
     def _parameters(self, overrides: Mapping[str, float]) -> Names:
@@ -244,7 +244,7 @@ class _Reader:
             row = read_row(fields, self.context)
             joint = self._joint(i, fields, row, convention, base if i == 0 else None)
             if any(joint.name == other.name for other in joints):
-                block.fail(f"joint name '{joint.name}' is used twice")
+                fields.get("name", block).fail(f"joint name '{joint.name}' is used twice")
             joints.append(joint)
             rows.append(row)
             inertias.append(read_inertia(fields, block, self.context))
@@ -255,7 +255,9 @@ class _Reader:
         if tool_inertia is not None:
             last = inertias[-1]
             if last is None:
-                self.fields["tool"].fail("has a mass, but the last joint's link has none")
+                self.fields["tool"].fail(
+                    "has a mass, but the last joint's link has none", rests=(blocks[-1].name,)
+                )
             inertias[-1] = merge(last, transformed(tool_inertia, tool))
         limits = frozen([joint.limits for joint in joints])
         common = self._common()
@@ -354,8 +356,11 @@ class _Reader:
             key: self._required(key).number(units.LENGTH, names=names, above=0.0)
             for key in ("R", "r", "L1", "L2")
         }
+        measures = ("parameters", "R", "r", "L1", "limits")
         if sizes["L2"] <= abs(sizes["R"] - sizes["r"]) - sizes["L1"]:
-            self.fields["L2"].fail("the rods are too short to reach the platform in any pose")
+            self.fields["L2"].fail(
+                "the rods are too short to reach the platform in any pose", rests=measures
+            )
         azimuths = (math.radians(210), math.radians(330), math.radians(90))
         if "azimuths" in self.fields:
             entry = self.fields["azimuths"]
@@ -372,7 +377,9 @@ class _Reader:
         grid = np.linspace(low, high, 181) if np.isfinite(limits).all() else np.zeros(0)
         gap = np.abs(sizes["R"] - sizes["r"] + sizes["L1"] * np.cos(grid))
         if grid.size and gap.min() > sizes["L2"]:
-            self.fields["L2"].fail("the rods are too short to meet at any angle in the limits")
+            self.fields["L2"].fail(
+                "the rods are too short to meet at any angle in the limits", rests=measures
+            )
         arm = None
         if "arm" in self.fields:
             arm = read_inertia(

@@ -38,12 +38,12 @@ _PROGRAM = (
 
 def load_program(name_or_path: str | Path) -> Program:
     """Read a shipped program's name or a path to a program file."""
-    return _read(read_document(find_program(name_or_path)))
+    return read_program(read_document(find_program(name_or_path)))
 
 
 def parse_program(text: str | bytes, path: Path | None = None) -> Program:
     """Read a program from text; `path` is what messages name."""
-    return _read(parse_document(text, path))
+    return read_program(parse_document(text, path))
 
 
 def program_directory() -> Path:
@@ -75,13 +75,14 @@ def find_program(name_or_path: str | Path) -> Path:
     )
 
 
-def _read(root: Field) -> Program:
+def read_program(root: Field) -> Program:
+    """Read the fields of a program file."""
     if not root.is_mapping:
         root.fail("expected a program file: fields such as name, cell, robots")
     fields = root.mapping(_PROGRAM)
     for name in ("name", "robots"):
         if name not in fields:
-            root.fail(f"field '{name}' is missing")
+            root.missing(name)
     robots = fields["robots"].mapping()
     if not 1 <= len(robots) <= MAX_ROBOTS:
         fields["robots"].fail(f"{len(robots)} robots; wanted 1 to {MAX_ROBOTS}, each with steps")
@@ -113,7 +114,7 @@ def _goals(field: Field) -> list[Goal]:
     for item in field.items(MAX_STEPS):
         given = item.mapping(("body", "through", "at", "within", "on", "free"))
         if "body" not in given:
-            item.fail("field 'body' is missing: what the goal is about")
+            item.missing("body", "what the goal is about")
         if "within" in given and "at" not in given:
             given["within"].fail("goes with 'at' only")
         values: dict[str, Any] = {"place": Place(item.path, item.line)}

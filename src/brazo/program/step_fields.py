@@ -77,7 +77,7 @@ class _Reader:
 
     def need(self, name: str, what: str) -> Field:
         if not self.has(name):
-            self.field.fail(f"field '{name}' is missing: {what}")
+            self.field.missing(name, what)
         return self.given[name]
 
     def number(self, name: str, dimension: units.Dimension) -> float | None:
@@ -99,7 +99,8 @@ class _Reader:
         for found in s.VARIABLE.finditer(text):
             if found[1] not in self.variables:
                 there = ", ".join(f"${one}" for one in sorted(self.variables)) or "none here"
-                field.fail(f"no variable '${found[1]}'; variables: {there}")
+                loops = tuple(f"{around.name}.as" for around in field.around())
+                field.fail(f"no variable '${found[1]}'; variables: {there}", rests=loops)
         return text
 
     def choice(self, name: str, allowed: tuple[str, ...], default: str) -> Any:

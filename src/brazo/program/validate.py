@@ -1,6 +1,6 @@
 """A program meets a cell: do its robots, joints, bodies, poses, laws and frames exist?
 
-Everything that can be said before the first step is said here, with file and line.
+Everything that can be said before the first step is said here, all at once, with file and line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from brazo.errors import BrazoError
 from brazo.model.joint_fields import outside
 from brazo.program import steps as s
 from brazo.program.frames import frame_names
-from brazo.program.program import Program
+from brazo.program.program import Goal, Program
 from brazo.simulation import SimRobot, Simulation
 
 MAX_FLAT = 100_000
@@ -36,30 +36,35 @@ def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
     """The steps of each robot, written out, after asking whether the cell has what they need."""
     if not program.steps:
         raise BrazoError(f"program '{program.name}' has no steps")
-    flat = {}
+    flat: dict[str, list[s.Step]] = {}
+    wrong: list[str] = []
     for name, steps in program.steps.items():
         if name not in sim.robots:
             where = f"{program.places[name]}: " if name in program.places else ""
             close = difflib.get_close_matches(name, list(sim.robots), n=1)
             hint = f"did you mean '{close[0]}'? " if close else ""
-            raise BrazoError(
+            wrong.append(
                 f"{where}robots: no robot '{name}' in cell '{sim.cell.name}'; {hint}"
                 f"robots: {', '.join(sim.robots)}"
             )
+            continue
         flat[name] = flattened(steps)
         check = _Check(sim, sim.robots[name])
         for step in flat[name]:
-            check.step(step)
+            try:
+                check.step(step)
+            except BrazoError as error:
+                wrong.append(str(error))
+                if isinstance(step, s.SetController):
+                    break  # whose gains the next steps set is not known
+    for goal in program.goals if sim.robots else ():
+        try:
+            _Check(sim, next(iter(sim.robots.values()))).goal(goal)
+        except BrazoError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise BrazoError("\n".join(dict.fromkeys(wrong)))  # a loop says the same every time
     _syncs(flat)
-    check = _Check(sim, next(iter(sim.robots.values())))
-    for goal in program.goals:
-        head = f"{goal.place}: goals: " if goal.place else "goals: "
-        check.name(head, goal.body, check.bodies, "free body")
-        if goal.chute is not None:
-            check.name(head, goal.chute, check.chutes, "chute")
-        if goal.on is not None:
-            solid = [n for n in check.solids if n != goal.body]
-            check.name(head, goal.on, solid, "body or fixture")
     return flat
 
 
@@ -130,6 +135,15 @@ class _Check:
                 self._condition(step, step.condition)
             case s.SetController():
                 self._controller(step)
+
+    def goal(self, goal: Goal) -> None:
+        head = f"{goal.place}: goals: " if goal.place else "goals: "
+        self.name(head, goal.body, self.bodies, "free body")
+        if goal.chute is not None:
+            self.name(head, goal.chute, self.chutes, "chute")
+        if goal.on is not None:
+            solid = [n for n in self.solids if n != goal.body]
+            self.name(head, goal.on, solid, "body or fixture")
 
     def _controller(self, step: s.SetController) -> None:
         """Law and gains; gains alone are those of the law of the step before."""

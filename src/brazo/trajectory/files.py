@@ -127,7 +127,7 @@ def _read(root: Field, robot: Robot) -> ViaList:
         fields["orientation"].choice(*ORIENTATIONS) if "orientation" in fields else "full",
     )
     if "points" not in fields:
-        root.fail("field 'points' is missing: a list of {t: …, q: […]}")
+        root.missing("points", "a list of {t: …, q: […]}")
     given = list(fields["points"].items(at_most=5000))
     if len(given) < 2:
         fields["points"].fail(f"{len(given)} points; wanted at least two")
@@ -148,7 +148,7 @@ def _read(root: Field, robot: Robot) -> ViaList:
 def _point(item: Field, allowed: tuple[str, ...], robot: Robot) -> ViaPoint:
     given = item.mapping(allowed)
     if "t" not in given:
-        item.fail("field 't' is missing: the time in seconds")
+        item.missing("t", "the time in seconds")
     if ("q" in given) == ("xyz" in given):
         item.fail("a point has either 'q', the joint values, or 'xyz', where the tool is")
     t = given["t"].number(TIME)

@@ -47,7 +47,7 @@ class Names:
 
     def take(self, block: Field, fields: dict[str, Field]) -> str:
         if "name" not in fields:
-            block.fail("field 'name' is missing")
+            block.missing("name")
         name = fields["name"].identifier()
         if "/" in name:
             fields["name"].fail(f"'{name}': a name has no '/', which leads to a robot's parts")
@@ -69,7 +69,7 @@ def read_body(block: Field, names: Names) -> FreeBody:
     fields = block.mapping(("name", "mass", "xyz", "rpy", "friction", "color", *_SHAPES))
     name = names.take(block, fields)
     if "mass" not in fields:
-        block.fail("field 'mass' is missing: a free body falls, and masses are never guessed")
+        block.missing("mass", "a free body falls, and masses are never guessed")
     return FreeBody(
         name,
         _shape(block, fields),
@@ -94,7 +94,7 @@ def read_chute(block: Field, names: Names) -> Chute:
     given: dict[str, Any] = {"name": names.take(block, fields)}
     for key in ("inner", "length", "angle", "xyz"):
         if key not in fields:
-            block.fail(f"field '{key}' is missing")
+            block.missing(key)
     inner = fields["inner"]
     if inner.is_list:
         width, height = inner.numbers(2, units.LENGTH)

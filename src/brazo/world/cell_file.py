@@ -84,7 +84,7 @@ def read_cell(root: Field) -> Cell:
         root.fail("expected a cell file: fields such as name, robots, bodies")
     fields = root.mapping(_CELL)
     if "name" not in fields:
-        root.fail("field 'name' is missing")
+        root.missing("name")
     names = Names()
     robots = tuple(_robot(block, names) for block in _blocks(fields, "robots", MAX_ROBOTS))
     bodies = tuple(read_body(block, names) for block in _blocks(fields, "bodies", MAX_SOLIDS))
@@ -135,7 +135,7 @@ def _robot(block: Field, names: Names) -> CellRobot:
     fields = block.mapping(_ROBOT)
     name = names.take(block, fields)
     if "robot" not in fields:
-        block.fail("field 'robot' is missing: a shipped robot's name or the path of a robot file")
+        block.missing("robot", "a shipped robot's name or the path of a robot file")
     source = _source(fields)
     given: dict[str, Any] = {"line": block.line}
     if "base" in fields:
