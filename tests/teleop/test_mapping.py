@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.teleop.mapping import DIRECTIONS, IncrementMap
+from brazo.teleop import JointMap
+from brazo.teleop.mapping import DIRECTIONS, IncrementMap, in_words
+from brazo.trajectory import limits_of
 
 
 def test_golden_mapping(golden):
@@ -13,6 +15,23 @@ def test_golden_mapping(golden):
     for entry in data["examples"]:
         mapped = IncrementMap(scale=entry["k"])(entry["dP_master"])
         assert np.abs(mapped - entry["dP_slave"]).max() <= 1e-15
+
+
+def test_what_is_set_is_told_in_words():
+    assert in_words(IncrementMap(scale=2.0).settings()) == (
+        "mapping by pose: scale 2, the master's X to Y, Y to -Z, Z to -X"
+    )
+    turned = np.array([[0.8, -0.6, 0.0], [0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    assert in_words(IncrementMap(turned).settings()).endswith(
+        "the master's X to (0.8, 0.6, 0), Y to (-0.6, 0.8, 0), Z to Z"
+    )
+    joints = JointMap(limits_of(brazo.load("delta")))
+    assert in_words(joints.settings()) == "mapping by joints: by as much as the master's, gain 1"
+    joints.set("gain", [1, 2, 0.5])
+    joints.set("absolute", True)
+    assert in_words(joints.settings()) == (
+        "mapping by joints: to where the master's are, gains 1, 2, 0.5"
+    )
 
 
 def test_lengths_scale_and_directions_turn():

@@ -14,6 +14,7 @@ import pytest
 
 import brazo
 from brazo.cli.main import main
+from brazo.cli.teleop import _counted
 from brazo.errors import BrazoError
 from brazo.lab.opening import as_cell
 from brazo.recording.recording import Recording
@@ -406,8 +407,15 @@ def test_a_page_of_the_session(session, tmp_path):
     page = tmp_path / "session.html"
     numbers = session_report(folder / "follower.parquet", page, folder / "master.parquet")
     assert float(numbers["following"].split()[0]) > 0.0
-    assert int(numbers["commands acted upon"]) > 20
+    follower = Recording.open(folder / "follower.parquet")
+    acted, accepted = (int(follower[name].max()) for name in ("acted", "accepted"))
+    assert len(np.unique(follower["seq"])) - 1 <= acted <= accepted and acted > 20
+    assert numbers["commands acted upon"].startswith(f"{acted} of {accepted} accepted (only while")
+    assert numbers["age of commands"].startswith("median ")
     text = page.read_text(encoding="utf-8")
+    for state in State:
+        assert f">{state.name}<" in text  # at the axis
+    assert "mapping by pose: scale 2, the master" in text and "directions&quot;" not in text
     for part in ("Teleoperation of teleop-scara", "one-way latency", "master&#x27;s handle"):
         assert part in text or part.replace("&#x27;", "'") in text, part
     alone = session_report(folder / "follower.parquet", tmp_path / "alone.html")
@@ -535,6 +543,11 @@ def test_a_station_that_died_behind_its_page_ends_the_command(tmp_path, monkeypa
     error = capsys.readouterr().err
     assert "the station stopped: " in error and "the joystick is gone" in error
     assert error.count("\n") == 1
+
+
+def test_one_of_a_kind_is_told_as_one():
+    said = _counted({"connections": 1, "commands": 2, "clock jumps": 1, "status not sent": 1})
+    assert said == "1 connection, 2 commands, 1 clock jump, 1 status not sent"
 
 
 @pytest.mark.parametrize(

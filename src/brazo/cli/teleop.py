@@ -66,6 +66,7 @@ def follower(
     from brazo.lab.opening import as_cell
     from brazo.simulation import Simulation
     from brazo.teleop import FollowerLink, LinkRules, Rules, server_tls
+    from brazo.teleop.mapping import in_words
     from brazo.teleop.stations import (
         CoupledMap,
         FollowerStation,
@@ -116,7 +117,7 @@ def follower(
         stack.enter_context(station)
         stopped = _until_signal(stack)
         if not as_json:
-            say(f"{chosen.name} follows at {link.url}")
+            say(f"{chosen.name} follows at {link.url}, {in_words(station.mapping.settings())}")
             if link.token is not None:
                 say(f"token {link.token}")
         if page_at is not None:
@@ -143,7 +144,11 @@ def follower(
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {why}" for why, n in counts.items())
+    one = ("connections", "commands", "attempts", "clock jumps")
+    return ", ".join(
+        f"{n} {why.removesuffix('s') if n == 1 and why in one else why}"
+        for why, n in counts.items()
+    )
 
 
 def _until_signal(stack: contextlib.ExitStack) -> threading.Event:

@@ -47,8 +47,12 @@ def figure(
     degrees: bool = True,
     events: bool | Sequence[str] = True,
     note: str = "",
+    words: Sequence[str] = (),
 ) -> Any:
-    """A matplotlib figure of signals over time; see `Recording.plot`."""
+    """A matplotlib figure of signals over time; see `Recording.plot`.
+
+    `words` are the names of the values 0, 1, 2, … where signals stand for something.
+    """
     names = choose(recording.names, signals)
     shapes = {name: reference_of(recording, name) for name in names}
     drawn = [n for n in names if n not in shapes.values()] or names
@@ -65,6 +69,11 @@ def figure(
             draw_lanes(axes[0], strip, recording)
         for ax, panel in zip(axes[-len(panels) :], panels, strict=True):
             panel.draw(ax, recording, shapes)
+            if words:
+                for line in ax.lines:
+                    line.set_drawstyle("steps-post")  # nothing lies between two of them
+                ax.set_yticks(range(len(words)), words)
+                ax.set_ylim(-0.3, len(words) - 0.7)
             for moment in key_moments(strip):
                 ax.axvline(moment, color=SOFT, lw=0.5, ls=(0, (1, 2)), zorder=0.5)
         if not note and any(shapes.values()):

@@ -23,7 +23,7 @@ from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_wxyz
 from brazo.teleop.frames import Setting
 from brazo.teleop.inbox import Received
-from brazo.teleop.mapping import Mapping, MasterPoint
+from brazo.teleop.mapping import Mapping, MasterPoint, axes
 from brazo.teleop.safety import Cause, Rules, Safety, State, Transition
 from brazo.teleop.tracking import TargetRates, Tracker
 from brazo.teleop.views import Report, View
@@ -75,6 +75,7 @@ class Follower:
         self._target: Array | None = None
         self._rates = TargetRates(self.tracker.state.q)
         self._warnings: tuple[str, ...] = ()
+        self.acted = 0  # commands that were acted on
         self.unused = 0  # commands that had run out before the loop came to look
 
     def stop(self, now: float, detail: str = "") -> None:
@@ -146,6 +147,8 @@ class Follower:
             self.mapping.set(setting.name, value)
         except BrazoError as error:
             return False, str(error)
+        if setting.name == "directions":
+            return True, f"directions are {axes(value)}"
         return True, f"{setting.name} is {value}"
 
     def _watch(self, now: float, view: View) -> None:
@@ -216,6 +219,7 @@ class Follower:
         self._used, self._clutched = new, new.clutch
         if new.command.grip is not None:
             self.grip = new.command.grip
+        self.acted += 1
         return new.command.seq
 
     def _go_along(self, new: Received, share: float) -> str:

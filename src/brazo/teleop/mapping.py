@@ -84,6 +84,32 @@ class IncrementMap:
         return {"scale": self.scale, "directions": S}
 
 
+def axes(directions: Any) -> str:
+    """Where directions, row by row, lead the master's axes: `X to Y, Y to -Z, Z to -X`."""
+    S = np.reshape(directions, (3, 3))
+    return ", ".join(f"{name} to {_axis(S[:, j])}" for j, name in enumerate("XYZ"))
+
+
+def _axis(direction: np.ndarray) -> str:
+    i = int(np.argmax(np.abs(direction)))
+    if abs(direction[i]) < 1.0 - 1e-6:
+        return f"({', '.join(f'{x:.3g}' for x in direction)})"
+    return ("-" if direction[i] < 0.0 else "") + "XYZ"[i]
+
+
+def in_words(settings: dict[str, Any]) -> str:
+    """What a mapping is set to, for people."""
+    if "directions" in settings:
+        scale, leads = settings["scale"], axes(settings["directions"])
+        return f"mapping by pose: scale {scale:g}, the master's {leads}"
+    if "gain" in settings:
+        gains = [f"{gain:g}" for gain in settings["gain"]]
+        gain = f"gains {', '.join(gains)}" if len(set(gains)) > 1 else f"gain {gains[0]}"
+        how = "to where the master's are" if settings["absolute"] else "by as much as the master's"
+        return f"mapping by joints: {how}, {gain}"
+    return "mapping: " + ", ".join(f"{name} {value}" for name, value in settings.items())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MasterPoint:
     """Where the master stands: joint values (n,), or the pose (4, 4) of its handle, or both."""

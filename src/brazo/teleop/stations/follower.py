@@ -16,9 +16,9 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.recording.stream import Recorder
-from brazo.teleop.follower import Follower, Step
+from brazo.teleop.follower import ASK, Follower, Step
 from brazo.teleop.follower_link import FollowerLink
-from brazo.teleop.mapping import Mapping
+from brazo.teleop.mapping import Mapping, in_words
 from brazo.teleop.pose_map import PoseMap
 from brazo.teleop.safety import Cause, Rules, State, Transition
 from brazo.teleop.stations.device import joint_units
@@ -79,6 +79,7 @@ class FollowerStation:
         self._recorder = None
         if record is not None:
             columns = {"t": "s", "state": "", "share": "", "age": "s", "latency": "s", "seq": ""}
+            columns |= {"accepted": "", "acted": ""}  # commands so far
             columns |= {f"tool.{axis}": "m" for axis in "xyz"}
             columns |= {f"target.{axis}": "m" for axis in "xyz"}
             columns |= {f"force.{axis}": "N" for axis in "xyz"}
@@ -173,7 +174,8 @@ class FollowerStation:
         for setting in self.link.settings():
             done, text = self.follower.set(setting)
             self.link.answer(setting, done, text)
-            self._event("setting", text)
+            asked = done and setting.name == ASK
+            self._event("setting", in_words(self.mapping.settings()) if asked else text)
         if self.link.master != self._master:
             before, self._master = self._master, self.link.master
             if before:
@@ -201,6 +203,7 @@ class FollowerStation:
         target = self.robot.arm.fk(step.sample.q)[:3, 3]
         age = step.age if np.isfinite(step.age) else np.nan
         row = [step.t - self._begin, float(step.state), step.share, age, latency, float(step.seq)]
+        row += [float(self.link.counts["accepted"]), float(self.follower.acted)]
         places = (*tool, *target, *self.wrench[:3])
         self._recorder.append([*row, *places, *step.sample.q, *self.robot.world.q])
 

@@ -13,6 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.recording.figures import Chapter
+from brazo.recording.numbers import counted
+from brazo.recording.plots import figure
 from brazo.recording.recording import Recording
 from brazo.recording.report import write_report
 from brazo.teleop.safety import State
@@ -44,7 +47,8 @@ def session_report(
     figures = {
         "Tool and where it was to be": ["tool.*", "target.*"],
         "Age of the newest command, latency": ["age", "latency"],
-        "State and share of full speed": ["state", "share"],
+        "State": ["state"],
+        "Share of full speed": ["share"],
         "Joints": ["q.*", "reference.*"],
     }
     if "contact force, greatest" in numbers:
@@ -53,7 +57,8 @@ def session_report(
         figures["Force felt at the hand"] = ["felt.*"]
     if master is not None:
         figures = {"The master's handle": ["handle.*"], **figures}
-    verdict = f"{len(holds)} times in HOLD" if holds else "followed without a HOLD"
+    verdict = f"{counted(len(holds), 'time')} in HOLD" if holds else "followed without a HOLD"
+    states = [state.name for state in State]
     write_report(
         whole,
         path,
@@ -61,7 +66,10 @@ def session_report(
         verdict=verdict,
         success=not holds,
         numbers={"Session": numbers},
-        figures=figures,
+        figures=[
+            Chapter(title, "", figure(whole, names, words=states if names == ["state"] else ()))
+            for title, names in figures.items()
+        ],
     )
     return numbers
 
@@ -90,7 +98,6 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
     t = seen.t
     following = np.isin(state, (State.ENGAGED, State.DEGRADED))
     dt = np.diff(t, prepend=t[0])
-    used = seen["seq"][seen["seq"] > 0]
     error = np.linalg.norm(seen.matrix("tool.*") - seen.matrix("target.*"), axis=1)
     holds = np.flatnonzero((state[1:] == State.HOLD) & following[:-1]) + 1
     found = {
@@ -98,7 +105,7 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
         "following": f"{float(dt[following].sum()):.1f} s",
         "at reduced speed": f"{float(dt[state == State.DEGRADED].sum()):.2f} s",
         "holds": str(len(holds)),
-        "commands acted upon": str(len(np.unique(used))),
+        "commands acted upon": _acted(seen),
     }
     if following.any():
         found |= {
@@ -115,6 +122,16 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
         worst = 1e3 * float(np.nanmax(waits))
         found["HOLD after the last good command, at most"] = f"{worst:.0f} ms"
     return found
+
+
+def _acted(seen: Recording) -> str:
+    if "acted" not in seen:  # an older recording: what its rows happened to see
+        return str(len(np.unique(seen["seq"][seen["seq"] > 0])))
+    acted, accepted = (int(np.nanmax(seen[name], initial=0.0)) for name in ("acted", "accepted"))
+    return (
+        f"{acted} of {accepted} accepted (only while following, and of those that come between "
+        "two steps of the robot only the newest: it says where the hand is now)"
+    )
 
 
 def master_numbers(both: Recording, hand: Recording) -> dict[str, str]:
@@ -180,4 +197,4 @@ def _spread(values: Array) -> str:
     if not len(values):
         return "unknown"
     half, most = np.percentile(values, [50, 99])
-    return f"{half:.2f} ms, 99 % below {most:.2f} ms"
+    return f"median {half:.2f} ms, 99 % below {most:.2f} ms"
