@@ -208,8 +208,9 @@ class _Reader:
             if beyond.size:
                 i = int(beyond[0])
                 plain = items[i].quantity(self.names).dimension is None
+                low, high = limits[i].tolist()
                 self.context.note(
-                    items[i], outside(float(q[i]), *limits[i], joints[i], kinds[i], plain)
+                    items[i], outside(float(q[i]), low, high, joints[i], kinds[i], plain)
                 )
             poses[name] = q
         return poses
