@@ -127,7 +127,7 @@ def test_both_ends_have_a_page():
                     master.terminate()
                     out, said = master.communicate(timeout=60)
             assert master.returncode == 0, said
-            assert "1 connections, " in out.splitlines()[-1]
+            assert "1 connection, " in out.splitlines()[-1]
         finally:
             follower.terminate()
             _, said = follower.communicate(timeout=60)

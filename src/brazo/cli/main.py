@@ -61,13 +61,13 @@ def _default(
 
 
 def main() -> None:
-    """Entry of the console script: a user's mistake is one clear line and exit code 2."""
+    """Entry of the console script: every mistake of a user is one clear line; exit code 2."""
     if sys.stdout is not None:
         sys.stdout = Unread(sys.stdout)
     try:
         app()
     except BrazoError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print("error: " + str(error).replace("\n", "\nerror: "), file=sys.stderr)
         sys.exit(2)
 
 

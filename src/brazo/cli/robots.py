@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 from textwrap import shorten
 
@@ -96,13 +95,11 @@ def check(
             return
         arm = brazo.load(file, tip=tip)
     except BrazoError as error:
-        errors = _mistakes(file) or str(error).splitlines()
+        errors = _mistakes(file) or str(error).split("\n")
         if json:
             print_json({"ok": False, "error": errors[0], "errors": errors, "findings": []})
-        else:
-            for text in errors:
-                print(f"error: {text}", file=sys.stderr)
-        raise typer.Exit(2) from error
+            raise typer.Exit(2) from error
+        raise BrazoError("\n".join(errors)) from error
     if json:
         print_json({"ok": True, "findings": [str(f) for f in arm.findings], **_summary(arm)})
         return
