@@ -117,7 +117,8 @@ def follower(
         stack.enter_context(station)
         stopped = _until_signal(stack)
         if not as_json:
-            say(f"{chosen.name} follows at {link.url}, {in_words(station.mapping.settings())}")
+            say(f"{chosen.name} follows at {link.url}")
+            say(in_words(station.mapping.settings()))
             if link.token is not None:
                 say(f"token {link.token}")
         if page_at is not None:
