@@ -187,7 +187,7 @@ Taken = Iterator[tuple[str, bytes]]  # subject and PNG
 def of_cell(lab: Lab, browser: Browser, variant: Variant, subjects: list[str]) -> Taken:
     """The page as it opens, and every panel."""
     with opened(browser, variant) as page:
-        page.goto(lab.url)
+        page.goto(f"{lab.url}?light=full")  # as a graphics card would draw it
         drawn(page, CELL)
         page.evaluate(CALM)
         if "welcome" in subjects:
@@ -217,7 +217,7 @@ def of_replay(lab: Lab, browser: Browser, variant: Variant, subjects: list[str])
     for panel in (one for one in REPLAYED if one in subjects):
         with opened(browser, variant) as page:
             page.add_init_script("localStorage.setItem('brazo-welcomed', 'true')")
-            page.goto(lab.url)
+            page.goto(f"{lab.url}?light=full")
             drawn(page, lab.sim.cell.name)
             page.evaluate(CALM)
             if not variant.touch:
