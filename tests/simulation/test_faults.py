@@ -125,13 +125,16 @@ def test_a_run_with_noise_restored_in_the_middle_repeats_to_the_bit():
     sim = Simulation(cell(ARM), seed=1)
     sim.inject(EncoderNoise("arm", "elbow", 1e-3))
     sim.inject(CommandDelay("arm", 0.003))
-    sim.inject(JointLocked("arm", "wrist"), at=0.35)
+    locked = JointLocked("arm", "wrist")
+    sim.inject(locked, at=0.35)
     swing(sim)
     sim.step(200)
+    assert sim.scheduled_faults == ((0.35, locked),)
     state = sim.save()
     runs = []
     for _ in range(2):
         runs.append(sim.run(until=0.6))
+        assert sim.scheduled_faults == ()
         sim.restore(state)
     for name in runs[0].columns:
         assert (runs[0][name] == runs[1][name]).all(), name

@@ -191,7 +191,7 @@ def keep_faults(sim: Simulation, new: Simulation) -> None:
         for robot in sim.robots.values():
             for fault in robot.faults if robot.name in new.robots else ():
                 new.inject(fault)
-        for at, fault in sim._scheduled:
+        for at, fault in sim.scheduled_faults:
             if fault.robot in new.robots:
                 new.inject(fault, at)
     except BrazoError:

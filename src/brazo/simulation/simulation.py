@@ -447,9 +447,9 @@ class Simulation:
                 self._scheduled.sort(key=lambda entry: entry[0])
 
     @property
-    def next_fault(self) -> float | None:
-        """When the next fault that was injected with a time comes (s)."""
-        return self._scheduled[0][0] if self._scheduled else None
+    def scheduled_faults(self) -> tuple[tuple[float, Fault], ...]:
+        """Faults that are still to come, each with its time (s), the next one first."""
+        return tuple(self._scheduled)
 
     def clear_faults(self, robot: str | None = None, fault: Fault | None = None) -> None:
         """Mend one fault, or all of a robot, or all there are; scheduled ones do not come."""

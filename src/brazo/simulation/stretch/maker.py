@@ -86,8 +86,8 @@ class Stretch:
             if most < 2:
                 return most, guards
             guards += idle.guards
-        if (fault := sim.next_fault) is not None:  # it comes in the step nearest to its time
-            most = min(most, steps_before(fault - sim.time - 0.5 * dt, dt))
+        for at, _ in sim.scheduled_faults[:1]:  # it comes in the step nearest to its time
+            most = min(most, steps_before(at - sim.time - 0.5 * dt, dt))
         return most, guards
 
     def _begin(self, most: int, guards: Sequence[Guard]) -> bool:
