@@ -5,14 +5,21 @@ and the time stay in view.  A sheet holds at most 1,048,576 rows; a longer recor
 `data 2` and so on.  Charts show the whole run from at most `CHART_ROWS` of its rows, which `chart
 data` holds in degrees and millimetres: drawing a million points would stop Excel for minutes.
 
-Numbers have sixteen digits (a double has up to seventeen).  A value that is not a number is an
+Numbers are the shortest that read back as the same double.  A value that is not a number is an
 empty cell; an infinite one is an Excel error.
+
+XlsxWriter makes the workbook with everything but the rows of the run; they are set into the XML of
+their sheets here, a whole row at a time, which is four times as fast as cell by cell.
 """
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Sequence
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +40,8 @@ CHART_ROWS = 2_000
 CHARTS = 12
 CHART_LINES = 12
 _CHARTED = {"q": "joint positions", "torque": "torques", "tau": "torques"}
-_WRITING = 0.8  # of the time; packing takes the rest
+_END = b"</sheetData>"
+_QUICK = 1  # how hard to press: 10 % more than with 6, in a third of the time
 
 
 def write_xlsx(
@@ -50,25 +58,102 @@ def write_xlsx(
             f"{path}: a sheet has room for {SHEET_COLUMNS} columns, the recording has "
             f"{len(source.units)}; choose some signals"
         )
+    frame = io.BytesIO()
+    book = xlsxwriter.Workbook(
+        frame,
+        {
+            "constant_memory": True,
+            "nan_inf_to_errors": True,
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+        },
+    )
+    writer = _Book(book)
+    sheets = max(1, math.ceil(source.rows / (sheet_rows - HEAD)))
+    for number in range(1, sheets + 1):
+        writer.data_sheet(source, number)
+    thinned = writer.thinned(source)
+    writer.charts(source, thinned)
+    writer.events(source.events)
+    writer.about(source)
+    writer.chart_data(source, thinned)
+    book.close()
     with replacing(Path(path)) as temporary:
-        book = xlsxwriter.Workbook(
-            str(temporary),
-            {
-                "constant_memory": True,
-                "nan_inf_to_errors": True,
-                "strings_to_formulas": False,
-                "strings_to_urls": False,
-            },
-        )
-        writer = _Book(book)
-        thinned = writer.data(source, sheet_rows, progress)
-        writer.charts(source, thinned)
-        writer.events(source.events)
-        writer.about(source)
-        writer.chart_data(source, thinned)
-        book.close()
+        _fill(frame, temporary, sheets, _rows(source, sheet_rows - HEAD, progress))
+    if progress is not None:
+        progress(1.0)
+
+
+def _fill(frame: io.BytesIO, path: Path, sheets: int, rows: Iterator[bytes | None]) -> None:
+    """Write the workbook with rows behind the head of each of its first sheets."""
+    data = [f"xl/worksheets/sheet{number}.xml" for number in range(1, sheets + 1)]
+    with (
+        zipfile.ZipFile(frame) as given,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_QUICK) as made,
+    ):
+        for entry in given.infolist():
+            if entry.filename not in data:
+                with given.open(entry) as here, made.open(entry, "w") as there:
+                    shutil.copyfileobj(here, there)
+        for name in data:
+            head, end, tail = given.read(name).partition(_END)
+            # The size of the sheet may be left out, and is not known yet.
+            head = re.sub(rb"<dimension[^>]*/>", b"", head, count=1)
+            with made.open(name, "w", force_zip64=True) as sheet:
+                sheet.write(head)
+                for some in rows:
+                    if some is None:
+                        break
+                    sheet.write(some)
+                sheet.write(end + tail)
+
+
+def _rows(source: Source, room: int, progress: Progress | None) -> Iterator[bytes | None]:
+    """The run as XML, some rows at a time; None where a sheet with that much room is full."""
+    names = list(source.units)
+    columns = [_letters(i) for i in range(len(names))]
+    # The sign 0 stands for the number of the row.
+    cells = "".join(f'<c r="{column}\0"><v>%r</v></c>' for column in columns)
+    form = f'<row r="\0">{cells}</row>'
+    done = 0
+    for block in source.read(names):
+        table = np.column_stack(block).astype(float)
+        finite = np.asarray(np.isfinite(table).all(axis=1))
+        lines: list[str] = []
+        for row, whole in zip(table.tolist(), finite, strict=True):
+            if done and done % room == 0:
+                yield "".join(lines).encode()
+                yield None
+                lines.clear()
+            number = str(1 + HEAD + done % room)
+            if whole:
+                lines.append(form.replace("\0", number) % tuple(row))
+            else:
+                lines.append(_with_gaps(row, columns, number))
+            done += 1
+        yield "".join(lines).encode()
         if progress is not None:
-            progress(1.0)
+            progress(0.99 * done / source.rows)
+
+
+def _with_gaps(row: list[float], columns: Sequence[str], number: str) -> str:
+    """A row in which not everything is a number."""
+    cells = []
+    for column, value in zip(columns, row, strict=True):
+        if math.isfinite(value):
+            cells.append(f'<c r="{column}{number}"><v>{value!r}</v></c>')
+        elif math.isinf(value):
+            cells.append(f'<c r="{column}{number}" t="e"><v>#DIV/0!</v></c>')
+    return f'<row r="{number}">{"".join(cells)}</row>'
+
+
+def _letters(column: int) -> str:
+    """A, B … Z, AA, AB …"""
+    text, column = "", column + 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        text = chr(ord("A") + rest) + text
+    return text
 
 
 class _Book:
@@ -81,37 +166,28 @@ class _Book:
         self.wrap = book.add_format({"text_wrap": True, "valign": "top"})
         self.plotted: list[str] = []
 
-    def data(
-        self, source: Source, sheet_rows: int, progress: Progress | None
-    ) -> list[list[float | None]]:
-        """The rows; returns those the charts are drawn from."""
-        names = list(source.units)
-        self.plotted = [names[0], *(n for title, lines in _charts(source) for n in lines)]
-        columns = [names.index(name) for name in self.plotted]
+    def thinned(self, source: Source) -> list[list[float | None]]:
+        """The rows the charts are drawn from; None where there is no number."""
+        self.plotted = [source.time, *(n for _, lines in _charts(source) for n in lines)]
         stride = max(1, math.ceil(source.rows / CHART_ROWS))
-        thinned: list[list[float | None]] = []
-        room = sheet_rows - HEAD
-        sheet, done = self._data_sheet(source, 1), 0
-        for block in source.read(names):
-            for row in _cells(block):
-                if done and done % room == 0:
-                    sheet = self._data_sheet(source, 1 + done // room)
-                sheet.write_row(HEAD + done % room, 0, row)
-                if done % stride == 0 or done == source.rows - 1:
-                    thinned.append([row[i] for i in columns])
-                done += 1
-            if progress is not None:
-                progress(_WRITING * done / source.rows)
-        return thinned
+        kept: list[list[float | None]] = []
+        done = 0
+        for block in source.read(self.plotted):
+            table = np.column_stack(block).astype(float)
+            at = np.arange(done, done + len(table))
+            for row in table[(at % stride == 0) | (at == source.rows - 1)].tolist():
+                kept.append([v if math.isfinite(v) else None for v in row])
+            done += len(table)
+        return kept
 
-    def _data_sheet(self, source: Source, number: int) -> Any:
+    def data_sheet(self, source: Source, number: int) -> None:
+        """The head of a sheet of rows."""
         sheet = self.book.add_worksheet("data" if number == 1 else f"data {number}")
         sheet.freeze_panes(HEAD, 1)
         for i, name in enumerate(source.units):
             sheet.set_column(i, i, min(40, max(10, len(name) + 2)))
         sheet.write_row(0, 0, list(source.units), self.bold)
         sheet.write_row(1, 0, list(source.units.values()), self.unit)
-        return sheet
 
     def charts(self, source: Source, rows: Sequence[Sequence[float | None]]) -> None:
         """A sheet a chart: lines of one group over the whole run."""
@@ -195,17 +271,6 @@ def _charts(source: Source) -> list[tuple[str, list[str]]]:
     if not found:
         found = [(prefix, members[:CHART_LINES]) for prefix, members in groups.items()]
     return found[:CHARTS]
-
-
-def _cells(block: list[np.ndarray]) -> list[list[float | None]]:
-    """Rows of a block; None (an empty cell) where there is no number."""
-    table = np.column_stack(block)
-    missing = np.isnan(table)
-    if missing.any():
-        cells = table.astype(object)
-        cells[missing] = None
-        return cells.tolist()
-    return table.tolist()
 
 
 def _sheet_name(title: str, taken: set[str]) -> str:
