@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 
@@ -75,6 +76,8 @@ def test_signals_are_chosen_hidden_and_added(lab, opened):
     expect(plot.locator(".legend .name")).to_have_text(["x", "y", "z"])
     panel.get_by_label("Add a signal to plot 1").select_option("energy.kinetic")
     expect(plot.locator(".legend .name").last).to_have_text("energy kinetic")
+    panel.get_by_label("Add a signal to plot 1").select_option("scara1.qdd_ref.wrist pitch")
+    expect(plot.locator(".legend .name").last).to_have_text("qdd_ref wrist pitch")
     lab.do(lambda: lab.clock.step(100))
     tool = lab.robot.tool()[:3, 3]
     expect(plot.get_by_role("button", name=re.compile("^tool x"))).to_contain_text(
@@ -84,6 +87,22 @@ def test_signals_are_chosen_hidden_and_added(lab, opened):
     hide.click()
     expect(hide).to_have_attribute("aria-pressed", "false")
     expect(panel.get_by_role("row", name=re.compile("tool y"))).to_be_visible()
+    long = panel.get_by_role("row", name=re.compile("qdd_ref wrist pitch")).get_by_role("cell")
+    expect(long.first).to_have_attribute("title", "scara1 qdd_ref wrist pitch")
+    cells = long.evaluate_all("(cells) => cells.map((cell) => [cell.scrollWidth, cell.clientWidth])")
+    assert cells[0][0] > cells[0][1]  # a long name is cut,
+    assert all(content <= width for content, width in cells[1:])  # and no number
+    table = long.first.locator("xpath=ancestor::div[1]")
+    assert table.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+    # Every unit has a scale of its own, one below the other where there are more than two.
+    opened.wait("() => document.querySelector('#panel-data brazo-plot').scales.length === 3")
+    scales = plot.evaluate("(plot) => plot.scales.map(({ unit, lines, box }) => [unit, lines, box])")
+    assert [(unit, lines) for unit, lines, _ in scales] == [
+        ("mm", [0, 1]), ("J", [3]), ("deg/s²", [4])
+    ]  # fmt: skip
+    lanes = [(box["top"], box["top"] + box["height"]) for _, _, box in scales]
+    assert all(end + 20 < top for (_, end), (top, _) in itertools.pairwise(lanes))
+    assert all(end - top >= 60 for top, end in lanes)
     chooser.select_option("scara1.q")
     expect(plot.locator(".legend .name")).to_have_count(5)
 
@@ -121,9 +140,11 @@ def test_pausing_and_zooming_keep_the_view_while_rows_come(lab, opened):
     opened.wait(
         "(at) => document.querySelector('#panel-data brazo-plot').view.to > at", held["to"] + 0.3
     )
-    opened.button("Less time").first.click()
-    view = plot.evaluate("(plot) => ({ ...plot.view })")
-    assert view["to"] - view["from"] == pytest.approx(5.0)
+    for button, key, seconds in (("Less time", "+", 5.0), ("More time", "-", 10.0)):
+        expect(opened.button(button).first).to_have_attribute("title", f"{button} ({key})")
+        opened.button(button).first.click()
+        view = plot.evaluate("(plot) => ({ ...plot.view })")
+        assert view["to"] - view["from"] == pytest.approx(seconds)
 
 
 def test_a_page_that_comes_later_asks_for_what_was_before(lab, opened, line):

@@ -254,7 +254,9 @@ class Table extends Tied {
       if (column.event) return this.fieldCell(cell, column, id);
       return (shown) => {
         const text = this.format(shown, column);
-        if (cell.textContent !== text) cell.textContent = text;
+        if (cell.textContent === text) return;
+        cell.textContent = text;
+        if (column.digits === null) cell.title = text; // a long name may be cut
       };
     });
     return { node, cells };

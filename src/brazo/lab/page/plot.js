@@ -8,6 +8,8 @@
 // an outline of a recording: `NAME/now` is the present moment { key, t, y }, marked, which a click
 // sets; a part that is looked at closely is asked for (the event `NAME/part`) and comes as that.
 //
+// Up to two units share the height, with an axis on either side; of more each has a lane of its own.
+//
 // The view follows the present (`span` seconds) until it is paused, or part of it is chosen by
 // dragging over it; a double click, Home or the button lets it follow again.
 import { send } from "./channel.js";
@@ -21,6 +23,9 @@ const LEAST = 1e-3; // of an axis: below it a line at rest would be drawn as noi
 const TOP = 8;
 const BOTTOM = 20;
 const GAP = 6;
+const UNIT = 14; // px above an axis, for its unit
+const LANE = 64; // px of a lane
+const APART = 26; // px between two lanes: the end of one axis, and the next one's unit
 
 class Plot extends Tied {
   build() {
@@ -34,14 +39,15 @@ class Plot extends Tied {
     this.clear();
     this.legend = element("div", "legend");
     this.stage = element("div", "stage");
-    this.stage.style.height = `${this.getAttribute("height") ?? 180}px`;
+    this.tall = Number(this.getAttribute("height") ?? 180);
+    this.stage.style.height = `${this.tall}px`;
     this.canvas = element("canvas");
     this.tools = element("div", "tools");
     this.pauseButton = this.tool("pause", "Pause the plot", () => this.pause());
     this.tools.append(
       this.pauseButton,
-      this.tool("minus", "More time", () => this.zoom(1)),
-      this.tool("plus", "Less time", () => this.zoom(-1)),
+      this.tool("minus", "More time", () => this.zoom(1), "-"),
+      this.tool("plus", "Less time", () => this.zoom(-1), "+"),
     );
     this.empty = element("p", "brazo-note", { textContent: this.getAttribute("empty") ?? "" });
     this.stage.append(this.canvas, this.tools, this.empty);
@@ -76,8 +82,9 @@ class Plot extends Tied {
     this.drawing = 0;
   }
 
-  tool(name, label, onclick) {
-    const button = element("button", "tool", { type: "button", title: label, onclick });
+  tool(name, label, onclick, key = "") {
+    const title = key ? `${label} (${key})` : label;
+    const button = element("button", "tool", { type: "button", title, onclick });
     button.setAttribute("aria-label", label);
     button.innerHTML = name === "minus" ? MINUS : icon(name);
     return button;
@@ -369,6 +376,14 @@ class Plot extends Tied {
 
   draw() {
     const { canvas, stage, view } = this;
+    if (this.what.track) this.choose(view);
+    const [first, last] = this.rowsIn(view);
+    const axes = this.axes(first, last);
+    this.scales = axes;
+    const lanes = axes.length > 2 ? axes.length : 1;
+    const top = TOP + UNIT;
+    const least = top + lanes * (LANE + APART) - APART + BOTTOM;
+    stage.style.height = `${Math.max(this.tall, least)}px`;
     const [width, height] = [stage.clientWidth, stage.clientHeight];
     const scale = window.devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
@@ -383,11 +398,9 @@ class Plot extends Tied {
     g.setTransform(scale, 0, 0, scale, 0, 0);
     g.clearRect(0, 0, width, height);
     g.font = `11px ${style.fontFamily}`;
-    if (this.what.track) this.choose(view);
-    const [first, last] = this.rowsIn(view);
-    const axes = this.axes(first, last);
+    const tall = (height - top - BOTTOM - (lanes - 1) * APART) / lanes;
     for (const axis of axes) {
-      axis.ticks = ticks(axis.low, axis.high, Math.max(2, Math.round(height / 42)));
+      axis.ticks = ticks(axis.low, axis.high, Math.max(2, Math.round(tall / 42)));
       axis.low = Math.min(axis.low, axis.ticks.values[0]);
       axis.high = Math.max(axis.high, axis.ticks.values.at(-1));
       axis.width = Math.max(
@@ -395,20 +408,23 @@ class Plot extends Tied {
         g.measureText(axis.unit).width,
       );
     }
-    const left = GAP + Math.ceil(axes[0]?.width ?? 20) + GAP;
-    const right = axes[1] ? 2 * GAP + Math.ceil(axes[1].width) : GAP + 4;
-    const top = TOP + 14;
+    const space = (side) => Math.max(0, ...axes.filter((one) => one.side === side).map((one) => one.width));
+    const left = 2 * GAP + Math.ceil(space(0) || 20);
+    const right = space(1) ? 2 * GAP + Math.ceil(space(1)) : GAP + 4;
     const box = { left, top, width: width - left - right, height: height - top - BOTTOM };
     this.box = box;
+    axes.forEach((axis, i) => {
+      axis.box = { ...box, top: lanes > 1 ? top + i * (tall + APART) : top, height: tall };
+    });
     const x = (t) => box.left + ((t - view.from) / (view.to - view.from)) * box.width;
     this.drawAxes(g, axes, box, view, x, ink);
     g.save();
     g.beginPath();
     g.rect(box.left, box.top - 1, box.width, box.height + 2);
     g.clip();
-    axes.forEach((axis) => this.drawBands(g, axis, box, ink));
+    axes.forEach((axis) => this.drawBands(g, axis, ink));
     axes.forEach((axis) => {
-      const y = yOf(axis, box);
+      const y = yOf(axis);
       axis.lines.forEach((k) => this.drawLine(g, k, first, last, x, y, ink));
     });
     if (this.chosen) {
@@ -436,17 +452,16 @@ class Plot extends Tied {
     return [Math.max(find(from) - 1, 0), Math.min(find(to) + 1, t.length)];
   }
 
-  // One axis a unit, two at most: further units share the second.
+  // One axis a unit.
   axes(first, last) {
     const found = [];
     this.what.lines.forEach((line, k) => {
       if (this.off.has(line.label)) return;
       let axis = found.find((one) => one.unit === line.unit);
-      if (!axis && found.length < 2) {
-        axis = { unit: line.unit, low: Infinity, high: -Infinity, lines: [], side: found.length };
+      if (!axis) {
+        axis = { unit: line.unit, low: Infinity, high: -Infinity, lines: [], side: 0 };
         found.push(axis);
       }
-      axis ??= found[1];
       axis.lines.push(k);
       const row = this.y[k];
       for (let i = first; i < last; i++) {
@@ -463,6 +478,7 @@ class Plot extends Tied {
       const half = Math.max((axis.high - axis.low) / 2, least / 2) * 1.04;
       [axis.low, axis.high] = [middle - half, middle + half];
     }
+    if (found.length === 2) found[1].side = 1;
     return found;
   }
 
@@ -472,17 +488,19 @@ class Plot extends Tied {
     g.strokeStyle = ink("--plot-grid");
     g.fillStyle = ink("--ink-faint");
     g.textBaseline = "middle";
-    axes.forEach((axis, side) => {
-      const y = yOf(axis, box);
+    axes.forEach((axis) => {
+      const { side } = axis;
+      const y = yOf(axis);
+      const end = axis.box.top + axis.box.height;
       g.textAlign = side ? "left" : "right";
       const at = side ? box.left + box.width + GAP : box.left - GAP;
       for (const value of axis.ticks.values) {
         const level = Math.round(y(value)) + 0.5;
-        if (level < box.top - 1 || level > bottom + 1) continue;
+        if (level < axis.box.top - 1 || level > end + 1) continue;
         if (!side) line(g, box.left, level, box.left + box.width, level);
         g.fillText(axis.ticks.text(value), at, level);
       }
-      g.fillText(axis.unit, at, box.top - 14);
+      g.fillText(axis.unit, at, axis.box.top - UNIT);
     });
     g.textBaseline = "top";
     g.textAlign = "center";
@@ -498,12 +516,15 @@ class Plot extends Tied {
     g.textAlign = "right";
     g.fillText("s", box.left + box.width, bottom + 5);
     g.strokeStyle = ink("--edge-strong");
-    line(g, box.left, Math.round(bottom) + 0.5, box.left + box.width, Math.round(bottom) + 0.5);
+    for (const end of new Set([bottom, ...axes.map((axis) => axis.box.top + axis.box.height)])) {
+      line(g, box.left, Math.round(end) + 0.5, box.left + box.width, Math.round(end) + 0.5);
+    }
   }
 
   // Levels a line should reach: { unit, low, high } shaded, or one number dashed.
-  drawBands(g, axis, box, ink) {
-    const y = yOf(axis, box);
+  drawBands(g, axis, ink) {
+    const { box } = axis;
+    const y = yOf(axis);
     for (const band of this.what.bands ?? []) {
       if (band.unit !== axis.unit) continue;
       g.fillStyle = ink("--plot-band");
@@ -587,7 +608,7 @@ class Plot extends Tied {
         g.strokeStyle = ink("--ink-faint");
         line(g, at, box.top, at, box.top + box.height);
         for (const axis of axes) {
-          const y = yOf(axis, box);
+          const y = yOf(axis);
           for (const k of axis.lines) {
             if (this.y[k][row] === null) continue;
             g.fillStyle = ink(`--line-${(this.what.lines[k].color ?? k) % 8}`);
@@ -618,7 +639,8 @@ class Plot extends Tied {
 
 const MINUS = '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" aria-hidden="true"><path d="M5 12h14"/></svg>';
 
-function yOf(axis, box) {
+function yOf(axis) {
+  const { box } = axis;
   const scale = box.height / (axis.high - axis.low || 1);
   return (value) => box.top + (axis.high - value) * scale;
 }
