@@ -38,7 +38,7 @@ def step(sim, execution) -> dict[str, int]:
     sim.add_task(GoOn(execution, True, problems.append))
     for _ in range(4000):
         sim.step()
-        if execution.paused and not sim.moving:
+        if execution.done or (execution.paused and not sim.moving):
             break
     assert problems == []
     return {name: state.index for name, state in execution.states.items()}
@@ -51,11 +51,42 @@ def test_one_step_at_a_time_to_the_end(sim):
         seen.append(step(sim, execution))
     assert execution.succeeded
     total = [sum(one.values()) for one in seen]
-    assert total == sorted(total) and total[-1] == 6
-    assert all(b - a <= 3 for a, b in itertools.pairwise(total))
-    assert seen[0] == {"scara1": 0, "scara2": 2}  # a note takes no time
+    assert total == [1, 2, 3, 4, 5, 6]
+    assert seen[:2] == [{"scara1": 0, "scara2": 1}, {"scara1": 0, "scara2": 2}]  # the note, too
     start = next(one.start for one in sim.cell.robots if one.name == "scara1")
     assert np.abs(sim.robots["scara1"].q - start).max() < 1e-3
+
+
+def test_steps_that_take_no_time_are_stopped_at_as_well(sim):
+    text = """
+name: meeting
+robots:
+  scara1: [wait: 20ms, sync: here, note: met]
+  scara2: [wait: 40ms, sync: here, set_signal: go, note: gone]
+"""
+    execution = parse_program(text).start(sim)
+    execution.step()  # from the beginning
+    sim.step(30)
+    assert execution.paused
+    seen = [{name: state.index for name, state in execution.states.items()}]
+    while not execution.done and len(seen) < 20:
+        seen.append(step(sim, execution))
+    assert execution.succeeded
+    # Who waited goes on with the one who came.
+    assert [tuple(one.values()) for one in seen] == [(1, 0), (1, 1), (1, 2), (2, 3), (3, 4)]
+
+
+def test_a_program_ended_by_hand_is_neither_done_nor_failed(sim):
+    execution = parse_program(TEXT).start(sim)
+    sim.step(100)
+    execution.stop()
+    sim.step(400)
+    assert execution.done and execution.ended
+    assert not execution.failed and not execution.succeeded and not sim.moving
+    assert [(one.kind, one.text) for one in sim.events][-1] == (
+        "program",
+        "two arms was ended by hand",
+    )
 
 
 def test_going_on_waits_until_all_rest(sim):

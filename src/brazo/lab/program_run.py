@@ -35,13 +35,15 @@ class Rests:
         self.execution = execution
         self._names = tuple(execution.states)
         self._places: dict[str, np.ndarray] = {}
+        self._since = execution.paused_at
 
     def tick(self, sim: Simulation) -> bool:
         if self.execution.done or self.execution not in sim.tasks:
             return False
-        if not self.execution.paused:
+        if not self.execution.paused or self.execution.paused_at != self._since:
+            self._since = self.execution.paused_at
             self._places.clear()
-        elif len(self._places) < len(self._names):
+        if self.execution.paused and len(self._places) < len(self._names):
             for name in self._names:
                 robot = sim.robots[name]
                 if name not in self._places and not robot.moving:
@@ -58,7 +60,7 @@ class Rests:
 
 
 class GoOn:
-    """A task; with `once` it pauses the program again when a robot begins its next step.
+    """A task; with `once` the program goes on until a robot's step is over only.
 
     `failed(why)` is called when the program cannot go on where it was.
     """
@@ -66,7 +68,6 @@ class GoOn:
     def __init__(self, execution: Execution, once: bool, failed: Callable[[str], None]) -> None:
         self.execution = execution
         self._once, self._failed = once, failed
-        self._from: dict[str, int] | None = None  # where each robot was when it went on
         self._off = False
 
     def pause(self) -> None:
@@ -77,19 +78,10 @@ class GoOn:
         execution = self.execution
         if self._off or execution.done:
             return False
-        now = {name: state.index for name, state in execution.states.items()}
-        if self._from is None:
-            if execution.paused:
-                if any(sim.robots[name].moving for name in now):
-                    return True  # still coming to rest
-                try:
-                    execution.resume()
-                except BrazoError as error:
-                    self._failed(str(error))
-                    return False
-            self._from = now
-            return self._once
-        if now == self._from:
-            return True
-        execution.pause()
+        if execution.paused and any(sim.robots[name].moving for name in execution.states):
+            return True  # still coming to rest
+        try:
+            execution.step() if self._once else execution.resume()
+        except BrazoError as error:
+            self._failed(str(error))
         return False

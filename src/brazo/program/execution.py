@@ -107,9 +107,12 @@ class Execution:
         self.motions: dict[str, tuple[Trajectory, float]] = {}  # and when they began
         self.failure: Failure | None = None
         self.finished: float | None = None  # when the last step was over
+        self.ended = False  # by hand, before it was done
+        self.paused_at = 0.0  # s, when it last paused
         self._lists = {name: _StepRunner(self, name, steps) for name, steps in flat.items()}
         self._paused: dict[str, tuple[Trajectory, float]] | None = None
-        self._paused_at, self._lost = 0.0, 0.0  # s: when it last paused, and how long in all
+        self._once = False  # it pauses when a robot's step is over
+        self._lost = 0.0  # s in pauses, in all
         self._judged = 0
         self._over = False
         sim.log("program", f"{program.name} starts", program=program.name)
@@ -129,7 +132,7 @@ class Execution:
     @property
     def succeeded(self) -> bool:
         """Whether it is done, every step and goal."""
-        return self._over and self.failure is None
+        return self._over and self.failure is None and not self.ended
 
     @property
     def states(self) -> dict[str, RobotProgress]:
@@ -170,7 +173,7 @@ class Execution:
             if self._paused is not None or self._over:
                 return
             self._paused = {}
-            now = self._paused_at = self.sim.time
+            now = self.paused_at = self.sim.time
             for name, (motion, began) in self.motions.items():
                 robot = self.sim.robots[name]
                 if robot.moving:
@@ -182,6 +185,7 @@ class Execution:
     def resume(self) -> None:
         """Go on where `pause` stopped."""
         with self.sim.lock:
+            self._once = False
             if self._paused is None:
                 return
             for name, (motion, rest) in self._paused.items():
@@ -192,14 +196,25 @@ class Execution:
                 robot.move(again)
                 self.motions[name] = again, self.sim.time
             self._paused = None
-            self._lost += self.sim.time - self._paused_at
+            self._lost += self.sim.time - self.paused_at
             for runner in self._lists.values():
                 runner.wake = 0.0
             self.sim.log("program", "resumed")
 
-    def stop(self, why: str = "stopped by the user") -> None:
-        """End it here."""
-        self._fail(None, "program", None, why)
+    def step(self) -> None:
+        """Go on until a robot's step is over, and pause before its next one."""
+        with self.sim.lock:
+            self.resume()
+            self._once = True
+
+    def stop(self, why: str = "") -> None:
+        """End it here: by hand, or for a reason, which is a failure."""
+        if why:
+            self._fail(None, "program", None, why)
+        elif not self._over:
+            self.ended = True
+            self._halt()
+            self._end(f"{self.program.name} was ended by hand")
 
     # ---- the simulation's side -------------------------------------------------------------
 
@@ -213,17 +228,21 @@ class Execution:
         if self._paused is not None:
             return True
         now = sim.time
-        busy = False
+        busy = stepped = False
         for runner in self._lists.values():
             if runner.status == "done":
                 continue
             busy = True
             if now >= runner.wake:
-                runner.go_on()
+                stepped |= runner.go_on(self._once)
                 if self._over:
                     return False
         if not busy:
             self._finish(now)
+        elif self._once and stepped:
+            self._once = False
+            if any(one.status != "done" for one in self._lists.values()):
+                self.pause()
         return not self._over
 
     def idle(self, sim: Simulation) -> Idle:
@@ -289,13 +308,16 @@ class Execution:
         if self._over:
             return
         self.failure = Failure(self.sim.time, robot, step, place, why)
-        for name in self.sim.robots:
-            self.sim.robots[name].stop()
-        for runner in self._lists.values():
-            runner.stop()
+        self._halt()
         self.sim.log("failure", str(self.failure), robot=robot, why=why)
         self._over = True
         self.watch.close()
+
+    def _halt(self) -> None:
+        for robot in self.sim.robots.values():
+            robot.stop()
+        for runner in self._lists.values():
+            runner.stop()
 
     def _end(self, text: str) -> None:
         self._over = True
@@ -400,8 +422,12 @@ class _StepRunner:
             self.status = "stopped"
         self._current = None
 
-    def go_on(self) -> None:
-        """Ask the present step, and begin the next ones where it is over."""
+    def go_on(self, once: bool) -> bool:
+        """Ask the present step; where it is over begin the next ones, unless only `once`.
+
+        Whether a step is over now.
+        """
+        begun = self.index
         try:
             while self.index < len(self.steps):
                 if self._current is None:
@@ -413,12 +439,17 @@ class _StepRunner:
                 if wake is not None:
                     patient = isinstance(wake, Patience)
                     self.wake, self._patience = (0.0, wake) if patient else (wake, None)
-                    return
-                self._current = None
+                    break
+                self._current = self._patience = None
                 self.index += 1
-            self.status = "done"
+                if once:
+                    self.wake = 0.0
+                    break
+            if self.index == len(self.steps):
+                self.status = "done"
         except BrazoError as error:
             self.execution.fail(self, str(error))
+        return self.index > begun
 
     def _begins(self, step: s.Step) -> None:
         if isinstance(step, (s.Note, s.Wait, s.WaitUntil, s.Sync, s.SetSignal)):

@@ -149,13 +149,18 @@ def test_a_failed_step_says_why_and_a_program_under_way_is_ended(lab, opened):
         "move_joints: {to: [20deg, -50deg, 3cm, 0, 0], plan: unchecked}", "wait: 60s"
     )
     write(opened, far)
-    opened.button("Run").click()
+    opened.button("Step").click()
+    expect(current(opened, "scara1").locator("i")).to_have_text("2")  # the note was one
+    opened.button("Go on").click()
     expect(opened.panel.get_by_text("running", exact=True)).to_be_visible()
     expect(opened.panel.locator(".gutter .busy")).to_have_text("5")
     opened.panel.get_by_label("Program", exact=True).select_option("cooperative")
     expect(opened.page.get_by_text("end it first")).to_be_visible()
     opened.button("End").click()
-    expect(opened.panel.get_by_text("program: stopped by the user")).to_be_visible()
+    expect(opened.panel.get_by_text("ended by hand", exact=True)).to_be_visible()
+    expect(opened.panel.locator("brazo-text[name=why]")).to_have_text("")
+    expect(current(opened, "scara1")).to_have_class("now ended")
+    expect(opened.panel.get_by_text("ended, 2 of 2", exact=True)).to_be_visible()
     write(opened, far.replace("wait: 60s", "line: {by: [3m, 0, 0]}"))
     opened.button("Run").click()
     expect(

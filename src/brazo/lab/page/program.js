@@ -46,6 +46,7 @@ class Steps extends Tied {
       item.classList.toggle("done", i < at.index);
       item.classList.toggle("now", now);
       item.classList.toggle("failed", now && at.status === "stopped");
+      item.classList.toggle("ended", now && at.status === "ended");
       if (now) item.setAttribute("aria-current", "step");
       else item.removeAttribute("aria-current");
     });

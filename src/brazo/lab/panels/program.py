@@ -276,9 +276,11 @@ class ProgramPanel(Panel):
                 found[f"at/{robot}"] = {"index": 0, "status": ""}
                 found[f"status/{robot}"] = f"{len(self._steps[robot])} steps"
                 continue
-            found[f"at/{robot}"] = {"index": state.index, "status": state.status}
             number = min(state.index + 1, state.count)
-            status = "paused" if paused and state.status != "done" else state.status
+            status: str = state.status
+            if status != "done" and execution is not None:
+                status = "ended" if execution.ended else "paused" if paused else status
+            found[f"at/{robot}"] = {"index": state.index, "status": status}
             found[f"status/{robot}"] = f"{status}, {number} of {state.count}"
             if state.place is not None and not over:
                 lines.append(state.place.line)
@@ -293,6 +295,8 @@ class ProgramPanel(Panel):
         told = f", {done} of {len(goals)} goals" if goals else ""
         if execution.failed:
             return f"failed{told}"
+        if execution.ended:
+            return f"ended by hand{told}"
         if execution.done:
             when = execution.finished
             return f"done{told}" if when is None else f"done at {when:.2f} s{told}"
@@ -337,8 +341,7 @@ class ProgramPanel(Panel):
     def _step(self) -> None:
         if self._over:
             with self.lab.sim.lock:
-                self._start()
-                self._go_on(True)
+                self._start().step()
         else:
             self._go_on(True)
         self.lab.sim.player.play()
