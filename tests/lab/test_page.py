@@ -164,13 +164,13 @@ def test_the_page_fetches_from_the_lab_only_and_has_nothing_to_complain_about(la
 
 
 def view_share(opened: Opened) -> list[float]:
-    """Left, right, low and high end of the robot in the view, which goes from -1 to 1."""
+    """Left, right, low and high end of robot and tool frame in the view, from -1 to 1."""
     return opened.page.evaluate(
         """() => {
             const { nodeRefFromName, camera } = window.__viserMutable;
             let [left, right, low, high] = [1, -1, 1, -1];
             for (const name in nodeRefFromName) {
-                const part = /^\\/cell-[^/]+\\/\\d+-[^/]*\\/\\d+-/.test(name);
+                const part = /^\\/cell-[^/]+\\/\\d+-[^/]*\\/(\\d+-|tool\\/[xyz]$)/.test(name);
                 if (!part || !nodeRefFromName[name]) continue;
                 nodeRefFromName[name].traverse((object) => {
                     const points = object.geometry?.attributes.position;

@@ -208,9 +208,9 @@ function text(name) {
 // ---- the view -------------------------------------------------------------------------------
 
 export function look(name, animate) {
-  const [root, parts, fov] = ["view/root", "view/parts", "view/fov"].map(value);
+  const [root, parts, tools, fov] = ["root", "parts", "tools", "fov"].map((of) => value(`view/${of}`));
   viewer.follow(null);
-  return viewer.frame(root, parts, VIEWS[name], fov, animate);
+  return viewer.frame(root, parts, Object.values(tools ?? {}), VIEWS[name], fov, animate);
 }
 
 // A cell that comes into view is framed, once its parts are all there and have come to rest.

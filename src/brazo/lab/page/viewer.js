@@ -81,15 +81,16 @@
       }
     },
 
-    // Look at the cell (of so many parts below its root) from a direction, filling the view with
-    // it.  Returns where the eye went, or null while the parts or the camera are not there yet.
-    // `fov` is the one the server asked for: viser resets the camera when it learns of it.
-    frame(root, parts, direction, fov, animate) {
+    // Look at the cell (of so many parts below its root, and the frames of its tools) from a
+    // direction, filling the view with it.  Returns where the eye went, or null while the parts or
+    // the camera are not there yet.  `fov` is the one the server asked for: viser resets the camera
+    // when it learns of it.
+    frame(root, parts, tools, direction, fov, animate) {
       const canvas = mutable?.canvas;
       const rotate = worldRotation();
       if (!mutable?.cameraControl || !canvas?.clientHeight || !rotate) return null;
       if (Math.abs(mutable.camera.fov - fov) > 1e-6) return null;
-      const points = robotPoints(root, parts);
+      const points = robotPoints(root, parts, tools);
       if (!points) return null;
       const towards = rotate(unit(direction));
       const right = unit(cross(rotate([0, 0, 1]), towards));
@@ -281,12 +282,15 @@
     };
   }
 
-  // The corners of every part's box, in three.js's world; null until that many parts are drawn.
-  function robotPoints(root, parts) {
+  // The corners of the box of every part and every axis of a tool, in three.js's world; null until
+  // all of them are drawn.
+  function robotPoints(root, parts, tools) {
+    const axes = new Set(tools.flatMap((tool) => ["x", "y", "z"].map((axis) => `${tool}/${axis}`)));
+    const framed = (name) => axes.has(name) || (name.startsWith(`${root}/`) && FRAMED.test(name));
     const drawn = Object.entries(mutable.nodeRefFromName)
-      .filter(([name, node]) => node && name.startsWith(`${root}/`) && FRAMED.test(name))
+      .filter(([name, node]) => node && framed(name))
       .map(([, node]) => node);
-    if (drawn.length !== parts) return null;
+    if (drawn.length !== parts + axes.size) return null;
     const points = [];
     for (const node of drawn) {
       node.updateWorldMatrix(true, true);
@@ -303,7 +307,7 @@
         }
       });
     }
-    return points.length >= 8 * parts ? points : null;
+    return points.length >= 8 * drawn.length ? points : null;
   }
 
   // Surfaces that a light grazes shadow themselves in stripes unless looked up a little outside.
