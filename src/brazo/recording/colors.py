@@ -1,7 +1,8 @@
 """Colours of figures and pages.
 
-Those of lines stay apart for the colour-blind and in print: the set of Okabe and Ito, whose yellow
-and orange, too light for thin lines, are darkened.
+Those of lines stay apart for the colour-blind and in print: the set of Okabe and Ito with its black,
+too hard among the others, as slate, its yellow, too light for thin lines, as olive, and a violet for
+its orange, which with the vermilion is one colour to many.  What differs most comes first.
 """
 
 COLORS = (
@@ -9,21 +10,21 @@ COLORS = (
     "#d55e00",  # vermilion
     "#009e73",  # green
     "#cc79a7",  # purple
-    "#a8780a",  # amber
-    "#3ba3d8",  # sky
-    "#5f4b8b",  # violet
     "#3a3f47",  # slate
+    "#3ba3d8",  # sky
+    "#7d6608",  # olive
+    "#6a3d9a",  # violet
 )
 # The same on a dark page.
 DARK_COLORS = (
-    "#4db1ec",
+    "#3d9fe0",
     "#f28a4b",
     "#3fcf9f",
     "#e3a0c6",
-    "#dcb04a",
-    "#8fd0f5",
-    "#a796d8",
-    "#c3cad4",
+    "#e6eaf0",
+    "#9fdcff",
+    "#f0e36a",
+    "#8468d6",
 )
 INK = "#1c2128"
 SOFT = "#667081"
