@@ -168,6 +168,14 @@ def test_a_reset_clears_the_plots(lab, opened):
     lab.do(lambda: lab.clock.step(500))
     until(lambda: newest(opened, "Position") > 0.48)
     opened.page.get_by_role("tab", name="Simulation").click()
+    slider = opened.page.locator("#panel-simulation brazo-slider")
+    assert slider.evaluate(
+        """(slider) => {
+            const { left, right } = slider.getBoundingClientRect();
+            const boxes = [...slider.querySelectorAll(".mark")].map((one) => one.getBoundingClientRect());
+            return boxes.length && boxes.every((one) => one.left >= left - 1 && one.right <= right + 1);
+        }"""
+    )
     opened.page.get_by_role("button", name="Reset", exact=True).click()
     opened.show()
     lab.do(lambda: lab.clock.step(100))

@@ -40,6 +40,7 @@ def entry(panel: Locator, name: str) -> str:
     """The right side of an equation, spaces made plain."""
     line = panel.locator("brazo-sheet .entry").filter(has_text=name).first
     text = line.locator("span").last.text_content()  # also where it is not scrolled to
+    assert text is not None
     return text.replace("\u202f", " ").replace("\u00a0", " ")
 
 

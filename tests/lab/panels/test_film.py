@@ -113,6 +113,11 @@ def test_a_recording_is_filmed_picture_by_picture(running, open_page, tmp_path):
     with running(Replay(tmp_path / "run.parquet")) as lab:
         lab.do(lab.sim.player.pause)
         opened = open_page(lab, "data")
+        for button in ("Film the view", "Film the recording"):  # words in one line, all to be read
+            expect(opened.button(button)).to_be_visible()
+            assert opened.button(button).evaluate(
+                "(one) => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight"
+            )
         with opened.page.expect_download(timeout=120_000) as download:
             opened.button("Film the recording").click()
             expect(opened.panel.locator("brazo-film")).to_contain_text("%")

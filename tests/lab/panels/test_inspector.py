@@ -141,7 +141,7 @@ def test_a_way_beyond_the_limits_is_refused_in_words(lab, page, panel):
     lab.sim.player.play()
     way.click()
     expect(page.locator(".brazo-notices")).to_contain_text(
-        re.compile(r"shoulder cannot go to -47.\d\d°: its limits are -45.00 to 225.00°")
+        re.compile(r"shoulder cannot go to −47.\d\d°: its limits are −45.00 to 225.00°")
     )
     assert not lab.sim.moving and np.abs(lab.robot.q - before).max() < 1e-6
 

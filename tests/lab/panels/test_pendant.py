@@ -137,7 +137,7 @@ def test_a_target_beyond_the_limits_explains_itself_and_stays_to_be_mended(lab, 
     field = opened.panel.get_by_label("waist value")
     field.fill("999")
     field.press("Enter")
-    expect(opened.page.locator(".brazo-notices")).to_contain_text("its limits are -160.00")
+    expect(opened.page.locator(".brazo-notices")).to_contain_text("its limits are −160.00")
     assert field.input_value() == "999" and not lab.sim.moving
     field.press("Escape")
 

@@ -133,6 +133,11 @@ def test_an_event_is_clicked(lab, opened, recording):
 
 def test_it_plays_pauses_and_changes_speed(lab, opened, recording):
     lab.do(lambda: lab.sim.seek(0.0))
+    speed = opened.page.locator("[aria-label^=Speed]")  # one, as the documentation has it
+    assert speed.count() == 1
+    assert speed.locator("option").all_inner_texts() == [
+        f"{percent} %" for percent in (10, 25, 50, 100, 200, 400)
+    ]
     opened.page.get_by_label("Speed of the replay").select_option("50")
     opened.wait("() => document.querySelector('.brazo-timeline select').value === '50'")
     assert lab.sim.player.speed == 0.5

@@ -57,7 +57,8 @@ export function say(text, kind = "info", topic = text, number = 0) {
   note.dataset.topic = topic;
   note.dataset.number = number;
   const close = iconButton("close", "Dismiss", () => note.remove());
-  note.append(element("span", "", { textContent: text }), close);
+  const words = text.replace(/(?<=^|[\s(])-(?=\d)/g, "−"); // as all numbers of the page; shells have "-"
+  note.append(element("span", "", { textContent: words }), close);
   tray.append(note);
   while (tray.children.length > 4) tray.firstChild.remove();
   setTimeout(() => note.remove(), STAYS[kind] ?? STAYS.info);

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from brazo.errors import BrazoError
 from brazo.lab.panels.base import Panel, Values
-from brazo.lab.panels.html import escape, fixed, row, section, slider, toggle
+from brazo.lab.panels.html import escape, fixed, row, section, toggle
 from brazo.lab.replay import Replay
 from brazo.recording.source import Event, event_time
 
@@ -35,7 +35,6 @@ class ReplayPanel(Panel):
         self._contacts = False
         self.on("seek", self._seek, float)
         self.on("back", lambda: self._go_by(-1))
-        self.on_number("speed", lab.clock.set_speed, unit="percent")
         self.on("contacts", self._set_contacts, bool)
 
     @property
@@ -70,24 +69,16 @@ class ReplayPanel(Panel):
                 id="recording",
             )
             + section(
-                "Time",
-                slider(
-                    "speed", "%", label="Speed", least=0, most=400, digits=0,
-                    marks=[0, 100, 200, 300, 400],
-                ),
-                id="time",
-            )
-            + section(
                 "What happened",
                 toggle("contacts", "With contacts"),
                 '<brazo-events name="events" at="now" event="seek" label="What happened">'
                 "</brazo-events>",
                 id="events",
             )
-        )  # fmt: skip
+        )
 
     def values(self) -> Values:
-        return {"speed": 100.0 * self._replay.player.speed, "contacts": self._contacts}
+        return {"contacts": self._contacts}
 
     def follow(self) -> None:
         # With every moment shown: the timeline is there whether this panel is in view or not.
