@@ -1,7 +1,10 @@
 """The link on real sockets: commands there, statuses back, who may connect, coming back."""
 
+import asyncio
 import socket
+import threading
 import time
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from brazo.errors import BrazoError
 from brazo.teleop.access import client_tls, server_tls
 from brazo.teleop.channel import LinkRules
 from brazo.teleop.follower_link import FollowerLink
+from brazo.teleop.frames import Refused, encode
 from brazo.teleop.master_link import MasterLink
 from brazo.teleop.safety import Cause, State
 from brazo.teleop.views import Report
@@ -90,6 +94,32 @@ def test_an_error_nobody_thought_of_is_told_and_ends_the_attempts(monkeypatch):
         with pytest.raises(BrazoError, match="something odd"):
             link.wait(PATIENCE)
         assert link.trouble == "127.0.0.1:9 is no follower: something odd; not trying again"
+
+
+def test_a_link_that_is_ended_while_it_closes_leaves_no_line_open(monkeypatch):
+    closing = threading.Event()
+
+    class Slow:  # to be refused, and then to close
+        transport = Mock()
+
+        def __init__(self, *_: object, **__: object) -> None: ...
+
+        async def __aenter__(self) -> "Slow":
+            return self
+
+        async def __aexit__(self, *_: object) -> None:
+            closing.set()
+            await asyncio.sleep(60.0)
+
+        async def send(self, _: bytes) -> None: ...
+
+        async def recv(self) -> bytes:
+            return encode(Refused("busy", "'first' drives this follower"))
+
+    monkeypatch.setattr("brazo.teleop.master_link.connect", Slow)
+    with MasterLink("127.0.0.1:9"):
+        assert closing.wait(10.0)
+    Slow.transport.abort.assert_called_once_with()
 
 
 def test_small_frames_leave_at_once():

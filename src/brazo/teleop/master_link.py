@@ -262,6 +262,7 @@ class MasterLink:
     async def _keep_connected(self) -> None:
         pause = FIRST_PAUSE
         while not self._over:
+            connection = None
             try:
                 async with connect(
                     self.url,
@@ -293,6 +294,10 @@ class MasterLink:
                 self.refusal = f"it does not speak this protocol: {error}"
             except Exception as error:  # nobody looks at this task: it must not end without a word
                 self.refusal, self._over = in_words(error, urlsplit(self.url).netloc), True
+            finally:
+                # Whoever is ended while closing leaves the line open.
+                if connection is not None:
+                    connection.transport.abort()
             self.counts["attempts"] += 1
             if not self._over:
                 # Spread, so that many do not come back in step.
