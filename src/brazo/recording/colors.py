@@ -1,8 +1,8 @@
 """Colours of figures and pages.
 
-Those of lines stay apart for the colour-blind and in print: the set of Okabe and Ito with its black,
-too hard among the others, as slate, its yellow, too light for thin lines, as olive, and a violet for
-its orange, which with the vermilion is one colour to many.  What differs most comes first.
+Those of lines stay apart for the colour-blind and in print: the set of Okabe and Ito, its black as
+slate, its yellow, too light for thin lines, as olive, and a violet for its orange, which with the
+vermilion is one colour to many.  Those of the first six differ most.
 """
 
 COLORS = (

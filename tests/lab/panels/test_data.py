@@ -89,14 +89,18 @@ def test_signals_are_chosen_hidden_and_added(lab, opened):
     expect(panel.get_by_role("row", name=re.compile("tool y"))).to_be_visible()
     long = panel.get_by_role("row", name=re.compile("qdd_ref wrist pitch")).get_by_role("cell")
     expect(long.first).to_have_attribute("title", "scara1 qdd_ref wrist pitch")
-    cells = long.evaluate_all("(cells) => cells.map((cell) => [cell.scrollWidth, cell.clientWidth])")
+    cells = long.evaluate_all(
+        "(cells) => cells.map((cell) => [cell.scrollWidth, cell.clientWidth])"
+    )
     assert cells[0][0] > cells[0][1]  # a long name is cut,
     assert all(content <= width for content, width in cells[1:])  # and no number
     table = long.first.locator("xpath=ancestor::div[1]")
     assert table.evaluate("(box) => box.scrollWidth <= box.clientWidth")
     # Every unit has a scale of its own, one below the other where there are more than two.
     opened.wait("() => document.querySelector('#panel-data brazo-plot').scales.length === 3")
-    scales = plot.evaluate("(plot) => plot.scales.map(({ unit, lines, box }) => [unit, lines, box])")
+    scales = plot.evaluate(
+        "(plot) => plot.scales.map(({ unit, lines, box }) => [unit, lines, box])"
+    )
     assert [(unit, lines) for unit, lines, _ in scales] == [
         ("mm", [0, 1]), ("J", [3]), ("deg/s²", [4])
     ]  # fmt: skip
@@ -172,8 +176,9 @@ def test_a_reset_clears_the_plots(lab, opened):
     assert slider.evaluate(
         """(slider) => {
             const { left, right } = slider.getBoundingClientRect();
-            const boxes = [...slider.querySelectorAll(".mark")].map((one) => one.getBoundingClientRect());
-            return boxes.length && boxes.every((one) => one.left >= left - 1 && one.right <= right + 1);
+            const inside = (box) => box.left >= left - 1 && box.right <= right + 1;
+            const marks = [...slider.querySelectorAll(".mark")];
+            return marks.length && marks.every((mark) => inside(mark.getBoundingClientRect()));
         }"""
     )
     opened.page.get_by_role("button", name="Reset", exact=True).click()

@@ -116,7 +116,7 @@ def test_a_recording_is_filmed_picture_by_picture(running, open_page, tmp_path):
         for button in ("Film the view", "Film the recording"):  # words in one line, all to be read
             expect(opened.button(button)).to_be_visible()
             assert opened.button(button).evaluate(
-                "(one) => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight"
+                "(it) => it.scrollWidth <= it.clientWidth && it.scrollHeight <= it.clientHeight"
             )
         with opened.page.expect_download(timeout=120_000) as download:
             opened.button("Film the recording").click()

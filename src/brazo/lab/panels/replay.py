@@ -59,22 +59,18 @@ class ReplayPanel(Panel):
             ("Lasts", f"{fixed(replay.end - replay.start, 2)} s, {_rows(replay)}"),
             ("Robots", replay.about.get("robots") or ", ".join(replay.robots)),
         ]
-        return (
-            section(
-                "Recording",
-                f'<p class="brazo-file" title="{escape(str(replay.path))}">'
-                f"{escape(replay.title)}</p>",
-                notes,
-                *(row(name, f'<span class="words">{escape(said)}</span>') for name, said in about),
-                id="recording",
-            )
-            + section(
-                "What happened",
-                toggle("contacts", "With contacts"),
-                '<brazo-events name="events" at="now" event="seek" label="What happened">'
-                "</brazo-events>",
-                id="events",
-            )
+        return section(
+            "Recording",
+            f'<p class="brazo-file" title="{escape(str(replay.path))}">{escape(replay.title)}</p>',
+            notes,
+            *(row(name, f'<span class="words">{escape(said)}</span>') for name, said in about),
+            id="recording",
+        ) + section(
+            "What happened",
+            toggle("contacts", "With contacts"),
+            '<brazo-events name="events" at="now" event="seek" label="What happened">'
+            "</brazo-events>",
+            id="events",
         )
 
     def values(self) -> Values:
