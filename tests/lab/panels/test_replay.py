@@ -53,6 +53,7 @@ def recording(run):
 def opened(lab, open_page):
     opened = open_page(lab, "replay", {"width": 1000, "height": 560})
     opened.page.locator("[role=tab][aria-controls=panel-data]").click()
+    opened.page.get_by_label("Plot 1 shows").select_option("scara2.q")
     yield opened
     assert opened.errors == []
 
@@ -75,7 +76,6 @@ def in_step(opened, recording, t):
 
 
 def test_the_handle_of_the_timeline_is_pulled(lab, opened, recording):
-    opened.page.get_by_label("Plot 1 shows").select_option("scara2.q")
     way = opened.page.get_by_label("Time of the recording")
     box = way.bounding_box()
     x = lambda share: box["x"] + 8 + share * (box["width"] - 16)  # noqa: E731
