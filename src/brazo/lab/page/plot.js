@@ -400,7 +400,7 @@ class Plot extends Tied {
     g.font = `11px ${style.fontFamily}`;
     const tall = (height - top - BOTTOM - (lanes - 1) * APART) / lanes;
     for (const axis of axes) {
-      axis.ticks = ticks(axis.low, axis.high, Math.max(2, Math.round(tall / 42)));
+      axis.ticks = ticks(axis.low, axis.high, Math.max(2, Math.round(tall / 32)));
       axis.low = Math.min(axis.low, axis.ticks.values[0]);
       axis.high = Math.max(axis.high, axis.ticks.values.at(-1));
       axis.width = Math.max(
