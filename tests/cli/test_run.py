@@ -134,11 +134,13 @@ def test_a_run_that_takes_too_long_is_given_up(tmp_path):
         (("cooperative", "--headless", "--grip-force", "-5"), "grip force"),
     ],
 )
-def test_bad_input_is_exit_2_and_one_line(arguments, wanted, tmp_path):
+def test_bad_input_is_exit_2_and_a_line_a_mistake(arguments, wanted, tmp_path):
     done = run(*arguments)
     assert done.returncode == 2
     assert wanted in done.stderr and "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == (2 if "no robot" in wanted else 1)  # neither of the two is there
+    assert all(line.startswith("error: ") for line in lines)
 
 
 def complete_rows(part: Path) -> int:
