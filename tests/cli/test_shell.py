@@ -116,6 +116,8 @@ goals: [{body: bar 9, through: chute}]
 robots:
   scara1:
     - repeat: {times: 3, do: [{grip: {force: 900N}}]}
+    - set_controller: {law: PIDD}
+    - set_controller: {gains: {kp: 3}}
     - line: {xyz: [0, 0, 0], in: moon}
     - sync: both
   scara7: [{sync: both}]
@@ -129,7 +131,7 @@ robots:
                 "6: bodies[1]"]),
         (PROGRAM, ["5: robots.scara1[0].move_to.xyz[1]", "5: robots.scara1[0].move_to.plan",
                    "6: robots.scara1[1].for_each", "8: robots.scara2[0]"]),
-        (STRANGE, ["6: grip", "7: line", "9: robots", "3: goals"]),
+        (STRANGE, ["3: goals", "6: grip", "7: set_controller", "9: line", "11: robots"]),
     ],
 )  # fmt: skip
 def test_check_tells_every_mistake_of_a_cell_and_of_a_program(text, places, tmp_path):
@@ -196,6 +198,16 @@ def test_a_reader_that_leaves_early_changes_nothing_else(arguments, code, tmp_pa
         )
     assert (left.returncode, left.stderr) == (code, b"")
     assert (tmp_path / "run.csv").is_file() == ("run.csv" in arguments)
+
+
+def test_nor_does_one_that_read_the_errors_as_well(tmp_path):
+    (tmp_path / "bad.yaml").write_text("name: arm\njoints: none\n", encoding="utf-8")
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as nobody:
+        command = [sys.executable, "-m", "brazo", "check", "bad.yaml"]
+        left = subprocess.run(command, stdout=nobody, stderr=nobody, cwd=tmp_path, timeout=60)
+    assert left.returncode == 2
 
 
 def test_fk_and_ik_are_inverse():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.lab.program_run import GoOn
+from brazo.lab.program_run import GoOn, Rests
 from brazo.lab.step_text import about, verb
 from brazo.program import load_program, parse_program
 from brazo.program.validate import flattened
@@ -45,9 +45,12 @@ def step(sim, execution) -> dict[str, int]:
 
 def test_one_step_at_a_time_to_the_end(sim):
     execution = parse_program(TEXT).start(sim)
+    rests = Rests(execution)
+    sim.add_task(rests)
     seen = [step(sim, execution)]
     while not execution.done and len(seen) < 20:
         seen.append(step(sim, execution))
+        assert not rests.away(sim)  # who was under way rests farther on than before
     assert execution.succeeded
     total = [sum(one.values()) for one in seen]
     assert total == [1, 2, 3, 4, 5, 6]

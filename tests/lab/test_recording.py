@@ -75,6 +75,7 @@ def exported(lab, page, *events) -> list[str]:
     while len(names) < len(events):
         assert time.monotonic() < deadline, page.told.get("jobs")
         time.sleep(0.01)
+    lab.do(lambda: None)  # handing it over is done
     folder = lab.panels["data"]._folder
     assert not [path.name for path in folder.iterdir() if path.name.startswith("export")]
     return names

@@ -107,26 +107,24 @@ def test_a_cancelled_open_opens_nothing(lab, line, monkeypatch):
         assert lab.sim.cell.name == "panda"
 
 
-def test_of_two_things_to_open_the_last_counts(lab, line, monkeypatch):
-    inside, go = threading.Event(), threading.Event()
+def test_of_many_things_to_open_the_last_counts_and_few_are_built(lab, line, monkeypatch):
+    inside, go, built = threading.Event(), threading.Event(), []
 
     def slow(source):
-        if source == "robot:panda":
-            inside.set()
-            assert go.wait(10)
+        built.append(source)
+        inside.set()
+        assert go.wait(60)
         return as_simulation(source)
 
     monkeypatch.setattr(app, "as_simulation", slow)
     with line(lab) as page:
-        page.send(["robots/open", "robot:panda"])
-        assert inside.wait(20)
-        first = lab.panels["robots"]._job
-        page.send(["robots/open", "robot:scara2"])
-        second = lab.panels["robots"]._job
-        while second.state == "running":
-            page.read()
+        jobs = []
+        for name in ("panda", "delta", "puma560", "scara2"):
+            page.send(["robots/open", f"robot:{name}"])
+            jobs.append(lab.panels["robots"]._job)
+            assert inside.wait(20)
         go.set()
-        while first.state == "running":
+        while any(job.state == "running" for job in jobs):
             page.read()
-        assert (first.state, second.state) == ("cancelled", "done")
-        assert lab.sim.cell.name == "scara2"
+        assert [job.state for job in jobs] == ["cancelled", "cancelled", "cancelled", "done"]
+        assert built == ["robot:panda", "robot:scara2"] and lab.sim.cell.name == "scara2"

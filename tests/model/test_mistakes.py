@@ -82,6 +82,18 @@ def test_what_follows_from_a_mistake_is_not_told(old, new, said):
     assert len(found) == 1 and found[0].startswith(said)
 
 
+def test_what_is_computed_from_a_wrong_parameter_is_not_told():
+    text = ARM.replace("{L1: 0.3, L2: L1/2}", "{L1: 3q, L2: L1/2, L3: L2/2}")
+    found = told(text.replace("[-L1, 150deg]", "[0.7, L3]"))  # of a stand-in it would be below
+    assert len(found) == 1 and found[0].startswith("3: parameters.L1: unknown unit 'q'")
+
+
+def test_a_file_full_of_mistakes_is_told_in_part_and_says_so():
+    joint = "  - {name: a%d, a: long, alpha: up, limits: [-1, 1]}\n"
+    found = told("name: arm\njoints:\n" + "".join(joint % i for i in range(60)))
+    assert len(found) == 101 and found[-1] == "and more: mend these first"
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [("R: side", "R: 3kg"), ("20cm}", "20kmh}"), ("kind: delta", "kind: dleta")]
 )

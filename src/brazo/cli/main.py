@@ -64,6 +64,8 @@ def main() -> None:
     """Entry of the console script: every mistake of a user is one clear line; exit code 2."""
     if sys.stdout is not None:
         sys.stdout = Unread(sys.stdout)
+    if sys.stderr is not None:
+        sys.stderr = Unread(sys.stderr)
     try:
         app()
     except BrazoError as error:

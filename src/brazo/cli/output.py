@@ -30,6 +30,10 @@ class Unread:
             self._stream.write(text)
         return len(text)
 
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
     def flush(self) -> None:
         with self._until_left():
             self._stream.flush()
@@ -40,7 +44,8 @@ class Unread:
             yield
         except OSError as error:
             # Windows says EINVAL of a pipe nobody reads.
-            if error.errno not in (errno.EPIPE, errno.EINVAL):
+            left = (errno.EPIPE, errno.EINVAL) if os.name == "nt" else (errno.EPIPE,)
+            if error.errno not in left:
                 raise
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())

@@ -16,14 +16,17 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.model.document import GONE, Field, Mistake, Node
 
-MOST = 100
+TOLD = 100  # mistakes
+READINGS = 4 * TOLD
 
 
 def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
     """What `read` has to say of a document, by lines; the document is changed."""
     found: list[tuple[int, str]] = []
     touched: set[str] = set()
-    for _ in range(MOST):
+    for _ in range(READINGS):
+        if len(found) > TOLD:
+            break
         try:
             read(root)
         except Mistake as mistake:
@@ -35,13 +38,15 @@ def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
             if aside is None:
                 break
             touched |= {name, aside.name}
+            touched |= _computed(root, touched)
         except BrazoError as error:
             if not found:
                 return [str(error)]
             break
         else:
             break
-    return [text for _, text in sorted(found, key=lambda one: one[0])]
+    told = [text for _, text in sorted(found, key=lambda one: one[0])]
+    return [*told[:TOLD], "and more: mend these first"] if len(told) > TOLD else told
 
 
 def _follows(mistake: Mistake, touched: set[str]) -> bool:
@@ -49,6 +54,23 @@ def _follows(mistake: Mistake, touched: set[str]) -> bool:
     names = {mistake.field.name, *mistake.rests}
     names |= {f"parameters.{name}" for name in _mentioned(mistake.field.node)}
     return any(_within(a, b) or _within(b, a) for a in names for b in touched)
+
+
+def _computed(root: Field, touched: set[str]) -> set[str]:
+    """The parameters that are computed from touched ones, or from those that are."""
+    given = root.node.value
+    entry = given.get("parameters") if isinstance(given, dict) else None
+    parameters = entry[1].value if entry is not None else None
+    if not isinstance(parameters, dict):
+        return set()
+    mentioned = {
+        f"parameters.{name}": {f"parameters.{one}" for one in _mentioned(node)}
+        for name, (_, node) in parameters.items()
+    }
+    found = touched & mentioned.keys()
+    while more := {name for name, others in mentioned.items() if others & found} - found:
+        found |= more
+    return found
 
 
 def _within(inner: str, outer: str) -> bool:

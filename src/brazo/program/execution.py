@@ -209,12 +209,13 @@ class Execution:
 
     def stop(self, why: str = "") -> None:
         """End it here: by hand, or for a reason, which is a failure."""
-        if why:
-            self._fail(None, "program", None, why)
-        elif not self._over:
-            self.ended = True
-            self._halt()
-            self._end(f"{self.program.name} was ended by hand")
+        with self.sim.lock:
+            if why:
+                self._fail(None, "program", None, why)
+            elif not self._over:
+                self.ended = True
+                self._halt()
+                self._end(f"{self.program.name} was ended by hand")
 
     # ---- the simulation's side -------------------------------------------------------------
 

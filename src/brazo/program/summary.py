@@ -24,6 +24,7 @@ class Summary:
     collisions: tuple[Collision, ...]
     internal_force: float | None  # N, the greatest while two hold a body; None: none did
     costs: Costs
+    ended: bool = False  # by hand, before it was done
 
     @property
     def reached(self) -> int:
@@ -35,6 +36,8 @@ class Summary:
         """One sentence."""
         if self.failure is not None:
             return f"failed at {self.failure.time:.2f} s: {self.failure}"
+        if self.ended:
+            return f"ended by hand after {self.time:.2f} s"
         if not self.succeeded:
             return f"not done after {self.time:.2f} s"
         return f"done in {self.time:.2f} s" + ("" if self.goals else ", no goals")
@@ -69,6 +72,7 @@ class Summary:
             "time": self.time,
             "goals": [{**goal.plain, "time": when} for goal, when in self.goals.items()],
             "failure": None if failure is None else str(failure),
+            "ended": self.ended,
             "collisions": [
                 {
                     "time": one.time,
@@ -103,6 +107,7 @@ def summarise(execution: Execution, recording: Recording | None = None) -> Summa
         tuple(execution.watch.collisions),
         None if recording is None else _internal_force(recording),
         sim.costs,
+        execution.ended,
     )
 
 

@@ -37,36 +37,65 @@ def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
     if not program.steps:
         raise BrazoError(f"program '{program.name}' has no steps")
     flat: dict[str, list[s.Step]] = {}
-    wrong: list[str] = []
+    wrong = _Wrong()
     for name, steps in program.steps.items():
         if name not in sim.robots:
-            where = f"{program.places[name]}: " if name in program.places else ""
             close = difflib.get_close_matches(name, list(sim.robots), n=1)
             hint = f"did you mean '{close[0]}'? " if close else ""
-            wrong.append(
-                f"{where}robots: no robot '{name}' in cell '{sim.cell.name}'; {hint}"
+            text = (
+                f"robots: no robot '{name}' in cell '{sim.cell.name}'; {hint}"
                 f"robots: {', '.join(sim.robots)}"
             )
+            place = program.places.get(name)
+            wrong.add(place, f"{place}: {text}" if place else text)
             continue
-        flat[name] = flattened(steps)
         check = _Check(sim, sim.robots[name])
+        try:
+            flat[name] = flattened(steps)
+        except BrazoError as error:
+            wrong.add(program.places.get(name), str(error))
+            continue
         for step in flat[name]:
+            if wrong.knows(step):
+                continue
             try:
                 check.step(step)
             except BrazoError as error:
-                wrong.append(str(error))
-                if isinstance(step, s.SetController):
-                    break  # whose gains the next steps set is not known
-    elsewhere = not set(program.steps) <= set(sim.robots)  # a cell it was not written for
+                wrong.add(step.place, str(error), step)
+    elsewhere = not set(program.steps) & set(sim.robots)  # a cell it was not written for
     for goal in () if elsewhere else program.goals:
         try:
             _Check(sim, next(iter(sim.robots.values()))).goal(goal)
         except BrazoError as error:
-            wrong.append(str(error))
+            wrong.add(goal.place, str(error))
     if wrong:
-        raise BrazoError("\n".join(dict.fromkeys(wrong)))  # a loop says the same every time
+        raise BrazoError("\n".join(wrong.lines()))
     _syncs(flat)
     return flat
+
+
+class _Wrong:
+    """What is wrong, once: a loop would say the same of its steps every time."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, str]] = []
+        self._steps: set[tuple[object, type[s.Step]]] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(self, place: s.Place | None, text: str, step: s.Step | None = None) -> None:
+        self._found.append((place.line if place else 0, text))
+        if place is not None and step is not None:
+            self._steps.add((place, type(step)))
+
+    def knows(self, step: s.Step) -> bool:
+        return bool(self._steps) and (step.place, type(step)) in self._steps
+
+    def lines(self) -> list[str]:
+        """By the lines of the file."""
+        found = sorted(self._found, key=lambda one: one[0])
+        return list(dict.fromkeys(text for _, text in found))
 
 
 def _flat(steps: Sequence[s.Step], variables: Mapping[str, str]) -> Iterator[s.Step]:
@@ -115,6 +144,7 @@ class _Check:
         self.hold_force = cell.clamp.hold_force
         law = robot.controller
         self.law: type[Controller] | None = None if law is None else type(law)
+        self.law_known = True  # else whose gains a step sets is not
         self.solids = list(dict.fromkeys(x.owner for x in labels if x.kind != "robot"))
         self.start = next(one.start for one in cell.robots if one.name == robot.name)
 
@@ -149,8 +179,11 @@ class _Check:
     def _controller(self, step: s.SetController) -> None:
         """Law and gains; gains alone are those of the law of the step before."""
         if step.law is not None:
+            self.law_known = step.law in (*laws(), IDEAL)
             self.name(step, step.law, [*laws(), IDEAL], "law")
             self.law = laws().get(step.law)
+        elif not self.law_known:
+            return
         if self.law is None:
             if step.gains:
                 _fail(step, f"law '{step.law or self.robot.law}' has no gains to set")

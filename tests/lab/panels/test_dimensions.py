@@ -148,11 +148,11 @@ def test_what_is_taken_back_at_once_is_not_shown(lab, page, panel):
 @pytest.mark.parametrize(
     ("label", "shown", "text", "said"),
     [
-        ("Width value", "1.00", "-1", "body.width: -1 must be greater than 0"),
+        ("Width value", "1.00", "-1", "body.width: −1 must be greater than 0"),
         ("Clamp open", "80.0", "0", "gripper.opening"),
         ("L1 value", "300.0", "heavy", "heavy"),
         ("L1 value", "300.0", "3kg", "a mass"),
-        ("L1 value", "300.0", "-5", "L1 cannot be -5 mm"),
+        ("L1 value", "300.0", "-5", "L1 cannot be −5 mm"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_changes(lab, page, panel, label, shown, text, said):

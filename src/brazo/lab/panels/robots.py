@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import threading
 import zipfile
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -62,6 +63,7 @@ class RobotsPanel(Panel):
         self._brought = Brought()
         self._problem = ""
         self._job: Job | None = None
+        self._opening = threading.Lock()
         self._chosen = ""  # the robot to place
         self._place = np.zeros(4)  # x, y, z in m, yaw in rad
         self._standing = False  # whether a saved cell starts as it stands now
@@ -211,10 +213,12 @@ class RobotsPanel(Panel):
         lab, brought = self.lab, self._brought
 
         def work(job: Job) -> str:
-            try:
-                lab.open(source, job.settle)
-            except BrazoError as error:
-                return brought.shown(error)
+            with self._opening:  # one after the other: of many wishes only the last is built
+                job.check()
+                try:
+                    lab.open(source, job.settle)
+                except BrazoError as error:
+                    return brought.shown(error)
             return ""
 
         def done(problem: str) -> None:
