@@ -210,6 +210,14 @@ def test_nor_does_one_that_read_the_errors_as_well(tmp_path):
     assert left.returncode == 2
 
 
+def test_check_takes_the_name_of_a_cell(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["brazo", "check", "teleop-wall"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith("ok: cell teleop-wall, master, follower")
+
+
 def test_fk_and_ik_are_inverse():
     values = [10.0, 60.0, -80.0, 20.0, 30.0, -40.0]
     pose = json.loads(run("fk", "puma560", *map(str, values), "--json").stdout)

@@ -23,7 +23,9 @@ import brazo.lab
 from brazo.errors import BrazoError
 from brazo.lab import app, hooks
 from brazo.lab.app import RATE, Lab
+from brazo.lab.opening import as_cell
 from brazo.lab.serving import serve
+from brazo.program.program_file import program_directory
 from brazo.trajectory import quintic
 
 
@@ -126,6 +128,11 @@ def test_a_panel_nobody_sees_is_not_asked(running, monkeypatch, line):
         asked.clear()
         time.sleep(0.2)
         assert not asked
+
+
+def test_a_program_is_told_from_a_cell():
+    with pytest.raises(BrazoError, match=r"cooperative.yaml: a program, not a robot or cell"):
+        as_cell(program_directory() / "cooperative.yaml")
 
 
 def test_a_program_may_command_from_a_handler(lab):
@@ -252,7 +259,9 @@ def test_a_bad_address_starts_nothing():
 
 
 SCRIPT = """
+from brazo.lab.opening import as_cell
 from brazo.lab.serving import serve
+from brazo.program.program_file import program_directory
 serve("robot:scara1", port=0, open_browser=False)
 print("after", flush=True)
 """

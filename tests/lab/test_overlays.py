@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import brazo
-from brazo.lab.moment import Moment, struck
+from brazo.lab.moment import Moment, held_up, struck
 from brazo.lab.overlays.collision import FREE, HIT
 from brazo.lab.overlays.contacts import held_together, marks
 from brazo.lab.overlays.workspace import reached
+from brazo.trajectory import quintic
 from brazo.world import World
 
 SELF_COLLISION = [-0.34, 3.9, 0.12, 1.11, -1.07, 1.74]  # of the Puma: the hand in the base
@@ -132,6 +135,18 @@ def test_an_arm_that_touches_itself_is_told_so():
     world.forward()
     words = struck(world.contacts(), robot.name)
     assert words == "sixth joint touches the robot's own base: move it back"
+
+
+def test_a_robot_that_presses_on_a_body_is_told_how_far_it_is_from_its_way():
+    sim = brazo.Simulation("cooperative")
+    robot = sim.robots["scara2"]
+    there = robot.reference.q.copy()
+    assert held_up(sim.world.contacts(), robot) == ""
+    there[3] = 0.2  # the quill, down on a bar
+    robot.move(quintic(robot.reference.q, there, 1.5))
+    sim.step(2000)
+    words = held_up(sim.world.contacts(), robot)
+    assert re.fullmatch(r"[a-z ]+ touches bar \d: quill is \d\d mm from where it was sent", words)
 
 
 def test_arrows_point_where_the_force_does(lab, pressed):

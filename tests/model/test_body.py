@@ -248,7 +248,7 @@ def test_every_part_is_a_closed_solid_of_modest_size(arms, name) -> None:
 def test_parts_carry_their_names_once(arms, name) -> None:
     parts = arms[name].parts()
     base = {part.name for part in parts[0]}
-    assert {"base floor", "base", "base bolts", "first joint"} <= base
+    assert {"base plate", "base", "base bolts", "first joint"} <= base
     assert ("base top" in base) or ("base bridge" in base)
     ordinals = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
     for i, ordinal in enumerate(ordinals[: len(parts) - 1]):
@@ -261,7 +261,7 @@ def test_parts_carry_their_names_once(arms, name) -> None:
         assert len({part.name for part in body}) == len(body)
 
 
-FIXED = ("base floor", "base bolts", "base top", "joint", "ring", "cap", "fork", "bridge", "flange",
+FIXED = ("base plate", "base bolts", "base top", "joint", "ring", "cap", "fork", "bridge", "flange",
          "clamp", "finger")  # fmt: skip
 
 

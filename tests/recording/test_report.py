@@ -195,3 +195,14 @@ def test_an_edit_is_no_motion_of_the_tool():
     told = key_numbers(Recording(columns, events))["a"]
     assert told["greatest speed, tool"] == "100 mm/s"
     assert key_numbers(Recording(columns))["a"]["greatest speed, tool"] == "500 m/s"
+
+
+def test_a_tool_is_as_fast_as_the_simulation_has_it_not_as_the_wall():
+    simulated = np.arange(11) * 2e-3
+    t = np.where(np.arange(11) < 6, simulated, simulated - 1.5e-3)  # a late row, and the next ones
+    columns = {"t": (t, "s"), "simulated": (simulated, "s"), "a.q.elbow": (t, "rad")}
+    columns |= {"a.tool.x": (0.1 * simulated, "m")}
+    columns |= {f"a.tool.{axis}": (0.0 * t, "m") for axis in "yz"}
+    told = key_numbers(Recording(columns))
+    assert told["a"]["greatest speed, tool"] == "100 mm/s"
+    assert told["Run"]["simulated time"] == "0.02 s"

@@ -412,6 +412,8 @@ def test_a_page_of_the_session(session, tmp_path):
     assert len(np.unique(follower["seq"])) - 1 <= acted <= accepted and acted > 20
     assert numbers["commands acted upon"].startswith(f"{acted} of {accepted} accepted (only while")
     assert numbers["age of commands"].startswith("median ")
+    rows = np.diff(follower["simulated"])  # as the robot had it, whatever the wall's clock says
+    assert rows == pytest.approx(rows[0], rel=1e-9) and rows[0] > 0.0
     text = page.read_text(encoding="utf-8")
     for state in State:
         assert f">{state.name}<" in text  # at the axis

@@ -88,9 +88,12 @@ def check(
 ) -> None:
     """Check a robot, cell or program file: what is wrong (exit code 2) or odd, and where."""
     import brazo
+    from brazo.model.library import robot_names
+    from brazo.world.cell_file import cell_names
 
     try:
-        if kind_of(file) in ("cell", "program"):
+        shipped = file in cell_names() and file not in robot_names()
+        if shipped or kind_of(file) in ("cell", "program"):
             _check_work(file, json)
             return
         arm = brazo.load(file, tip=tip)

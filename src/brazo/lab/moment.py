@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,11 @@ from brazo.world.contacts import CLASSES
 
 if TYPE_CHECKING:
     from brazo.simulation import Simulation
+    from brazo.simulation.robot import SimRobot
     from brazo.world import Contacts
 
 COLLISIONS = ("robot-robot", "self", "robot-fixture")
+AWAY = {"revolute": math.radians(2.0), "prismatic": 5e-3}  # from where a joint was sent
 _BAD = [CLASSES.index(name) for name in COLLISIONS]  # type: ignore[arg-type]
 
 
@@ -61,3 +64,19 @@ def struck(contacts: Contacts, robot: str) -> str:
     else:
         part, other = hit.second, hit.first
     return f"{part.removeprefix(f'{robot}/')} touches {other.replace('/', ': ')}: move it back"
+
+
+def held_up(contacts: Contacts, robot: SimRobot) -> str:
+    """What keeps a robot from where it was sent, in words; "" while it goes there."""
+    touches = [c for c in contacts.of(robot.name) if c.touching and c.kind == "robot-object"]
+    kinds = robot.arm.joint_kinds
+    away = np.abs(robot.q - robot.reference.q)
+    i = int(np.argmax(away / [AWAY[kind] for kind in kinds]))
+    if not touches or away[i] < AWAY[kinds[i]]:
+        return ""
+    hit = max(touches, key=lambda c: float(c.force @ c.force))
+    turns = kinds[i] == "revolute"
+    far = f"{math.degrees(away[i]):.0f}°" if turns else f"{1000.0 * away[i]:.0f} mm"
+    part = hit.first.removeprefix(f"{robot.name}/")
+    joint = robot.arm.joint_names[i]
+    return f"{part} touches {hit.second}: {joint} is {far} from where it was sent"

@@ -95,7 +95,13 @@ def is_cell_file(path: Path) -> bool:
     if path.suffix.lower() not in (".yaml", ".yml") or not path.is_file():
         return False
     root = read_document(path)
-    return root.is_mapping and any(key in CELL_FIELDS for key in root.mapping())
+    fields = root.mapping() if root.is_mapping else {}
+    if "robots" in fields and fields["robots"].is_mapping:
+        raise BrazoError(
+            f"{path}: a program, not a robot or cell: load it in the Program panel of its cell, or "
+            "start it with brazo run"
+        )
+    return any(key in CELL_FIELDS for key in fields)
 
 
 def lone_robot(name_or_path: str | Path) -> Cell:

@@ -9,7 +9,7 @@ Frames: a part's pose is in its body's frame; body 0 is the base, standing on it
 along the tool's y axis, "finger left" at +y and "finger right" at -y, their inner faces half the
 opening away from the middle; the tool frame lies between them, at 0.7 of their length.
 
-Part names: "base floor", "base", "base top"; for joint i "first joint" and for the body it moves
+Part names: "base plate", "base", "base top"; for joint i "first joint" and for the body it moves
 "first segment", then "second joint" and so on; "tool flange", "tool neck", "clamp", "finger left",
 "finger right".  What belongs to one of these begins with its ordinal ("second cap").  Parts with
 `collides` false are trim that lies on another part.

@@ -51,7 +51,7 @@ def draw_base(canvas: Canvas, plan: Plan) -> None:
     column = (plate - 0.1 * r, head + (0.05 * r if standing else 0.0))
     shape = Beam(column[1] - column[0], (2.4 * r, 2.4 * r), (1.96 * r, 1.96 * r), 1.0)
     canvas.add(0, "base", shape, frame @ translate(z=sum(column) / 2), style.base)
-    canvas.cylinder(0, "base floor", frame, (floor, plate), 1.7 * r, style.joint, bevel=0.06)
+    canvas.cylinder(0, "base plate", frame, (floor, plate), 1.7 * r, style.joint, bevel=0.06)
     bolts = Pattern(Cylinder(0.11 * r, 0.16 * r, 0.03 * r), 8, 1.45 * r)
     canvas.add(0, "base bolts", bolts, frame @ translate(z=plate + 0.06 * r), style.steel, False)
 

@@ -59,7 +59,9 @@ def convert(
     if start is not None or stop is not None:
         opened = opened.between(start, stop)
         if not opened.rows:
-            raise BrazoError(f"{source}: nothing was recorded from {start} s to {stop} s")
+            asked = [f"from {start:g} s"] if start is not None else []
+            asked += [f"to {stop:g} s"] if stop is not None else []
+            raise BrazoError(f"{source}: nothing was recorded {' '.join(asked)}")
     write(target, opened, progress)
     return target
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 
 from brazo.errors import BrazoError
 
+SIMULATED = "simulated"  # the simulation's time, where the time axis is the wall's
+
 
 def choose(names: Sequence[str], patterns: str | Sequence[str]) -> list[str]:
     """The names that match any of the patterns, in their own order; each pattern must find some."""

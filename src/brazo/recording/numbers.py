@@ -12,7 +12,7 @@ from itertools import permutations
 import numpy as np
 
 from brazo.recording.display import measure, number
-from brazo.recording.names import last
+from brazo.recording.names import SIMULATED, last
 from brazo.recording.paths import xyz
 from brazo.recording.recording import Recording
 from brazo.recording.robots import RobotSignals, robots_of
@@ -36,7 +36,8 @@ def _run(recording: Recording) -> Table:
     t = recording.t
     if len(t) < 2:
         return {"rows": str(len(t))}
-    found["simulated time"] = f"{recording.duration:.6g} s"
+    simulated = simulated_time(recording)
+    found["simulated time"] = f"{simulated[-1] - simulated[0]:.6g} s"
     found["rows"] = f"{len(t):,} × {len(recording.names)} signals".replace(",", " ")
     found["sampling"] = measure_time(float(np.median(np.diff(t))))
     for name in recording.names:
@@ -156,7 +157,7 @@ def _robot(robot: RobotSignals) -> Table:
                 if 0 < at <= len(steps):
                     steps[at - 1] = 0.0
         found["path of the tool"] = f"{number(float(np.nansum(steps)), 3)} m"
-        dt = np.diff(recording.t)
+        dt = np.diff(simulated_time(recording))
         if (dt > 0).all():
             found["greatest speed, tool"] = measure(_peak(steps / dt), "m/s")
     force = robot.contact_force()
@@ -205,6 +206,11 @@ def measure_time(value: float) -> str:
     """A short time with a fitting unit, and how often that is."""
     text = f"{1e3 * value:.4g} ms" if value < 1 else f"{value:.4g} s"
     return f"every {text}" + (f" ({1 / value:.4g} Hz)" if value > 0 else "")
+
+
+def simulated_time(recording: Recording) -> np.ndarray:
+    """(rows,) s: the time axis, unless that is the wall's and the simulation's stands beside it."""
+    return recording[SIMULATED] if SIMULATED in recording.columns else recording.t
 
 
 def counted(count: int, thing: str) -> str:

@@ -20,6 +20,7 @@ from brazo.recording.canvas import svg_text
 from brazo.recording.colors import BAD, COLORS, DARK_COLORS, GRID, INK, ON_COLOR, SOFT
 from brazo.recording.display import number
 from brazo.recording.figures import Chapter, default_figures
+from brazo.recording.names import SIMULATED
 from brazo.recording.numbers import Table, key_numbers, names_of
 from brazo.recording.plots import figure
 from brazo.recording.recording import Recording
@@ -86,7 +87,9 @@ def _header(recording: Recording, title: str, verdict: str, success: bool | None
     if robots := about.get("robots") or about.get("robot"):
         facts.append(escape(robots))
     if len(t):
-        facts.append(f"{float(t[0]):g} s to {float(t[-1]):.6g} s of simulated time")
+        wall = SIMULATED in recording.columns
+        clock = "by the clock on the wall" if wall else "of simulated time"
+        facts.append(f"{float(t[0]):g} s to {float(t[-1]):.6g} s {clock}")
     if "seed" in about:
         facts.append(f"seed {escape(about['seed'])}")
     if "brazo" in about:

@@ -190,6 +190,7 @@ def test_the_plot_shows_all_of_it_and_closely_what_is_looked_at(lab, opened, rec
 
 
 def test_a_watcher_moves_nothing(lab, opened, open_page):
+    opened.settle()  # what was clicked before is done
     lab.do(lambda: lab.sim.seek(2.5))
     other = open_page(lab, "replay", {"width": 800, "height": 500})
     other.page.get_by_label("Time of the recording").focus()

@@ -23,7 +23,7 @@ from brazo.kinematics.orientation import (
 )
 from brazo.lab.gizmo import Gizmo
 from brazo.lab.jogging import Held
-from brazo.lab.moment import struck
+from brazo.lab.moment import held_up, struck
 from brazo.lab.moving import Frame, displaced
 from brazo.lab.panels.base import Panel, Values
 from brazo.lab.panels.html import note
@@ -203,7 +203,8 @@ class PendantPanel(Panel):
             return self._gizmo.reason
         if self._held is not None and self._held.reason:
             return self._held.reason
-        return struck(self.lab.sim.world.contacts(), self.robot.name)
+        contacts = self.lab.sim.world.contacts()
+        return struck(contacts, self.robot.name) or held_up(contacts, self.robot)
 
     # ---- settings --------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import wxyz_from_matrix
+from brazo.recording.names import SIMULATED
 from brazo.recording.stream import Recorder
 from brazo.teleop.follower import ASK, Follower, Step
 from brazo.teleop.follower_link import FollowerLink
@@ -80,6 +81,7 @@ class FollowerStation:
         if record is not None:
             columns = {"t": "s", "state": "", "share": "", "age": "s", "latency": "s", "seq": ""}
             columns |= {"accepted": "", "acted": ""}  # commands so far
+            columns |= {SIMULATED: "s"}  # t is the wall's
             columns |= {f"tool.{axis}": "m" for axis in "xyz"}
             columns |= {f"target.{axis}": "m" for axis in "xyz"}
             columns |= {f"force.{axis}": "N" for axis in "xyz"}
@@ -203,7 +205,7 @@ class FollowerStation:
         target = self.robot.arm.fk(step.sample.q)[:3, 3]
         age = step.age if np.isfinite(step.age) else np.nan
         row = [step.t - self._begin, float(step.state), step.share, age, latency, float(step.seq)]
-        row += [float(self.link.counts["accepted"]), float(self.follower.acted)]
+        row += [float(self.link.counts["accepted"]), float(self.follower.acted), self.sim.time]
         places = (*tool, *target, *self.wrench[:3])
         self._recorder.append([*row, *places, *step.sample.q, *self.robot.world.q])
 
