@@ -171,3 +171,12 @@ def test_what_is_logged_is_what_moved_the_robot():
     run = arm.simulate(integrating, q0=[0.0] * 6, t_end=0.02)
     assert run.tau[:, 0] == pytest.approx(1e-3 * (1 + 4 * np.arange(21)))
     assert len(calls) == 81
+
+
+def test_stops_ask_for_a_start_inside_them():
+    arm = brazo.load("scara1")
+    q0 = [4.0, 0.0, 0.0, 0.0, 0.0]
+    with pytest.raises(
+        brazo.BrazoError, match=r"q0: 229.183 deg is outside the limits .* 'shoulder'"
+    ):
+        arm.simulate(q0=q0, stops=True)

@@ -17,6 +17,7 @@ import numpy as np
 
 from brazo.dynamics.stops import hold_at_limits
 from brazo.errors import BrazoError
+from brazo.model.joint_fields import outside
 
 Torque = Callable[[float, np.ndarray, np.ndarray], Any]
 Trajectory = Callable[[float], Any]
@@ -114,8 +115,10 @@ def simulate(
     qd = _state(arm, qd0, "qd0", default=np.zeros(arm.n))
     drive = _Torque(torque, arm.n)
     limits = arm.limits if stops else None
-    if limits is not None and not ((q >= limits[:, 0]) & (q <= limits[:, 1])).all():
-        raise BrazoError("q0 is outside the joint limits; stops need a start inside them")
+    for i, (low, high) in enumerate([] if limits is None else limits.tolist()):
+        if not low <= q[i] <= high:
+            said = outside(float(q[i]), low, high, arm.joint_names[i], arm.joint_kinds[i], False)
+            raise BrazoError(f"q0: {said}; stops need a start inside them")
     rate = _rate(arm, drive, method)
     advance = (
         _rk4(dynamics, drive, rate, dt)
