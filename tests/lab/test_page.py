@@ -163,11 +163,6 @@ def test_the_page_fetches_from_the_lab_only_and_has_nothing_to_complain_about(la
     assert opened.errors == []
 
 
-def test_edges_are_not_smoothed_where_the_processor_draws(opened):
-    drawn_on = "window.__viserMutable.canvas.getContext('webgl2').getContextAttributes()"
-    assert opened.page.evaluate(f"{drawn_on}.antialias") is False
-
-
 def view_share(opened: Opened) -> list[float]:
     """Left, right, low and high end of robot and tool frame in the view, from -1 to 1."""
     return opened.page.evaluate(

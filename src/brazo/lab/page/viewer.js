@@ -2,9 +2,8 @@
 //
 // viser hands what its tests need to `window.__viserMutable`: the queue of incoming messages, the
 // camera controls, the scene.  Taken when it is set, before the first message is applied, it lets
-// the lab choose per browser what the server cannot know: light or dark, and whether shadows, a
-// fine light and smooth edges are worth their price.  The rest of the page uses
-// `window.brazoViewer` only.
+// the lab choose per browser what the server cannot know: light or dark, and whether shadows and
+// a fine light are worth their price.  The rest of the page uses `window.brazoViewer` only.
 "use strict";
 
 (() => {
@@ -135,13 +134,6 @@
     return post.call(this, message, ...rest);
   };
 
-  // Smoothed edges cost the processor more than the picture itself.
-  const getContext = HTMLCanvasElement.prototype.getContext;
-  HTMLCanvasElement.prototype.getContext = function (kind, options) {
-    const plain = kind.startsWith("webgl") && !litInFull();
-    return getContext.call(this, kind, plain ? { ...options, antialias: false } : options);
-  };
-
   Object.defineProperty(window, "__viserMutable", {
     configurable: true,
     get: () => mutable,
@@ -239,8 +231,8 @@
     return FLOOR_COLORS[viewer.dark ? "dark" : "light"];
   }
 
-  // Shadows, a picture of a sky as light and smooth edges cost more than all else when the
-  // processor draws: ?light=full or plain decides otherwise.
+  // Shadows and a picture of a sky as light cost more than all else when the processor draws:
+  // ?light=full or plain decides otherwise.
   function litInFull() {
     const asked = new URLSearchParams(location.search).get("light");
     return asked === null ? !viewer.software : asked === "full";
