@@ -383,7 +383,8 @@ class Plot extends Tied {
     const lanes = axes.length > 2 ? axes.length : 1;
     const top = TOP + UNIT;
     const least = top + lanes * (LANE + APART) - APART + BOTTOM;
-    stage.style.height = `${Math.max(this.tall, least)}px`;
+    const wanted = `${Math.max(this.tall, least)}px`;
+    if (stage.style.height !== wanted) stage.style.height = wanted; // else a layout a picture
     const [width, height] = [stage.clientWidth, stage.clientHeight];
     const scale = window.devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
