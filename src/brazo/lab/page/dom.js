@@ -21,6 +21,42 @@ export function fixed(value, digits) {
   return /[1-9]/.test(text) ? text : text.replace("−", "");
 }
 
+// A call that does its work at once, and when called again soon, once more for all of them.  By the
+// clock, not by drawn frames: where the processor draws, a typed number would wait for a picture.
+export function paced(work, wait = 16) {
+  let timer = 0;
+  let again = false;
+  const run = () => {
+    again = false;
+    timer = setTimeout(() => {
+      timer = 0;
+      if (again) run();
+    }, wait);
+    work();
+  };
+  const call = () => {
+    if (timer) again = true;
+    else run();
+  };
+  call.cancel = () => {
+    clearTimeout(timer);
+    timer = 0;
+    again = false;
+  };
+  return call;
+}
+
+// Show another text in a field.  One that is selected as a whole stays so, for what is typed next is
+// to take its place; one with a caret in it is about to be edited and is left alone.
+export function showText(input, text) {
+  if (input.value === text) return;
+  const focused = document.activeElement === input;
+  const whole = input.selectionStart === 0 && input.selectionEnd === input.value.length;
+  if (focused && !whole) return;
+  input.value = text;
+  if (focused) input.select();
+}
+
 // What is kept in this browser; a browser that keeps nothing is no reason to fail.
 export function remembered(key, otherwise) {
   try {

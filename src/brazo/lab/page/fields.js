@@ -1,6 +1,6 @@
 // The elements one types into.  A field acts on Enter or when it is left, never on a key; what the
 // lab says never overwrites what is being typed; Escape takes it back.
-import { element, fixed } from "./dom.js";
+import { element, fixed, paced, showText } from "./dom.js";
 import { Tied, args, full } from "./elements.js";
 import { send, value as known } from "./channel.js";
 
@@ -24,8 +24,8 @@ export class Field {
     this.input.onblur = () => this.end(true);
     this.input.onkeydown = (event) => {
       if (event.key === "Enter") {
-        this.end(true);
         this.input.select();
+        this.end(true);
       } else if (event.key === "Escape") {
         if (this.typed) event.stopPropagation();
         this.end(false);
@@ -42,8 +42,7 @@ export class Field {
   }
   show() {
     if (this.typed) return;
-    const text = this.shown();
-    if (this.input.value !== text) this.input.value = text;
+    showText(this.input, this.shown());
   }
 }
 
@@ -82,10 +81,10 @@ class NumberField extends Tied {
 class Slider extends Tied {
   disconnectedCallback() {
     super.disconnectedCallback();
-    cancelAnimationFrame(this.sending);
+    this.sendWanted.cancel(); // it may have been for another robot
     clearTimeout(this.later);
     clearTimeout(this.checking);
-    this.sending = this.later = this.busyUntil = 0;
+    this.later = this.busyUntil = 0;
   }
 
   build() {
@@ -95,6 +94,7 @@ class Slider extends Tied {
     this.digits = Number(this.getAttribute("digits") ?? 2);
     this.limited = (this.getAttribute("limited") ?? "").split(" ");
     this.value = NaN;
+    this.sendWanted = paced(() => this.send(this.wanted));
     this.field = new Field(
       `${label} value`,
       () => (Number.isNaN(this.value) ? "" : fixed(this.value, this.digits)),
@@ -152,15 +152,12 @@ class Slider extends Tied {
     this.want(this.within(this.value + (event.shiftKey ? size / 10 : size)));
   }
 
-  // Ask for a value: shown at once, sent once a frame.
+  // Ask for a value: shown and sent at once, but for those that follow too fast.
   want(value) {
     this.wanted = value;
     this.busyUntil = performance.now() + 250;
     this.show(value);
-    this.sending ||= requestAnimationFrame(() => {
-      this.sending = 0;
-      this.send(this.wanted);
-    });
+    this.sendWanted();
     // Where the wish was refused, or granted and taken back at once, the lab has nothing new to say.
     clearTimeout(this.checking);
     this.checking = setTimeout(() => {

@@ -1,6 +1,6 @@
 // The pendant's own elements: a row of an axis, a target that waits, the buttons that send targets.
 import { send, value } from "./channel.js";
-import { element, fixed } from "./dom.js";
+import { element, fixed, paced, showText } from "./dom.js";
 import { Tied, full } from "./elements.js";
 import { typed } from "./fields.js";
 import { addKeys } from "./help.js";
@@ -19,7 +19,7 @@ class Target extends Tied {
     this.input.onfocus = () => this.input.select();
     this.input.oninput = () => this.mark(this.input.value);
     this.input.onblur = () => {
-      if (this.pending !== null && this.pending.trim() === "") this.mark(null);
+      if (this.pending === null || this.pending.trim() === "") this.mark(null);
     };
     this.input.onkeydown = (event) => {
       if (event.key === "Enter") {
@@ -55,8 +55,7 @@ class Target extends Tied {
   }
   show() {
     if (this.pending !== null) return;
-    const text = typeof this.value === "number" ? fixed(this.value, this.digits) : "";
-    if (this.input.value !== text) this.input.value = text;
+    showText(this.input, typeof this.value === "number" ? fixed(this.value, this.digits) : "");
   }
 }
 
@@ -98,6 +97,7 @@ class Axis extends Target {
     this.range = element("input", "range", { type: "range" });
     Object.assign(this.range, { min: this.min, max: this.max, step: "any" });
     this.range.setAttribute("aria-label", label);
+    this.slide = paced(() => send("pendant/slide", Number(this.getAttribute("axis")), this.wanted));
     this.range.title = `${fixed(this.min, 1)} to ${fixed(this.max, 1)} ${this.getAttribute("unit")}`;
     this.range.oninput = () => this.pull(Number(this.range.value));
     this.range.onkeydown = (event) => {
@@ -110,16 +110,13 @@ class Axis extends Target {
     };
     return this.range;
   }
-  // Shown at once, sent once a frame; the robot follows within its limits.
+  // Shown and sent at once, but for those that follow too fast; the robot follows within its limits.
   pull(wanted) {
     this.wanted = wanted;
     this.busyUntil = performance.now() + 600;
     this.range.value = wanted;
     this.paint(wanted);
-    this.sending ||= requestAnimationFrame(() => {
-      this.sending = 0;
-      send("pendant/slide", Number(this.getAttribute("axis")), this.wanted);
-    });
+    this.slide();
   }
   connectedCallback() {
     super.connectedCallback();
