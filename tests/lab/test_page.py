@@ -163,6 +163,34 @@ def test_the_page_fetches_from_the_lab_only_and_has_nothing_to_complain_about(la
     assert opened.errors == []
 
 
+def test_edges_are_rough_where_the_processor_draws_and_smooth_at_rest(opened):
+    drawn_on = "window.__viserMutable.canvas.getContext('webgl2').getContextAttributes()"
+    assert opened.page.evaluate(f"{drawn_on}.antialias") is False
+    shades = opened.page.evaluate(
+        """async () => {
+            const viewer = window.brazoViewer;
+            const next = () => new Promise((done) => {
+                const off = viewer.onDrawn((canvas) => {
+                    const copy = new OffscreenCanvas(canvas.width, canvas.height);
+                    const brush = copy.getContext("2d", { willReadFrequently: true });
+                    brush.drawImage(canvas, 0, 0);
+                    const { data } = brush.getImageData(0, 0, copy.width, copy.height);
+                    off();
+                    done(new Set(new Uint32Array(data.buffer)).size);
+                });
+            });
+            const moving = setInterval(() => viewer.redraw(), 20);
+            await next(); // may have been at rest still
+            await next();
+            const rough = await next();
+            clearInterval(moving);
+            await new Promise((done) => setTimeout(done, 700));
+            return [rough, await next()]; // viser draws once a second
+        }"""
+    )
+    assert shades[0] < shades[1]
+
+
 def view_share(opened: Opened) -> list[float]:
     """Left, right, low and high end of robot and tool frame in the view, from -1 to 1."""
     return opened.page.evaluate(

@@ -2,8 +2,9 @@
 //
 // viser hands what its tests need to `window.__viserMutable`: the queue of incoming messages, the
 // camera controls, the scene.  Taken when it is set, before the first message is applied, it lets
-// the lab choose per browser what the server cannot know: light or dark, and whether shadows and
-// a fine light are worth their price.  The rest of the page uses `window.brazoViewer` only.
+// the lab choose per browser what the server cannot know: light or dark, and whether shadows, a
+// fine light and smooth edges are worth their price.  The rest of the page uses
+// `window.brazoViewer` only.
 "use strict";
 
 (() => {
@@ -134,6 +135,13 @@
     return post.call(this, message, ...rest);
   };
 
+  // Smoothed edges cost the processor more than the picture itself; pictures.js has another way.
+  const getContext = HTMLCanvasElement.prototype.getContext;
+  HTMLCanvasElement.prototype.getContext = function (kind, options) {
+    const plain = kind.startsWith("webgl") && viewer.software && !litInFull();
+    return getContext.call(this, kind, plain ? { ...options, antialias: false } : options);
+  };
+
   Object.defineProperty(window, "__viserMutable", {
     configurable: true,
     get: () => mutable,
@@ -153,11 +161,20 @@
     const { scene } = mutable;
     if (!scene) return void setTimeout(countFrames, 100);
     const before = scene.onAfterRender;
-    scene.onAfterRender = (...all) => {
-      drawn++;
-      before?.apply(scene, all);
-      drawnListeners.forEach((callback) => callback(mutable.canvas));
+    scene.onAfterRender = (renderer, ...rest) => {
+      scene.onAfterRender = before;
+      before?.call(scene, renderer, ...rest);
+      watchPictures(renderer); // the first one says who draws them
     };
+  }
+
+  async function watchPictures(renderer) {
+    const { pace, tell } = await import("/lab/pictures.js");
+    const shown = (camera) => camera === mutable.camera;
+    (viewer.software ? pace : tell)(renderer, shown, () => {
+      drawn++;
+      drawnListeners.forEach((callback) => callback(mutable.canvas));
+    });
   }
 
   function goAlong(last) {
@@ -231,8 +248,8 @@
     return FLOOR_COLORS[viewer.dark ? "dark" : "light"];
   }
 
-  // Shadows and a picture of a sky as light cost more than all else when the processor draws:
-  // ?light=full or plain decides otherwise.
+  // Shadows, a picture of a sky as light and smooth edges cost more than all else when the
+  // processor draws: ?light=full or plain decides otherwise.
   function litInFull() {
     const asked = new URLSearchParams(location.search).get("light");
     return asked === null ? !viewer.software : asked === "full";

@@ -1,0 +1,118 @@
+// When pictures are drawn, and how finely.  With a graphics card: whenever viser wants one, and the
+// card smooths their edges.
+//
+// Without one the page waits for each of them, and with it every click, so it draws for two thirds
+// of the time at most: after a picture it rests half as long as that one took.  What moves is drawn
+// quickly, with rough edges; what has come to rest is drawn once more, smoothly.
+
+const REST = 0.5; // of the time the last picture took
+const LONGEST_REST = 300; // ms
+const STILL = 300; // ms without a wish for a picture, after which nothing moves
+const LONE = 100; // ms without one that tell a lone wish from the first of a movement
+const SAMPLES = 4; // of every pixel of a smooth picture
+
+// Call back after every picture of a renderer of three.js with a camera for which `shown(camera)`.
+export function tell(renderer, shown, drawn) {
+  const { render } = renderer;
+  renderer.render = (scene, camera) => {
+    render.call(renderer, scene, camera);
+    if (shown(camera) && !renderer.getRenderTarget()) drawn();
+  };
+}
+
+// The same, and let it rest between them.
+export function pace(renderer, shown, drawn) {
+  const { render, setPixelRatio } = renderer;
+  const smoothly = smoother(renderer.getContext());
+  let ratio = renderer.getPixelRatio(); // what viser wants, which draws coarsely on slow machines
+  let busy = false; // with a picture, or resting after it
+  let began = 0;
+  let idleFrom = 0; // when a picture was last wished for, or done
+  let waiting = null; // the last wish that came too soon
+  let smooth = false; // whether the last one is
+  let still = 0;
+  let size = "";
+
+  renderer.setPixelRatio = (wanted) => {
+    ratio = wanted;
+    setPixelRatio.call(renderer, wanted);
+  };
+  renderer.render = (scene, camera) => {
+    if (!shown(camera) || renderer.getRenderTarget()) return render.call(renderer, scene, camera);
+    const idle = performance.now() - idleFrom;
+    idleFrom = performance.now();
+    if (busy && size === pixels()) waiting = [scene, camera];
+    else draw(scene, camera, idle > (smooth ? LONE : STILL)); // viser makes sure, once a second
+  };
+
+  function draw(scene, camera, atRest) {
+    smooth = atRest;
+    const wanted = smooth ? devicePixelRatio : ratio;
+    if (renderer.getPixelRatio() !== wanted) setPixelRatio.call(renderer, wanted);
+    size = pixels();
+    waiting = null;
+    busy = true;
+    began = performance.now();
+    after.port2.postMessage(0);
+    if (smooth) smoothly(() => render.call(renderer, scene, camera));
+    else render.call(renderer, scene, camera);
+    drawn();
+    clearTimeout(still);
+    if (!smooth) still = setTimeout(refine, STILL, scene, camera);
+  }
+
+  function refine(scene, camera) {
+    const wait = idleFrom + STILL - performance.now();
+    if (wait > 0) still = setTimeout(refine, wait, scene, camera);
+    else requestAnimationFrame(() => draw(scene, camera, true));
+  }
+
+  const after = new MessageChannel(); // its message comes when the page is done with the picture
+  after.port1.onmessage = () => {
+    idleFrom = performance.now();
+    setTimeout(rested, Math.min(REST * (idleFrom - began), LONGEST_REST));
+  };
+  function rested() {
+    busy = false;
+    if (waiting) requestAnimationFrame(() => waiting && draw(...waiting, false));
+  }
+
+  function pixels() {
+    return `${renderer.domElement.width} ${renderer.domElement.height}`;
+  }
+}
+
+// How to draw with several samples a pixel on a canvas that has one.
+export function smoother(gl) {
+  if (gl.getContextAttributes().antialias) return (draw) => draw();
+  const target = gl.createFramebuffer();
+  const parts = [
+    [gl.createRenderbuffer(), gl.RGBA8, gl.COLOR_ATTACHMENT0],
+    [gl.createRenderbuffer(), gl.DEPTH24_STENCIL8, gl.DEPTH_STENCIL_ATTACHMENT],
+  ];
+  let size = "";
+  return (draw) => {
+    const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+    const bind = gl.bindFramebuffer.bind(gl);
+    bind(gl.FRAMEBUFFER, target);
+    if (size !== `${w} ${h}`) {
+      size = `${w} ${h}`;
+      for (const [buffer, format, place] of parts) {
+        gl.bindRenderbuffer(gl.RENDERBUFFER, buffer);
+        gl.renderbufferStorageMultisample(gl.RENDERBUFFER, SAMPLES, format, w, h);
+        gl.framebufferRenderbuffer(gl.FRAMEBUFFER, place, gl.RENDERBUFFER, buffer);
+      }
+      gl.bindRenderbuffer(gl.RENDERBUFFER, null);
+    }
+    gl.bindFramebuffer = (where, what) => bind(where, what ?? target); // "the canvas" is this one
+    try {
+      draw();
+    } finally {
+      delete gl.bindFramebuffer;
+    }
+    bind(gl.READ_FRAMEBUFFER, target);
+    bind(gl.DRAW_FRAMEBUFFER, null);
+    gl.blitFramebuffer(0, 0, w, h, 0, 0, w, h, gl.COLOR_BUFFER_BIT, gl.NEAREST);
+    bind(gl.FRAMEBUFFER, null);
+  };
+}
