@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -49,7 +51,10 @@ def test_a_third_of_the_time_is_left_and_the_last_wish_is_drawn(page):
         """
         const began = performance.now();
         let wish = 0;
-        while (performance.now() - began < 1000) { renderer.render(++wish, "shown"); await frame(); }
+        while (performance.now() - began < 1000) {
+            renderer.render(++wish, "shown");
+            await frame();
+        }
         const ended = performance.now();
         renderer.render("last", "shown");
         while (drawn.at(-1)[0] !== "last") await pause(5);
@@ -58,7 +63,7 @@ def test_a_third_of_the_time_is_left_and_the_last_wish_is_drawn(page):
     )
     pictures = sum(begin < ended for _, begin, *_ in drawn)
     assert 3 <= pictures <= (ended - began) / (1.5 * 40) + 1
-    pauses = [after[1] - before[1] - 40 for before, after in zip(drawn, drawn[1:], strict=False)]
+    pauses = [after[1] - before[1] - 40 for before, after in itertools.pairwise(drawn)]
     assert min(pauses[:-1]) > 15  # ms; half of a picture's, but for what timers are early
 
 
@@ -115,7 +120,8 @@ def test_smooth_pictures_have_shades_between_their_colours(page):
         """async () => {
             const { smoother } = await import("/lab/pictures.js");
             const canvas = new OffscreenCanvas(64, 64);
-            const gl = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
+            const options = { antialias: false, preserveDrawingBuffer: true };
+            const gl = canvas.getContext("webgl2", options);
             const program = gl.createProgram();
             const corner = "vec2(gl_VertexID & 1, gl_VertexID >> 1) * vec2(2.9, 3.7) - 1.0";
             for (const [kind, source] of [
