@@ -61,7 +61,15 @@ class Line:
         return self
 
     def __exit__(self, *_) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave; returns once the lab has seen it, so that the next page drives."""
         self.ws.close()
+        deadline = time.monotonic() + 30
+        while self.key in {page.key for page in self.lab.channel.pages}:
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
 
     def read(self) -> dict:
         """The next news."""

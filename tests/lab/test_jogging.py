@@ -56,6 +56,23 @@ def test_a_held_jog_ends_when_nothing_renews_it(arm, q, monkeypatch):
     assert not held.state.qd.any()
 
 
+def test_a_held_jog_ends_at_a_touch_but_not_for_what_is_known(arm, q):
+    touches = {"table"}
+    jog = Jog(limits_of(arm), q, FOR_EVER)
+    jog.hold(0.5 * limits_of(arm).speed)
+    held = Held(jog, lambda: set(touches), known={"wall"})
+    run(held, 0.1)
+    touches.add("wall")
+    run(held, 0.1)
+    assert held.held and held.ran_into == set()
+    touches.add("post")
+    held.update(DT)
+    assert not held.held and held.ran_into == {"post"}
+    touches.clear()
+    run(held, 0.8)
+    assert held.ran_into == {"post"} and not held.moving
+
+
 def test_a_coarse_motion_is_smooth_and_goes_where_its_inner_one_goes(arm, q):
     jog = CartesianJog(arm, limits_of(arm), q, hold_time=FOR_EVER)
     jog.hold([0.2, 0.0, 0.0, 0.0, 0.0, 0.0])

@@ -185,7 +185,7 @@ def test_without_renewals_a_jog_ends_by_itself(lab, page):
 
 
 def test_a_page_that_breaks_off_ends_its_jog(lab, page, line):
-    page.ws.close()
+    page.close()
     with line(lab) as other:
         hold(other, 1, 1, 0.3)
         assert lab.sim.moving

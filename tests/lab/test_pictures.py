@@ -90,9 +90,8 @@ def test_a_lone_wish_leaves_a_picture_at_rest_smooth_and_a_movement_does_not(pag
         renderer.setPixelRatio(0.5);
         await pause(320);
         renderer.render("first", "shown");
-        await pause(320);
+        await pause(1000);
         renderer.render("lone", "shown");
-        await pause(320);
         while (drawn.at(-1)[2] !== 0.5) { renderer.render("moving", "shown"); await frame(); }
         return drawn;
         """,

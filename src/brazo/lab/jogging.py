@@ -2,7 +2,7 @@
 
 `Held` ends a motion when its renewals stop coming: the button was let go, the page was closed, the
 line is dead.  It looks at the wall's clock in every step of the simulation, so nothing else has to
-work for it.
+work for it.  It also ends at the first touch of something that was not touched when it began.
 
 `Slowed` plays a motion more slowly wherever its tool would be faster than a cap: with the inner
 motion at q, q̇ and the Jacobian of the tool's point J_v, time passes by the share
@@ -16,6 +16,7 @@ which share position, speed and acceleration at both ends.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -43,8 +44,16 @@ class Inner(Protocol):
 class Held:
     """A jog that goes on only while it is renewed."""
 
-    def __init__(self, jog: Jog | CartesianJog) -> None:
+    def __init__(
+        self,
+        jog: Jog | CartesianJog,
+        touched: Callable[[], set[str]] = set,
+        known: Collection[str] = (),
+    ) -> None:
         self.jog = jog
+        self.ran_into: set[str] = set()  # what ended it
+        self._touched = touched  # asked in every step
+        self._known = touched().union(known)  # it may be on its way back from there
         self._held = True
         self._renewed = time.monotonic()
 
@@ -80,6 +89,9 @@ class Held:
         """Let dt seconds pass."""
         if time.monotonic() - self._renewed > DEADMAN:
             self._held = False
+        if self._held:
+            self.ran_into = self._touched() - self._known
+            self._held = not self.ran_into
         if not self._held:
             self.jog.stop()
         return self.jog.update(dt)

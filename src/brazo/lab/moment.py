@@ -50,6 +50,18 @@ class Moment:
         )
 
 
+def touched(contacts: Contacts, robot: str) -> set[str]:
+    """What a robot touches and should not: fixtures, other robots, two parts of its own."""
+    if not len(contacts) or not ((contacts.depth >= 0.0) & np.isin(contacts.kind, _BAD)).any():
+        return set()  # so it costs little in every step
+    found = set()
+    for c in contacts.of(robot):
+        if c.touching and c.kind in COLLISIONS:
+            others = [n for n in (c.first, c.second) if not n.startswith(f"{robot}/")]
+            found.add(others[0].partition("/")[0] if others else f"{c.first} {c.second}")
+    return found
+
+
 def struck(contacts: Contacts, robot: str) -> str:
     """What a robot touches and should not, where it is pressed most, in words; "" for nothing."""
     hits = [c for c in contacts.of(robot) if c.touching and c.kind in COLLISIONS]

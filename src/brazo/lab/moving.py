@@ -7,6 +7,7 @@ done raises `BrazoError` with the reason; the robot then stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec
 from brazo.lab.jogging import FOR_EVER, Coarse, Held, Inner, Slowed, source_of
+from brazo.lab.moment import touched
 from brazo.trajectory import (
     CartesianJog,
     GoTo,
@@ -133,8 +135,13 @@ class Mover:
 
     # ---- while a button is held ------------------------------------------------------------------
 
-    def hold(self, robot: SimRobot, frame: Frame, axis: int, sign: int) -> Held | None:
-        """Begin to jog; None while the robot still has to come to rest first."""
+    def hold(
+        self, robot: SimRobot, frame: Frame, axis: int, sign: int, known: Collection[str] = ()
+    ) -> Held | None:
+        """Begin to jog; None while the robot still has to come to rest first.
+
+        It ends where the robot runs into something, but for what it touches now and what is `known`.
+        """
         self._may_move(robot)
         with self._lab.sim.lock:
             if robot.moving:
@@ -155,7 +162,12 @@ class Mover:
                 velocity = np.zeros(6)
                 velocity[axis] = sign * (v if axis < 3 else self.override * ANGULAR)
                 jog.hold(velocity, "base" if frame == "world" else "tool")
-            held = Held(jog)
+            world = self._lab.sim.world
+
+            def feels() -> set[str]:  # where force feedback is off it rides through
+                return touched(world.contacts(), robot.name) if robot.force_feedback else set()
+
+            held = Held(jog, feels, known)
             # Along a line every step costs milliseconds, which the simulation does not have.
             robot.follow(self._capped(held, arm) if frame == "joint" else Coarse(held))
             return held

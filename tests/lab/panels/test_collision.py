@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -27,10 +28,24 @@ def lab(running):
         yield lab
 
 
-def test_fingers_that_come_down_on_the_platform(lab, open_page):
-    opened = open_page(lab, "pendant")
+@pytest.fixture(scope="module")
+def page_of_lab(lab, open_page):
+    return open_page(lab, "pendant")
+
+
+@pytest.fixture
+def opened(lab, page_of_lab):
+    """The pendant of scara2 in a cell as it begins."""
+    lab.open("cooperative")
+    page_of_lab.ready()
+    page_of_lab.show()
+    page_of_lab.panel.get_by_label("Robot", exact=True).select_option("scara2")
+    page_of_lab.settle()
+    return page_of_lab
+
+
+def test_fingers_that_come_down_on_the_platform(lab, opened):
     page, panel = opened.page, opened.panel
-    panel.get_by_label("Robot", exact=True).select_option("scara2")
     switch(show(page, "View"), "Collision boxes")
     opened.show()
     owners = {geom: label.name for geom, label in enumerate(lab.sim.world.labels)}
@@ -65,3 +80,58 @@ def test_fingers_that_come_down_on_the_platform(lab, open_page):
     opened.wait(f"([name, color]) => ({SEEN})(name).colors.includes(color)", [hit, GREEN])
     opened.wait(f"(name) => !({SEEN})(name).shown", crosses)
     assert opened.errors == []
+
+
+def above_the_platform(lab, opened) -> None:
+    """Bring the clamp of scara2 down beside the bars, to 7 mm above the platform."""
+    for joint, value in (("shoulder", "-60"), ("quill", "180")):
+        typed(opened.panel.get_by_label(f"{joint} value"), value)
+        opened.settle()
+        until(opened.page, lambda: not lab.robot.moving)
+
+
+def test_a_jog_ends_at_the_first_touch_and_goes_on_when_pressed_again(lab, opened):
+    page, panel = opened.page, opened.panel
+    above_the_platform(lab, opened)
+    typed(panel.get_by_label("Speed override value"), "20")
+    quill = lab.robot.arm.joint_names.index("quill")
+    down, up = opened.button("quill plus"), opened.button("quill minus")
+
+    down.hover()
+    page.mouse.down()
+    expect(page.locator(".brazo-notices")).to_contain_text(
+        re.compile("Stopped: finger (left|right) touches platform: move it back, or press again")
+    )
+    until(page, lambda: not lab.robot.moving)
+    at = lab.robot.reference.q[quill]
+    pressed = max(np.linalg.norm(c.force) for c in lab.sim.world.contacts().of("scara2"))
+    then = lab.sim.time + 0.5
+    until(page, lambda: lab.sim.time > then)
+    assert lab.robot.reference.q[quill] == at  # though the button is still down
+    assert at < 0.19  # m; it touches at 0.187, its joint would go on to 0.2
+    assert pressed < 20.0  # N
+    page.mouse.up()
+
+    down.hover()
+    page.mouse.down()  # it may be meant
+    until(page, lambda: lab.robot.reference.q[quill] > 0.1995)
+    page.mouse.up()
+    until(page, lambda: not lab.robot.moving)
+    up.hover()
+    page.mouse.down()
+    until(page, lambda: lab.robot.q[quill] < at - 0.02)  # and back, whatever it touches still
+    page.mouse.up()
+    expect(page.locator(".collisions.some")).to_have_count(0)
+    assert opened.errors == []
+
+
+def test_a_robot_that_feels_nothing_jogs_on_through(lab, opened):
+    page = opened.page
+    lab.robot.force_feedback = False
+    above_the_platform(lab, opened)
+    quill = lab.robot.arm.joint_names.index("quill")
+    opened.button("quill plus").hover()
+    page.mouse.down()
+    until(page, lambda: lab.robot.q[quill] > 0.1995)
+    page.mouse.up()
+    expect(page.locator(".collisions.some")).to_be_visible()

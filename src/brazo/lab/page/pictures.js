@@ -8,7 +8,8 @@
 const REST = 0.5; // of the time the last picture took
 const LONGEST_REST = 300; // ms
 const STILL = 300; // ms without a wish for a picture, after which nothing moves
-const LONE = 100; // ms without one that tell a lone wish from the first of a movement
+const LONE = 100; // ms without one before a lone wish, by which viser only makes sure
+const BEAT = 700; // ms at least between two of those
 const SAMPLES = 4; // of every pixel of a smooth picture
 
 // Call back after every picture of a renderer of three.js with a camera for which `shown(camera)`.
@@ -30,6 +31,7 @@ export function pace(renderer, shown, drawn) {
   let idleFrom = 0; // when a picture was last wished for, or done
   let waiting = null; // the last wish that came too soon
   let smooth = false; // whether the last one is
+  let lone = -Infinity; // when a wish was last taken for a lone one
   let still = 0;
   let size = "";
 
@@ -39,10 +41,15 @@ export function pace(renderer, shown, drawn) {
   };
   renderer.render = (scene, camera) => {
     if (!shown(camera) || renderer.getRenderTarget()) return render.call(renderer, scene, camera);
-    const idle = performance.now() - idleFrom;
-    idleFrom = performance.now();
-    if (busy && size === pixels()) waiting = [scene, camera];
-    else draw(scene, camera, idle > (smooth ? LONE : STILL)); // viser makes sure, once a second
+    const now = performance.now();
+    const atRest = now - idleFrom > (smooth ? LONE : STILL) && now - lone > BEAT;
+    idleFrom = now;
+    if (busy && size === pixels()) {
+      waiting = [scene, camera];
+    } else {
+      if (atRest) lone = now;
+      draw(scene, camera, atRest);
+    }
   };
 
   function draw(scene, camera, atRest) {

@@ -59,6 +59,7 @@ class PendantPanel(Panel):
         self._gizmo_on = False
         self._clicks = False  # whether a click on a link moves its joint
         self._held: Held | None = None
+        self._ran_into: set[str] = set()  # what the last jog stopped for
         # Axis and sign of the button that is down, and how often STOP had been pressed by then.
         self._wanted: tuple[int, int, int] | None = None
         self._moved = 0
@@ -269,10 +270,12 @@ class PendantPanel(Panel):
             self.lab.mover.step(robot, self.mode, axis, sign * self._increment(axis))
         elif self._wanted == (axis, sign, self.lab.channel.stops) and self._held is None:
             try:
-                self._held = self.lab.mover.hold(robot, self.mode, axis, sign)
+                held = self.lab.mover.hold(robot, self.mode, axis, sign, self._ran_into)
             except BrazoError:
                 self._wanted = None
                 raise
+            if held is not None:
+                self._held, self._ran_into = held, set()
 
     def _increment(self, axis: int) -> float:
         if self.mode == "joint":
@@ -285,9 +288,15 @@ class PendantPanel(Panel):
 
     def _release(self) -> None:
         self._wanted = None
-        if self._held is not None:
-            self._held.release()
-            self._held = None
+        held, self._held = self._held, None
+        if held is None:
+            return
+        held.release()
+        if held.ran_into:
+            self._ran_into = held.ran_into  # pressed again, the touch is meant
+            with self.lab.sim.lock:
+                touches = struck(self.lab.sim.world.contacts(), self.robot.name)
+            self.lab.say(f"Stopped: {touches or 'a touch'}, or press again to go on", "warn")
 
     # ---- moves -----------------------------------------------------------------------------
 
@@ -399,8 +408,10 @@ class PendantPanel(Panel):
         return True
 
     def follow(self) -> None:
-        """Keep the gizmo at the tool; called with every frame."""
+        """Keep the gizmo at the tool, say what ended a jog; called with every frame."""
         self._gizmo.follow()
+        if self._held is not None and self._held.ran_into:
+            self._release()
 
     def _follow(self) -> None:
         held = self._held
