@@ -140,7 +140,7 @@ class Mover:
     ) -> Held | None:
         """Begin to jog; None while the robot still has to come to rest first.
 
-        It ends where the robot runs into something, but for what it touches now and what is `known`.
+        It ends where the robot runs into something but what it touches now or what is `known`.
         """
         self._may_move(robot)
         with self._lab.sim.lock:
