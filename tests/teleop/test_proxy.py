@@ -209,9 +209,7 @@ def test_a_script_runs_on_a_real_connection():
     ):
         master.wait()
         first = master.session
-        until(lambda: not master.connected, "cut")
-        until(lambda: master.connected, "back")
-        assert master.session != first
+        until(lambda: master.connected and master.session != first, "cut, and back")
         said = [text for _, text in proxy.events]
         assert said[0] == "connection 1" and "cut" in said
         assert "a connection is refused" in said and said[-1] == "connection 2"

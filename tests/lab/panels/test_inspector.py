@@ -62,7 +62,7 @@ def matrix(panel: Locator, name: str) -> np.ndarray:
     )
 
 
-def test_a_golden_pose_typed_into_the_pendant_is_read_back(lab, page, golden):
+def test_a_golden_pose_typed_into_the_pendant_is_read_back(lab, opened, page, golden):
     lab.open(FGL)
     lab.sim.player.speed = 4.0
     drawn(page, "puma560-fgl")
@@ -74,7 +74,7 @@ def test_a_golden_pose_typed_into_the_pendant_is_read_back(lab, page, golden):
     for label, value in zip("XYZOAT", typed, strict=True):
         pendant.get_by_label(f"{label} value", exact=True).fill(repr(value))
     pendant.get_by_role("button", name="Move", exact=True).click()
-    until(page, lambda: lab.sim.moving)
+    opened.settle()
     until(page, lambda: not lab.sim.moving)
     panel = show(page, "Inspector")
     switch(panel, "All digits")
@@ -118,7 +118,7 @@ def test_joints_stand_on_their_bars_and_near_a_stop_they_warn(lab, page, panel):
     expect(bar).to_have_attribute("near", "")
 
 
-def test_another_way_to_hold_the_pose_is_gone_to_and_the_tool_comes_back(lab, page, panel):
+def test_another_way_to_hold_the_pose_is_gone_to_and_the_tool_comes_back(lab, opened, page, panel):
     T = np.array(lab.robot.arm.fk(lab.robot.q))
     chosen = panel.get_by_role("button", name="LEFTY · ABOVE · FLIP")
     expect(panel.get_by_role("button", name="RIGHTY · ABOVE · NOFLIP")).to_have_attribute(
@@ -127,7 +127,7 @@ def test_another_way_to_hold_the_pose_is_gone_to_and_the_tool_comes_back(lab, pa
     lab.sim.player.speed = 4.0
     lab.sim.player.play()
     chosen.click()
-    until(page, lambda: lab.sim.moving)
+    opened.settle()
     until(page, lambda: not lab.sim.moving)
     expect(chosen).to_have_attribute("aria-pressed", "true")
     until(page, lambda: np.abs(lab.robot.arm.fk(lab.robot.q) - T).max() < 1e-6)
