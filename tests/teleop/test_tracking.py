@@ -133,3 +133,18 @@ def test_speed_and_acceleration_of_a_target_are_read_without_lag():
         rates.take([0.3 + 0.2 * t + 3.0 * t * t, -0.4 * t], dt)
     assert rates.speed == pytest.approx([0.2 + 6.0 * t, -0.4], rel=1e-9)
     assert rates.acceleration == pytest.approx([6.0, 0.0], abs=1e-7)
+
+
+@pytest.mark.parametrize("every", [1, 5, 20])
+def test_behind_a_hand_that_stands_it_comes_to_rest_whatever_rounding_leaves(every):
+    tracker, rates = Tracker(LIMITS, START), TargetRates(START)
+    dt = 0.001
+    for tick in range(1, 6001):
+        if tick % every == 0:
+            q = START + min(dt * tick, 1.0) * np.array([0.3, 0.1])
+            rates.take(q, every * dt)
+            tracker.target(q, rates.speed, 1.0, rates.acceleration)
+        tracker.update(dt)
+        assert tracker.moving or not 100 < tick < 1000
+    assert not tracker.moving
+    assert np.abs(tracker.state.q - START - [0.3, 0.1]).max() < 1e-9

@@ -31,6 +31,7 @@ Array = np.ndarray
 AHEAD = 0.03  # s
 GAIN = 20.0  # 1/s
 SMOOTH = 0.005  # s, of what is read from commands
+STILL = 1e-7  # rad/s and m/s
 SHARE = 0.3  # of the acceleration, spent on catching up; the rest is for the target's own
 
 
@@ -57,8 +58,10 @@ class Tracker:
 
     @property
     def moving(self) -> bool:
-        """Whether any joint moves."""
-        return self._jog.moving
+        """Whether any joint moves, by more than what rounding makes of a hand that stands."""
+        now = self._state
+        fast = (np.abs(now.qd) > STILL).any() or (np.abs(now.qdd) > 1e3 * STILL).any()
+        return bool(fast) and self._jog.moving
 
     @property
     def goal(self) -> Array | None:
