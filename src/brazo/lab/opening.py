@@ -19,6 +19,8 @@ from brazo.lab.figure import visible_parts
 from brazo.lab.program_run import program_in
 from brazo.model.document import read_document
 from brazo.model.library import robot_names
+from brazo.model.mistakes import mistakes
+from brazo.model.robot_file import RobotFile
 from brazo.model.solids import mesh
 from brazo.recording.recording import Recording
 from brazo.recording.source import READABLE
@@ -28,6 +30,7 @@ from brazo.simulation.robot import IDEAL
 from brazo.world import Cell, World, cell_names, load_cell
 from brazo.world.cell import CellRobot, Floor, default_start
 from brazo.world.cell_fields import FLOOR, WORLD
+from brazo.world.cell_file import read_cell
 from brazo.world.robot_source import Edits, RobotSource, limits_of
 
 CELL_FIELDS = ("robots", "bodies", "fixtures", "chute")
@@ -102,6 +105,18 @@ def is_cell_file(path: Path) -> bool:
             "start it with brazo run"
         )
     return any(key in CELL_FIELDS for key in fields)
+
+
+def all_mistakes(path: Path, first: BrazoError) -> list[str]:
+    """What is wrong with a robot or cell file that could not be opened: all of it, where it can be
+    told, else what was said first."""
+    try:
+        if path.suffix.lower() not in (".yaml", ".yml"):
+            return [str(first)]
+        read = read_cell if is_cell_file(path) else lambda root: RobotFile(root).build()
+        return mistakes(read_document(path), read) or [str(first)]
+    except BrazoError:
+        return [str(first)]
 
 
 def lone_robot(name_or_path: str | Path) -> Cell:

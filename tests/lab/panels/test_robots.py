@@ -85,6 +85,14 @@ def test_a_bad_file_says_where_it_is_wrong_and_the_cell_stays(lab, page, panel):
     )
     assert "/" not in problem.locator("span").inner_text().partition(":")[0]  # no folder of ours
     assert lab.sim is before
+    bring(panel, "worse.yaml", "name: worse\njoints:\n  - {a: 1kg, mass: 2deg}\n  - {aa: 0.3}\n")
+    expect(problem).to_contain_text("worse.yaml:3: joints[0].a: '1kg'")
+    told = problem.locator("span").inner_text().split("\n")
+    assert [line.split(" ")[1] for line in told] == [
+        "joints[0].a:",
+        "joints[0].mass:",
+        "joints[1]:",
+    ]
     bring(panel, "bad.urdf", "<robot name='x'>\n<link name='a'>\n</robot>")
     expect(problem).to_contain_text("bad.urdf:3")
     problem.get_by_role("button", name="Dismiss the problem").click()

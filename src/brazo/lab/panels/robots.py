@@ -20,7 +20,7 @@ from brazo.errors import BrazoError
 from brazo.kinematics.orientation import rpy_from_matrix
 from brazo.lab import cell_editing
 from brazo.lab.brought import TAKEN, Brought
-from brazo.lab.opening import CELL, ROBOT, choices, is_cell_file, require_idle
+from brazo.lab.opening import CELL, ROBOT, all_mistakes, choices, is_cell_file, require_idle
 from brazo.lab.panels.base import Panel, Values
 from brazo.lab.panels.html import (
     button,
@@ -192,9 +192,7 @@ class RobotsPanel(Panel):
         return self.lab.sim.cell.path == self._brought.path(name)
 
     def _findings(self) -> list[str]:
-        found = [self._brought.shown(one) for one in self.lab.sim.world.findings]
-        more = len(found) - FINDINGS
-        return found[:FINDINGS] + ([f"and {more} more"] if more > 0 else [])
+        return _some([self._brought.shown(one) for one in self.lab.sim.world.findings])
 
     # ---- opening ---------------------------------------------------------------------------
 
@@ -218,7 +216,9 @@ class RobotsPanel(Panel):
                 try:
                     lab.open(source, job.settle)
                 except BrazoError as error:
-                    return brought.shown(error)
+                    given = isinstance(source, Path)
+                    told = all_mistakes(source, error) if given else [str(error)]
+                    return brought.shown("\n".join(_some(told)))
             return ""
 
         def done(problem: str) -> None:
@@ -377,3 +377,9 @@ def _standing(robot: Any) -> dict[str, Any]:
 
 def _shown(place: np.ndarray) -> list[float]:
     return [*(1000.0 * place[:3]).tolist(), math.degrees(place[3])]
+
+
+def _some(lines: list[str]) -> list[str]:
+    """Not more of them than a panel has room for."""
+    more = len(lines) - FINDINGS
+    return lines[:FINDINGS] + ([f"and {more} more"] if more > 0 else [])
