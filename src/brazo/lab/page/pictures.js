@@ -9,7 +9,7 @@ const REST = 0.5; // of the time the last picture took
 const LONGEST_REST = 300; // ms
 const STILL = 300; // ms without a wish for a picture, after which nothing moves
 const LONE = 100; // ms without one before a lone wish, by which viser only makes sure
-const BEAT = 700; // ms at least between two of those
+const BEAT = 400; // ms at least between two of those
 const SAMPLES = 4; // of every pixel of a smooth picture
 
 // Call back after every picture of a renderer of three.js with a camera for which `shown(camera)`.

@@ -32,7 +32,8 @@ class Problem extends Tied {
   }
   told(text) {
     this.hidden = !text;
-    this.text.textContent = text ?? "";
+    const lines = (text ?? "").split("\n");
+    this.text.replaceChildren(...lines.map((line) => element("div", "", { textContent: line })));
   }
 }
 
