@@ -80,7 +80,7 @@ def open_page(browser) -> Iterator[Callable[..., Opened]]:
     contexts = []
 
     def open_page(lab, **options) -> Opened:
-        context = browser.new_context(viewport=SIZE, **options)
+        context = browser.new_context(**{"viewport": SIZE} | options)
         contexts.append(context)
         opened = Opened(context.new_page())
         opened.page.set_default_timeout(SOON)
@@ -490,6 +490,13 @@ def test_the_welcome_is_said_once_and_help_shows_the_keys(fresh):
     expect(page.get_by_text("all robots come to rest")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Help")).to_be_hidden()
+
+
+def test_a_phone_is_not_told_of_keys(lab, open_page):
+    page = open_page(lab, viewport={"width": 390, "height": 844}, has_touch=True).page
+    card = page.get_by_role("note", name="Welcome")
+    expect(card).to_contain_text("STOP brings everything to rest")
+    assert card.locator("kbd").count() == 0
 
 
 def test_a_panel_floats_and_stays_where_it_was_put(fresh):

@@ -84,6 +84,17 @@ const WELCOME = {
     " shows all keys.",
   ],
 };
+const WELCOME_PHONE = {
+  lab: [
+    "Welcome to the lab.",
+    " Drag to turn the view, tap a link to select its joint, hold − or + in the pendant to jog. ",
+    "STOP brings everything to rest.",
+  ],
+  replay: [
+    "This is a recording.",
+    " Pull the timeline to any moment, or tap what happened to go there.",
+  ],
+};
 
 export function firstVisit() {
   let card;
@@ -98,7 +109,8 @@ export function firstVisit() {
 function welcome(where, key) {
   const card = element("div", "brazo-welcome", { ariaLabel: "Welcome" });
   card.setAttribute("role", "note");
-  const [title, ...words] = WELCOME[where];
+  const phone = matchMedia("(max-width: 760px)").matches; // it has no keys
+  const [title, ...words] = (phone ? WELCOME_PHONE : WELCOME)[where];
   const text = element("div");
   text.append(
     element("b", "", { textContent: title }),
