@@ -56,7 +56,8 @@ def test_a_held_jog_ends_when_nothing_renews_it(arm, q, monkeypatch):
     assert not held.state.qd.any()
 
 
-def test_a_held_jog_ends_at_a_touch_but_not_for_what_is_known(arm, q):
+def test_a_held_jog_ends_at_a_touch_but_not_for_what_is_known(arm, q, monkeypatch):
+    monkeypatch.setattr(jogging.time, "monotonic", lambda: 100.0)
     touches = {"table"}
     jog = Jog(limits_of(arm), q, FOR_EVER)
     jog.hold(0.5 * limits_of(arm).speed)
@@ -71,6 +72,15 @@ def test_a_held_jog_ends_at_a_touch_but_not_for_what_is_known(arm, q):
     touches.clear()
     run(held, 0.8)
     assert held.ran_into == {"post"} and not held.moving
+
+
+def test_a_release_in_the_middle_of_a_step_counts(arm, q):
+    jog = Jog(limits_of(arm), q, FOR_EVER)
+    jog.hold(0.5 * limits_of(arm).speed)
+    held = Held(jog)
+    held._touched = lambda: held.release() or set()  # as another thread may just then
+    held.update(DT)
+    assert not held.held and held.released and held.ran_into == set()
 
 
 def test_a_coarse_motion_is_smooth_and_goes_where_its_inner_one_goes(arm, q):

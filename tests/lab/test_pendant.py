@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 import time
 from types import SimpleNamespace
 
@@ -193,6 +194,57 @@ def test_a_page_that_breaks_off_ends_its_jog(lab, page, line):
     while lab.sim.moving:
         assert time.monotonic() < last + 3
         time.sleep(0.005)
+
+
+def renew(page, axis: int, sign: int, condition) -> None:
+    """Keep the button that is down so until something is true."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        page.ws.send(json.dumps(["pendant/jog", axis, sign, False]))
+        time.sleep(0.03)
+
+
+def test_a_press_right_after_a_release_counts_though_the_lab_is_busy(lab, page):
+    page.send(["pendant/step", "hold"])
+    pendant = lab.panels["pendant"]
+    page.ws.send(json.dumps(["pendant/jog", 0, 1, True]))
+    renew(page, 0, 1, lambda: pendant._held is not None)
+    first, busy = pendant._held, threading.Event()
+    lab.post(lambda: busy.wait(10))
+    page.ws.send(json.dumps(["pendant/jog-end"]))
+    page.ws.send(json.dumps(["pendant/jog", 0, 1, True]))
+    renew(page, 0, 1, lambda: first.released and pendant._wanted is not None)
+    busy.set()
+    renew(page, 0, 1, lambda: pendant._held not in (None, first))
+    page.send(["pendant/jog-end"])
+
+
+def test_a_touch_is_meant_only_by_pressing_again(running, line):
+    with running("cooperative") as lab, line(lab) as page:
+        page.send(["pendant/robot", "scara2"], ["pendant/step", "hold"], ["pendant/override", 20])
+        pendant, quill = lab.panels["pendant"], 3
+        q = lab.robot.q
+        q[[0, quill]] = np.radians(-60.0), 0.18
+
+        def press() -> float:
+            """Down until it stops by itself; where it then is."""
+            before = pendant._ran_into
+            page.ws.send(json.dumps(["pendant/jog", quill, 1, True]))
+            renew(page, quill, 1, lambda: pendant._ran_into is not before)  # under way
+            end = lambda: pendant._ran_into[1] or lab.robot.reference.q[quill] > 0.1999  # noqa: E731
+            renew(page, quill, 1, end)
+            page.send(["pendant/jog-end"])
+            rest(lab)
+            return lab.robot.reference.q[quill]
+
+        lab.set_q(q, "scara2")
+        assert 0.186 < press() < 0.195  # it touches at 0.187; its joint goes to 0.2
+        assert press() > 0.1999
+        lab.set_q(q, "scara2")
+        assert 0.186 < press() < 0.195
+        lab.set_q(q, "scara2")  # it was moved away meanwhile
+        assert 0.186 < press() < 0.195
 
 
 def test_stop_ends_a_jog_though_the_button_stays_down(lab, page):

@@ -1,159 +1,48 @@
-"""Pictures where the processor draws: they leave time for clicks, and are smooth at rest."""
+"""Every panel has its pictures in the documentation, of the right size and not too heavy."""
 
 from __future__ import annotations
 
-import itertools
+import re
+from pathlib import Path
 
 import pytest
+from PIL import Image
 
-pytestmark = pytest.mark.browser
+from brazo.lab.panels import panel_types
 
-# A renderer as three.js has them whose pictures take a while, asked for one at every frame.
-RENDERER = """
-    const COST = 40; // ms
-    const canvas = document.createElement("canvas");
-    const drawn = []; // [wish, begin, ratio]
-    let ratio = 1;
-    const renderer = {
-        domElement: canvas,
-        getContext: () => canvas.getContext("webgl2"),
-        getRenderTarget: () => null,
-        getPixelRatio: () => ratio,
-        setPixelRatio: (wanted) => { ratio = wanted; },
-        render: (scene, camera) => {
-            const begin = performance.now();
-            drawn.push([scene, begin, ratio, camera]);
-            while (performance.now() - begin < COST);
-        },
-    };
-    const { pace } = await import("/lab/pictures.js");
-    let told = 0;
-    pace(renderer, (camera) => camera === "shown", () => told++);
-    const frame = () => new Promise(requestAnimationFrame);
-    const pause = (ms) => new Promise((next) => setTimeout(next, ms));
-"""
+DOCS = Path(__file__).parents[2] / "docs"
+PICTURES = DOCS / "_static" / "lab"
+PAGES = ("cell", "welcome", "help", "replay-file", "report")
+PANELS = {panel.id: panel for panel in panel_types()}
+SUBJECTS = (*PAGES, *PANELS)
+SIZES = {"light": (1440, 900), "dark": (1440, 900), "laptop": (1366, 768), "phone": (390, 844)}
+CROPPED = 720  # px; a panel with some of the scene beside it
+MOST = 6e6  # bytes of all
+ADVICE = "take it with `python tools/screenshots.py`"
 
 
-@pytest.fixture(scope="module")
-def page(lab, browser):
-    page = browser.new_page()
-    page.goto(f"{lab.url}/lab/dom.js")  # the modules without a lab that would draw meanwhile
-    return page
+@pytest.mark.parametrize("variant", SIZES)
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_picture_is_there_and_shows_something(subject: str, variant: str) -> None:
+    path = PICTURES / f"{subject}-{variant}.webp"
+    assert path.exists(), f"{path.name} is missing: {ADVICE}"
+    with Image.open(path) as picture:
+        width, height = SIZES[variant]
+        beside = subject in PANELS and "cell" in PANELS[subject].used_for
+        cropped = beside and variant in ("light", "dark")
+        assert picture.size == (CROPPED if cropped else width, height)
+        spread = [high - low for low, high in picture.convert("RGB").getextrema()]
+        assert min(spread) > 100, "a picture of nothing"
 
 
-def run(page, script: str):
-    return page.evaluate(f"async () => {{ {RENDERER} {script} }}")
+@pytest.mark.parametrize("page, variants", [("lab", ["light"]), ("lab-pictures", list(SIZES)[1:])])
+def test_the_documentation_shows_it(page: str, variants: list[str]) -> None:
+    shown = set(re.findall(r"_static/lab/(\S+?)\.webp", (DOCS / f"{page}.md").read_text("utf-8")))
+    wanted = {f"{subject}-{variant}" for subject in SUBJECTS for variant in variants}
+    assert shown == wanted
 
 
-def test_a_third_of_the_time_is_left_and_the_last_wish_is_drawn(page):
-    drawn, began, ended = run(
-        page,
-        """
-        const began = performance.now();
-        let wish = 0;
-        while (performance.now() - began < 1000) {
-            renderer.render(++wish, "shown");
-            await frame();
-        }
-        const ended = performance.now();
-        renderer.render("last", "shown");
-        while (drawn.at(-1)[0] !== "last") await pause(5);
-        return [drawn, began, ended];
-        """,
-    )
-    pictures = sum(begin < ended for _, begin, *_ in drawn)
-    assert 3 <= pictures <= (ended - began) / (1.5 * 40) + 1
-    pauses = [after[1] - before[1] - 40 for before, after in itertools.pairwise(drawn)]
-    assert min(pauses[:-1]) > 15  # ms; half of a picture's, but for what timers are early
-
-
-def test_what_rests_is_drawn_once_more_as_fine_as_the_screen(page):
-    drawn = run(
-        page,
-        """
-        renderer.setPixelRatio(0.5); // as viser does where pictures take long
-        while (drawn.at(-1)?.[2] !== 0.5) { renderer.render("moving", "shown"); await frame(); }
-        renderer.render("last", "shown");
-        while (drawn.at(-1)[2] !== devicePixelRatio) await pause(20);
-        const pictures = drawn.length;
-        await pause(400);
-        return [drawn.at(-1)[0], drawn.length - pictures];
-        """,
-    )
-    assert drawn == ["last", 0]
-
-
-def test_a_lone_wish_leaves_a_picture_at_rest_smooth_and_a_movement_does_not(page):
-    drawn = run(
-        page,
-        """
-        renderer.setPixelRatio(0.5);
-        await pause(320);
-        renderer.render("first", "shown");
-        await pause(1000);
-        renderer.render("lone", "shown");
-        while (drawn.at(-1)[2] !== 0.5) { renderer.render("moving", "shown"); await frame(); }
-        return drawn;
-        """,
-    )
-    assert [ratio for *_, ratio, _ in drawn[:2]] == [1, 1]
-
-
-def test_pictures_for_somebody_else_and_of_another_size_do_not_wait(page):
-    drawn = run(
-        page,
-        """
-        renderer.render("one", "shown");
-        renderer.render("film", "another camera");
-        canvas.width += 10;
-        renderer.render("wider", "shown");
-        renderer.render("waits", "shown");
-        return [drawn.map(([wish]) => wish), told];
-        """,
-    )
-    assert drawn == [["one", "film", "wider"], 2]
-
-
-def test_smooth_pictures_have_shades_between_their_colours(page):
-    shades = page.evaluate(
-        """async () => {
-            const { smoother } = await import("/lab/pictures.js");
-            const canvas = new OffscreenCanvas(64, 64);
-            const options = { antialias: false, preserveDrawingBuffer: true };
-            const gl = canvas.getContext("webgl2", options);
-            const program = gl.createProgram();
-            const corner = "vec2(gl_VertexID & 1, gl_VertexID >> 1) * vec2(2.9, 3.7) - 1.0";
-            for (const [kind, source] of [
-                [gl.VERTEX_SHADER, `void main() { gl_Position = vec4(${corner}, 0, 1); }`],
-                [gl.FRAGMENT_SHADER, "out lowp vec4 c; void main() { c = vec4(1); }"],
-            ]) {
-                const shader = gl.createShader(kind);
-                gl.shaderSource(shader, `#version 300 es\\n${source}`);
-                gl.compileShader(shader);
-                gl.attachShader(program, shader);
-            }
-            gl.linkProgram(program);
-            gl.useProgram(program);
-            const draw = () => {
-                gl.bindFramebuffer(gl.FRAMEBUFFER, null); // as three.js asks for the canvas
-                gl.clearColor(0, 0, 0, 1);
-                gl.clear(gl.COLOR_BUFFER_BIT);
-                gl.drawArrays(gl.TRIANGLES, 0, 3);
-            };
-            const shades = () => {
-                const pixels = new Uint8Array(4 * 64 * 64);
-                gl.readPixels(0, 0, 64, 64, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
-                return [...new Set(pixels.filter((_, i) => i % 4 === 0))];
-            };
-            const smoothly = smoother(gl);
-            draw();
-            const rough = shades();
-            smoothly(draw);
-            const smooth = shades();
-            draw();
-            return [rough, smooth, shades()];
-        }"""
-    )
-    rough, smooth, again = shades
-    assert sorted(rough) == sorted(again) == [0, 255]
-    assert {0, 255} < set(smooth)
+def test_all_of_them_are_light_and_none_is_left_over() -> None:
+    files = list(PICTURES.iterdir())
+    assert {path.stem for path in files} == {f"{s}-{v}" for s in SUBJECTS for v in SIZES}
+    assert sum(path.stat().st_size for path in files) < MOST

@@ -175,9 +175,8 @@ def test_stop_on_the_masters_page_acts_for_every_device(device, tmp_path):
         )
         stops = lambda: lab.channel.get("stops") or 0  # noqa: E731
         try:
-            until(
-                lambda: safety._released or safety.moving, "a released switch"
-            )  # a script goes on
+            # A script goes on by itself, perhaps between two looks.
+            until(lambda: safety._released or safety.moving, "a released switch")
             press(0, 1)
             until(lambda: safety.moving, "engaged")
             lab.stop_motion()

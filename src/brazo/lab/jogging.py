@@ -52,8 +52,9 @@ class Held:
     ) -> None:
         self.jog = jog
         self.ran_into: set[str] = set()  # what ended it
-        self._touched = touched  # asked in every step
+        self._touched = touched  # asked in every step, or as often as `Coarse` asks
         self._known = touched().union(known)  # it may be on its way back from there
+        self.released = False  # the button was let go
         self._held = True
         self._renewed = time.monotonic()
 
@@ -83,15 +84,14 @@ class Held:
 
     def release(self) -> None:
         """The button was let go; from any thread."""
-        self._held = False
+        self.released, self._held = True, False
 
     def update(self, dt: float) -> Sample:
         """Let dt seconds pass."""
         if time.monotonic() - self._renewed > DEADMAN:
             self._held = False
-        if self._held:
-            self.ran_into = self._touched() - self._known
-            self._held = not self.ran_into
+        if self._held and (ran_into := self._touched() - self._known):
+            self.ran_into, self._held = ran_into, False  # never True again: a release may come now
         if not self._held:
             self.jog.stop()
         return self.jog.update(dt)

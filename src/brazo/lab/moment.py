@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 COLLISIONS = ("robot-robot", "self", "robot-fixture")
 AWAY = {"revolute": math.radians(2.0), "prismatic": 5e-3}  # from where a joint was sent
-_BAD = [CLASSES.index(name) for name in COLLISIONS]  # type: ignore[arg-type]
+_IS_BAD = np.isin(CLASSES, COLLISIONS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +45,7 @@ class Moment:
         contacts = self.contacts
         if not len(contacts):
             return 0
-        bad = (contacts.depth >= 0.0) & np.isin(contacts.kind, _BAD)
+        bad = (contacts.depth >= 0.0) & _IS_BAD[contacts.kind]
         return len(
             set(zip(contacts.first[bad].tolist(), contacts.second[bad].tolist(), strict=True))
         )
@@ -52,30 +53,44 @@ class Moment:
 
 def touched(contacts: Contacts, robot: str) -> set[str]:
     """What a robot touches and should not: fixtures, other robots, two parts of its own."""
-    if not len(contacts) or not ((contacts.depth >= 0.0) & np.isin(contacts.kind, _BAD)).any():
-        return set()  # so it costs little in every step
-    found = set()
-    for c in contacts.of(robot):
-        if c.touching and c.kind in COLLISIONS:
-            others = [n for n in (c.first, c.second) if not n.startswith(f"{robot}/")]
-            found.add(others[0].partition("/")[0] if others else f"{c.first} {c.second}")
-    return found
+    if not len(contacts):
+        return set()
+    names = contacts.names
+    rows = np.flatnonzero((contacts.depth >= 0.0) & _IS_BAD[contacts.kind])  # in every step: few
+    pairs = ((names[contacts.first[i]], names[contacts.second[i]]) for i in rows)
+    return {_other(a, b, robot) for a, b in pairs if _of(a, robot) or _of(b, robot)}
 
 
-def struck(contacts: Contacts, robot: str) -> str:
-    """What a robot touches and should not, where it is pressed most, in words; "" for nothing."""
+def struck(contacts: Contacts, robot: str, among: Collection[str] | None = None) -> str:
+    """What a robot touches and should not, where it is pressed most, in words; "" for nothing.
+
+    `among` leaves all but these of what it has `touched` aside.
+    """
     hits = [c for c in contacts.of(robot) if c.touching and c.kind in COLLISIONS]
+    if among is not None:
+        hits = [c for c in hits if _other(c.first, c.second, robot) in among]
     if not hits:
         return ""
     hit = max(hits, key=lambda c: float(c.force @ c.force))
     if hit.kind == "self":
         near, far = sorted((hit.first, hit.second), key=contacts.names.index)
         part, other = far, f"the robot's own {near.removeprefix(f'{robot}/')}"
-    elif hit.first.startswith(f"{robot}/"):
+    elif _of(hit.first, robot):
         part, other = hit.first, hit.second
     else:
         part, other = hit.second, hit.first
     return f"{part.removeprefix(f'{robot}/')} touches {other.replace('/', ': ')}: move it back"
+
+
+def _of(part: str, robot: str) -> bool:
+    return part.startswith(f"{robot}/")
+
+
+def _other(first: str, second: str, robot: str) -> str:
+    """What stands for the other side of a touch: a fixture, a robot, a pair of its own parts."""
+    if _of(first, robot) and _of(second, robot):
+        return f"{first.removeprefix(f'{robot}/')} and {second.removeprefix(f'{robot}/')}"
+    return (second if _of(first, robot) else first).partition("/")[0]
 
 
 def held_up(contacts: Contacts, robot: SimRobot) -> str:

@@ -31,7 +31,7 @@ Array = np.ndarray
 AHEAD = 0.03  # s
 GAIN = 20.0  # 1/s
 SMOOTH = 0.005  # s, of what is read from commands
-STILL = 1e-7  # rad/s and m/s
+STILL, STARTING = 1e-7, 1e-4  # rad/s and rad/s^2, m/s and m/s^2: what rounding stays below
 SHARE = 0.3  # of the acceleration, spent on catching up; the rest is for the target's own
 
 
@@ -60,7 +60,7 @@ class Tracker:
     def moving(self) -> bool:
         """Whether any joint moves, by more than what rounding makes of a hand that stands."""
         now = self._state
-        fast = (np.abs(now.qd) > STILL).any() or (np.abs(now.qdd) > 1e3 * STILL).any()
+        fast = (np.abs(now.qd) > STILL).any() or (np.abs(now.qdd) > STARTING).any()
         return bool(fast) and self._jog.moving
 
     @property

@@ -54,22 +54,8 @@ def saved(page: Page, panel: Locator, name: str, folder):
 
 def test_equations_are_derived_and_read_like_a_book(lab, opened, page, panel):
     expect(panel.get_by_role("button", name="LaTeX")).to_be_disabled()
-    page.evaluate(
-        """() => {
-            const jobs = document.querySelector(".brazo-jobs");
-            const derive = document.querySelector("#panel-equations [event=derive] button");
-            window.seen = [];
-            const look = () => window.seen.push([jobs.textContent, derive.disabled]);
-            for (const node of [jobs, derive]) {
-                const what = { attributes: true, childList: true, subtree: true };
-                new MutationObserver(look).observe(node, what);
-            }
-        }"""
-    )
     panel.get_by_role("button", name="Derive").click()
     expect(panel.locator("brazo-sheet")).to_contain_text("Mass matrix")
-    seen = page.evaluate("window.seen")
-    assert any("Equations of scara2" in jobs and disabled for jobs, disabled in seen)
     assert entry(panel, "C32").startswith("= (½ m3 + m4 + m5) L2 L3 s3")
     assert entry(panel, "G4") == "= −(m4 + m5) g"
     expect(panel.locator("brazo-sheet")).to_contain_text("c23 = cos(q2 + q3)")
@@ -116,6 +102,7 @@ def test_a_derivation_can_be_cancelled(lab, page, panel):
     drawn(page, "panda")
     lab.do(lab.sim.player.pause)
     panel.get_by_role("button", name="Derive").click()
+    expect(panel.get_by_role("button", name="Derive")).to_be_disabled()  # it takes long
     page.get_by_role("button", name="Cancel Equations of panda").click()
     expect(page.locator(".brazo-jobs")).to_contain_text("cancelled")
     expect(panel.get_by_role("button", name="Derive")).to_be_enabled()

@@ -92,14 +92,20 @@ def test_a_typed_number_does_not_wait_for_a_picture(lab, page, length):
     page.evaluate(
         """() => {
             window.everyFrame = window.requestAnimationFrame;
-            window.requestAnimationFrame = () => 0;
+            window.kept = [];
+            window.requestAnimationFrame = (callback) => window.kept.push(callback);
         }"""
     )
     try:
         typed(length, "290")
         until(page, lambda: lab.robot.arm.parameters["L1"] == 0.29)
     finally:
-        page.evaluate("() => { window.requestAnimationFrame = window.everyFrame; }")
+        page.evaluate(
+            """() => {
+                window.requestAnimationFrame = window.everyFrame;
+                window.kept.forEach((callback) => requestAnimationFrame(callback));
+            }"""
+        )
 
 
 def test_a_pull_arrives_with_its_last_value(lab, opened, page, length):

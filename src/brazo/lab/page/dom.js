@@ -50,7 +50,7 @@ export function paced(work, wait = 16) {
 // to take its place; one with a caret in it is about to be edited and is left alone.
 export function showText(input, text) {
   if (input.value === text) return;
-  const focused = document.activeElement === input;
+  const focused = document.activeElement === input && document.hasFocus();
   const whole = input.selectionStart === 0 && input.selectionEnd === input.value.length;
   if (focused && !whole) return;
   input.value = text;

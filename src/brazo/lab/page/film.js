@@ -100,6 +100,7 @@ function begin() {
   }
   film = new Film(canvas);
   film.begin = performance.now();
+  viewer.fine = true; // edges that are now rough, now smooth would flicker
   return true;
 }
 
@@ -198,6 +199,7 @@ async function stop() {
     say(`The film is lost: ${error.message}.`, "error");
   }
   film = null;
+  viewer.fine = false;
   tell();
 }
 

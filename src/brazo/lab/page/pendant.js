@@ -118,6 +118,10 @@ class Axis extends Target {
     this.paint(wanted);
     this.slide();
   }
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.slide?.cancel(); // it may have been for another robot
+  }
   connectedCallback() {
     super.connectedCallback();
     if (this.range) {

@@ -11,6 +11,7 @@ const STILL = 300; // ms without a wish for a picture, after which nothing moves
 const LONE = 100; // ms without one before a lone wish, by which viser only makes sure
 const BEAT = 400; // ms at least between two of those
 const SAMPLES = 4; // of every pixel of a smooth picture
+const FINEST = 2; // pixels drawn for one of the page's, along either side
 
 // Call back after every picture of a renderer of three.js with a camera for which `shown(camera)`.
 export function tell(renderer, shown, drawn) {
@@ -21,9 +22,9 @@ export function tell(renderer, shown, drawn) {
   };
 }
 
-// The same, and let it rest between them.
-export function pace(renderer, shown, drawn) {
-  const { render, setPixelRatio } = renderer;
+// The same, and let it rest between them; all are smooth while `fine()`.
+export function pace(renderer, shown, drawn, fine = () => false) {
+  const { render, setPixelRatio, setSize } = renderer;
   const smoothly = smoother(renderer.getContext());
   let ratio = renderer.getPixelRatio(); // what viser wants, which draws coarsely on slow machines
   let busy = false; // with a picture, or resting after it
@@ -33,18 +34,22 @@ export function pace(renderer, shown, drawn) {
   let smooth = false; // whether the last one is
   let lone = -Infinity; // when a wish was last taken for a lone one
   let still = 0;
-  let size = "";
+  let cleared = false; // whatever size a canvas is given, even its own, empties it
 
   renderer.setPixelRatio = (wanted) => {
     ratio = wanted;
     setPixelRatio.call(renderer, wanted);
+  };
+  renderer.setSize = (...size) => {
+    cleared = true;
+    setSize.apply(renderer, size);
   };
   renderer.render = (scene, camera) => {
     if (!shown(camera) || renderer.getRenderTarget()) return render.call(renderer, scene, camera);
     const now = performance.now();
     const atRest = now - idleFrom > (smooth ? LONE : STILL) && now - lone > BEAT;
     idleFrom = now;
-    if (busy && size === pixels()) {
+    if (busy && !cleared) {
       waiting = [scene, camera];
     } else {
       if (atRest) lone = now;
@@ -53,10 +58,10 @@ export function pace(renderer, shown, drawn) {
   };
 
   function draw(scene, camera, atRest) {
-    smooth = atRest;
-    const wanted = smooth ? devicePixelRatio : ratio;
+    smooth = atRest || fine();
+    const wanted = smooth ? Math.min(devicePixelRatio, FINEST) : ratio;
     if (renderer.getPixelRatio() !== wanted) setPixelRatio.call(renderer, wanted);
-    size = pixels();
+    cleared = false;
     waiting = null;
     busy = true;
     began = performance.now();
@@ -71,7 +76,12 @@ export function pace(renderer, shown, drawn) {
   function refine(scene, camera) {
     const wait = idleFrom + STILL - performance.now();
     if (wait > 0) still = setTimeout(refine, wait, scene, camera);
-    else requestAnimationFrame(() => draw(scene, camera, true));
+    else requestAnimationFrame(() => restsStill(scene, camera));
+  }
+
+  function restsStill(scene, camera) {
+    if (busy || performance.now() - idleFrom < STILL) still = setTimeout(refine, STILL, scene, camera);
+    else draw(scene, camera, true);
   }
 
   const after = new MessageChannel(); // its message comes when the page is done with the picture
@@ -83,43 +93,55 @@ export function pace(renderer, shown, drawn) {
     busy = false;
     if (waiting) requestAnimationFrame(() => waiting && draw(...waiting, false));
   }
-
-  function pixels() {
-    return `${renderer.domElement.width} ${renderer.domElement.height}`;
-  }
 }
 
 // How to draw with several samples a pixel on a canvas that has one.
 export function smoother(gl) {
-  if (gl.getContextAttributes().antialias) return (draw) => draw();
-  const target = gl.createFramebuffer();
-  const parts = [
-    [gl.createRenderbuffer(), gl.RGBA8, gl.COLOR_ATTACHMENT0],
-    [gl.createRenderbuffer(), gl.DEPTH24_STENCIL8, gl.DEPTH_STENCIL_ATTACHMENT],
-  ];
+  if (gl.getContextAttributes()?.antialias) return (draw) => draw();
+  let target = null;
   let size = "";
+  gl.canvas.addEventListener("webglcontextlost", () => {
+    target = null;
+  });
   return (draw) => {
     const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
     const bind = gl.bindFramebuffer.bind(gl);
-    bind(gl.FRAMEBUFFER, target);
-    if (size !== `${w} ${h}`) {
+    if (!target || size !== `${w} ${h}`) {
+      if (target) target.free();
+      target = multisampled(gl, w, h);
       size = `${w} ${h}`;
-      for (const [buffer, format, place] of parts) {
-        gl.bindRenderbuffer(gl.RENDERBUFFER, buffer);
-        gl.renderbufferStorageMultisample(gl.RENDERBUFFER, SAMPLES, format, w, h);
-        gl.framebufferRenderbuffer(gl.FRAMEBUFFER, place, gl.RENDERBUFFER, buffer);
-      }
-      gl.bindRenderbuffer(gl.RENDERBUFFER, null);
     }
-    gl.bindFramebuffer = (where, what) => bind(where, what ?? target); // "the canvas" is this one
+    bind(gl.FRAMEBUFFER, target.buffer);
+    gl.bindFramebuffer = (where, what) => bind(where, what ?? target.buffer); // for "the canvas"
     try {
       draw();
     } finally {
       delete gl.bindFramebuffer;
+      bind(gl.READ_FRAMEBUFFER, target.buffer);
+      bind(gl.DRAW_FRAMEBUFFER, null);
+      gl.blitFramebuffer(0, 0, w, h, 0, 0, w, h, gl.COLOR_BUFFER_BIT, gl.NEAREST);
+      bind(gl.FRAMEBUFFER, null);
     }
-    bind(gl.READ_FRAMEBUFFER, target);
-    bind(gl.DRAW_FRAMEBUFFER, null);
-    gl.blitFramebuffer(0, 0, w, h, 0, 0, w, h, gl.COLOR_BUFFER_BIT, gl.NEAREST);
-    bind(gl.FRAMEBUFFER, null);
   };
+}
+
+function multisampled(gl, w, h) {
+  const buffer = gl.createFramebuffer();
+  gl.bindFramebuffer(gl.FRAMEBUFFER, buffer);
+  const parts = [
+    [gl.RGBA8, gl.COLOR_ATTACHMENT0],
+    [gl.DEPTH24_STENCIL8, gl.DEPTH_STENCIL_ATTACHMENT],
+  ].map(([format, place]) => {
+    const part = gl.createRenderbuffer();
+    gl.bindRenderbuffer(gl.RENDERBUFFER, part);
+    gl.renderbufferStorageMultisample(gl.RENDERBUFFER, SAMPLES, format, w, h);
+    gl.framebufferRenderbuffer(gl.FRAMEBUFFER, place, gl.RENDERBUFFER, part);
+    return part;
+  });
+  gl.bindRenderbuffer(gl.RENDERBUFFER, null);
+  const free = () => {
+    parts.forEach((part) => gl.deleteRenderbuffer(part));
+    gl.deleteFramebuffer(buffer);
+  };
+  return { buffer, free };
 }

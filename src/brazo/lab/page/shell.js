@@ -168,7 +168,7 @@ function statusLine() {
   );
   if (viewer.software) {
     const hint = element("span", "hint", { textContent: "drawn without a graphics card" });
-    hint.title = "WebGL runs on the processor here, so shadows are off and what moves has rough edges. Turn on hardware acceleration in the browser's settings to have them.";
+    hint.title = "WebGL runs on the processor here, slowly, without shadows and with rough edges on what moves. Turn on hardware acceleration in the browser's settings if there is a card.";
     line.append(hint);
   }
   document.body.append(line);

@@ -33,6 +33,7 @@
     dark: prefersDark(),
     page: pageKey(),
     following: null, // the node the camera goes along with
+    fine: false, // whether what moves is to be drawn smoothly, too, whatever it costs
 
     // Another key: this page is a copy of one that is open.
     renewPage() {
@@ -171,10 +172,12 @@
   async function watchPictures(renderer) {
     const { pace, tell } = await import("/lab/pictures.js");
     const shown = (camera) => camera === mutable.camera;
-    (viewer.software ? pace : tell)(renderer, shown, () => {
+    const told = () => {
       drawn++;
       drawnListeners.forEach((callback) => callback(mutable.canvas));
-    });
+    };
+    if (viewer.software) pace(renderer, shown, told, () => viewer.fine);
+    else tell(renderer, shown, told);
   }
 
   function goAlong(last) {

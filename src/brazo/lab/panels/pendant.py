@@ -59,7 +59,9 @@ class PendantPanel(Panel):
         self._gizmo_on = False
         self._clicks = False  # whether a click on a link moves its joint
         self._held: Held | None = None
-        self._ran_into: set[str] = set()  # what the last jog stopped for
+        self._jogged: SimRobot | None = None  # the robot that jog is of
+        # What the last jog stopped for, and its motion: with any other that is forgotten.
+        self._ran_into: tuple[Any, set[str]] = (None, set())
         # Axis and sign of the button that is down, and how often STOP had been pressed by then.
         self._wanted: tuple[int, int, int] | None = None
         self._moved = 0
@@ -258,7 +260,7 @@ class PendantPanel(Panel):
         held = self._held
         if held is not None:
             held.release()
-        self.lab.post(self._release)
+        self.lab.post(lambda: self._let_go(held))  # the next press may have come by then
 
     def _begin(self, axis: int, sign: int) -> None:
         robot = self.robot
@@ -270,12 +272,14 @@ class PendantPanel(Panel):
             self.lab.mover.step(robot, self.mode, axis, sign * self._increment(axis))
         elif self._wanted == (axis, sign, self.lab.channel.stops) and self._held is None:
             try:
-                held = self.lab.mover.hold(robot, self.mode, axis, sign, self._ran_into)
+                motion, known = self._ran_into
+                known = known if robot.motion is motion else set()
+                held = self.lab.mover.hold(robot, self.mode, axis, sign, known)
             except BrazoError:
                 self._wanted = None
                 raise
             if held is not None:
-                self._held, self._ran_into = held, set()
+                self._held, self._jogged, self._ran_into = held, robot, (None, set())
 
     def _increment(self, axis: int) -> float:
         if self.mode == "joint":
@@ -288,15 +292,20 @@ class PendantPanel(Panel):
 
     def _release(self) -> None:
         self._wanted = None
-        held, self._held = self._held, None
-        if held is None:
+        self._let_go(self._held)
+
+    def _let_go(self, held: Held | None) -> None:
+        if held is None or held is not self._held or self._jogged is None:
             return
         held.release()
+        self._held = None
         if held.ran_into:
-            self._ran_into = held.ran_into  # pressed again, the touch is meant
+            robot = self._jogged
+            self._ran_into = (robot.motion, held.ran_into)  # pressed again, the touch is meant
             with self.lab.sim.lock:
-                touches = struck(self.lab.sim.world.contacts(), self.robot.name)
-            self.lab.say(f"Stopped: {touches or 'a touch'}, or press again to go on", "warn")
+                touches = struck(self.lab.sim.world.contacts(), robot.name, held.ran_into)
+            told = touches or f"it touched {', '.join(sorted(held.ran_into))}: move it back"
+            self.lab.say(f"Stopped: {told}, or press again to go on", "warn")
 
     # ---- moves -----------------------------------------------------------------------------
 
@@ -410,12 +419,19 @@ class PendantPanel(Panel):
     def follow(self) -> None:
         """Keep the gizmo at the tool, say what ended a jog; called with every frame."""
         self._gizmo.follow()
-        if self._held is not None and self._held.ran_into:
-            self._release()
+        self._end_touching()
+
+    def _end_touching(self) -> None:
+        held = self._held
+        if held is not None and held.ran_into:
+            if not held.released:
+                self._wanted = None  # the button is still down: it has to be pressed anew
+            self._let_go(held)
 
     def _follow(self) -> None:
         held = self._held
         if held is not None and not held.held and not held.jog.moving:
+            self._end_touching()
             self._held = None
 
     def _grip(self) -> None:
