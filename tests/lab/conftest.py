@@ -84,6 +84,13 @@ class Line:
             assert time.monotonic() < deadline, (name, self.told.get(name), value)
             self.read()
 
+    def until_said(self, text: str) -> None:
+        """Read on until a notice says that."""
+        deadline = time.monotonic() + 30
+        while text not in self.told.get("notice", {}).get("text", ""):
+            assert time.monotonic() < deadline, (text, self.told.get("notice"))
+            self.read()
+
     def send(self, *events: list) -> None:
         """Send events and return when the lab has done them all."""
         number = next(self.numbers)

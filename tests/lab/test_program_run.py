@@ -131,12 +131,21 @@ def test_a_robot_that_was_moved_away_is_told(sim):
 
 def test_robots_that_were_jogged_go_back_before_the_program_goes_on(running, line):
     with running("cooperative") as lab, line(lab) as page:
-        lab.sim.player.speed = 4.0
+        lab.sim.player.speed = 0.05  # until it is watched
         page.send(["program/text", TEXT], ["program/run"])
         execution = lab.panels["program"]._execution
-        until(lambda: execution.states["scara1"].index >= 1)
-        page.send(["program/pause"])
-        until(lambda: not lab.sim.moving)
+
+        class PausesOnTheWayBack:
+            def tick(self, sim):
+                state, robot = execution.states["scara1"], sim.robots["scara1"]
+                if state.index == 1 and np.abs(robot.reference.qd).max() > 0.1:
+                    execution.pause()
+                    return False
+                return True
+
+        lab.sim.add_task(PausesOnTheWayBack())
+        lab.sim.player.speed = 4.0
+        until(lambda: execution.paused and not lab.sim.moving)
         robots = lab.sim.robots
         stopped = {name: robot.reference.q.copy() for name, robot in robots.items()}
         by = {"scara1": [0.2, -0.3, 0.01, 0.4, 0.1], "scara2": [-0.2, 0.1, 0.1, 0.02, 0.3]}
@@ -152,8 +161,7 @@ def test_robots_that_were_jogged_go_back_before_the_program_goes_on(running, lin
             )
         )
         page.send(["program/go-on"])
-        while "first go back to where" not in page.told.get("notice", {}).get("text", ""):
-            page.read()
+        page.until_said("first go back to where")
         until(lambda: execution.done)
         assert execution.succeeded, execution.failure
         # Where it went on is where it had stopped, as nearly as a motion may begin.

@@ -226,5 +226,4 @@ def test_a_simulation_that_breaks_down_is_said(running, line):
 
         lab.sim.add_task(Broken())
         page.until("clock/running", False)
-        while "the task is broken" not in page.told.get("notice", {}).get("text", ""):
-            page.read()
+        page.until_said("the task is broken")

@@ -220,8 +220,7 @@ def test_what_moves_nothing_is_done_all_the_same(lab, page):
 def test_stop_while_everything_rests_gives_a_sign(lab, page):
     page.send(["stop"])
     page.until("stops", lab.channel.get("stops"))
-    while "Nothing was moving" not in page.told.get("notice", {}).get("text", ""):
-        page.read()
+    page.until_said("Nothing was moving")
 
 
 def test_every_press_is_counted_also_where_several_are_one_stop(lab, page):
