@@ -169,7 +169,7 @@ def test_stop_brings_all_robots_to_rest_within_their_limits_while_the_lab_is_bus
         sim = lab.sim
         for robot in sim.robots.values():
             q = robot.reference.q
-            robot.move(quintic(q, q + 0.3 * (robot.arm.limits[:, 1] > 1), 2.0))
+            robot.move(quintic(q, q + 0.3 * (robot.arm.limits[:, 1] > 1), 5.0))
         busy, paused = threading.Event(), []
         task = SimpleNamespace(tick=lambda sim: True, pause=lambda: paused.append(sim.time))
         sim.add_task(task)
