@@ -145,16 +145,25 @@ def test_the_master_does_not_pour_into_a_network_that_does_not_answer(stations):
 
 def test_a_clock_that_jumps_holds(stations, monkeypatch):
     follower, _, master = stations
-    master.set_moving(follower)
     true, own = frames.now_us, {master._thread, master.link._background._thread}
+    ahead, counts = [0], follower.link.counts
 
     def jumped():
-        return true() + (3_000_000 if threading.current_thread() in own else 0)
+        return true() + (ahead[0] if threading.current_thread() in own else 0)
 
-    begin = time.perf_counter()
+    def seen():
+        return counts["from the future"] + counts["clock jumps"]
+
     for module in (channel, master_link):
         monkeypatch.setattr(module, "now_us", jumped)
-    hold, _ = disturbed(follower, begin)
-    assert hold.cause in (Cause.CLOCK, Cause.STALE, Cause.LATE, Cause.LINK)
-    counts = follower.link.counts
-    until(lambda: counts["from the future"] + counts["clock jumps"], "the jump seen")
+    for _ in range(10):
+        master.set_moving(follower)
+        session, begin = master.link.session, time.perf_counter()
+        ahead[0] += 3_000_000
+        hold, _ = disturbed(follower, begin)
+        assert hold.cause in (Cause.CLOCK, Cause.STALE, Cause.LATE, Cause.LINK)
+        # A busy machine may lose the link just then, and a new one knows no other clock.
+        until(lambda s=session: seen() or master.link.session != s, "the jump seen")
+        if seen():
+            return
+    raise AssertionError("never seen")
