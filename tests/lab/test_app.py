@@ -173,7 +173,8 @@ def test_stop_brings_all_robots_to_rest_within_their_limits_while_the_lab_is_bus
         busy, paused = threading.Event(), []
         task = SimpleNamespace(tick=lambda sim: True, pause=lambda: paused.append(sim.time))
         sim.add_task(task)
-        while sim.time < 0.5:
+        under_way = sim.time + 0.5
+        while sim.time < under_way:
             time.sleep(0.01)
         assert moving(sim)
         lab.post(lambda: busy.wait(10))  # the lab's own thread is stuck
