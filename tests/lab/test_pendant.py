@@ -220,6 +220,21 @@ def test_a_press_right_after_a_release_counts_though_the_lab_is_busy(lab, page):
     page.send(["pendant/jog-end"])
 
 
+def test_a_tap_that_ends_while_its_jog_is_being_made_leaves_none(lab, page, monkeypatch):
+    page.send(["pendant/step", "hold"])
+    pendant, hold_on, made = lab.panels["pendant"], lab.mover.hold, []
+
+    def hold(*arguments):
+        made.append(hold_on(*arguments))
+        pendant._jog_end()  # as the network's thread may just then
+        return made[-1]
+
+    monkeypatch.setattr(lab.mover, "hold", hold)
+    page.send(["pendant/jog", 0, 1, True])
+    assert len(made) == 1 and made[0] is not None and made[0].released
+    assert pendant._held is None
+
+
 def test_a_touch_is_meant_only_by_pressing_again(running, line):
     with running("cooperative") as lab, line(lab) as page:
         page.send(["pendant/robot", "scara2"], ["pendant/step", "hold"], ["pendant/override", 20])

@@ -1,9 +1,9 @@
 // When pictures are drawn, and how finely.  With a graphics card: whenever viser wants one, and the
 // card smooths their edges.
 //
-// Without one the page waits for each of them, and with it every click, so it draws for two thirds
-// of the time at most: after a picture it rests half as long as that one took.  What moves is drawn
-// quickly, with rough edges; what has come to rest is drawn once more, smoothly.
+// Without one the page waits for each of them, and with it every click, so after a picture it rests
+// half as long as that one took, up to a limit.  What moves is drawn quickly, with rough edges;
+// what has come to rest is drawn once more, smoothly.
 
 const REST = 0.5; // of the time the last picture took
 const LONGEST_REST = 300; // ms

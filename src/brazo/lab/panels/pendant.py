@@ -280,6 +280,8 @@ class PendantPanel(Panel):
                 raise
             if held is not None:
                 self._held, self._jogged, self._ran_into = held, robot, (None, set())
+                if self._wanted != (axis, sign, self.lab.channel.stops):
+                    self._let_go(held)  # the button came up while the jog was being made
 
     def _increment(self, axis: int) -> float:
         if self.mode == "joint":
