@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         order += long[:1] + short[:some]
         del long[:1], short[:some]
     items[:] = [item for tests in order for item in tests]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def runs_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for recordings of labs: tests must not write to the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("runs")
+        folder.chmod(0o700)
+        patch.setenv("BRAZO_RUNS", str(folder))
+        yield folder
 
 
 @pytest.fixture(scope="session")

@@ -14,29 +14,34 @@ ROOT = Path(__file__).parents[1]
 
 # What a folder may import besides itself. The order of layers, kept by import-linter, allows more:
 # it cannot say that the world, which stands above the kinematics, has no use for them.
-BASE = {"errors", "files", "units", "library"}
+BASE = {"errors", "text", "files", "units", "library"}
 KINEMATICS = BASE | {"model", "codegen", "kinematics"}
 DYNAMICS = KINEMATICS | {"dynamics", "robot"}
 CONTROL = DYNAMICS | {"trajectory", "control"}
-SIMULATION = CONTROL | {"world", "recording", "simulation"}
+SIMULATION = CONTROL | {"world", "recording", "simulation", "private"}
 MAY_IMPORT = {
     "errors": set(),
+    "text": set(),
     "files": {"errors"},
+    "connections": set(),
+    "folders": {"errors"},
     "hosts": {"errors"},
+    "peers": set(),
+    "private": {"errors"},
     "units": {"errors"},
     "library": set(),
-    "codegen": {"errors"},
+    "codegen": {"errors", "folders", "private"},
     "model": BASE,
     "kinematics": KINEMATICS,
     "dynamics": KINEMATICS,
     "robot": DYNAMICS,
     "trajectory": KINEMATICS | {"robot"},
     "control": CONTROL,
-    "world": BASE | {"model"},
+    "world": BASE | {"model", "recording"},  # the text of a cell that a recording holds
     "simulation": SIMULATION,
     "program": SIMULATION,
-    "recording": {"errors", "files", "units"},
-    "teleop": SIMULATION | {"hosts"},
+    "recording": {"errors", "text", "files", "units"},
+    "teleop": SIMULATION | {"connections", "hosts", "peers"},
     "study": SIMULATION,
 }
 

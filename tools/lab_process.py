@@ -1,4 +1,5 @@
-"""A lab in a process of its own that says what it costs, for `soak.py` and `lab_costs.py`.
+"""A lab in a process of its own that says what it costs, for `soak.py`, `lab_costs.py`
+and `floods.py`.
 
 Its own file is what runs there; every line on its input is answered by one of JSON.  Linux only: it
 reads /proc.
@@ -66,13 +67,15 @@ class LabProcess:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(30)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
     def sample(self) -> Sample:
         """What it has cost so far."""
         return Sample(**self.ask("sample"))
 
     def ask(self, what: str) -> Any:
-        """The answer to a line: `sample`, `clicks`, `quiet`, `memory`."""
+        """The answer to a line: `sample`, `clicks`, `probes`, `forget`, `memory`."""
         assert self._process.stdin is not None
         print(what, file=self._process.stdin, flush=True)
         return self._read()
@@ -110,6 +113,17 @@ def main(cell: str, *options: str) -> None:
     lab.scene.place = counting  # pyright: ignore[reportAttributeAccessIssue]
     clicks: list[float] = []
     lab.channel.on("measure/click", lambda: clicks.append(time.time()), free=True)
+    acts: list[tuple[int, float]] = []
+    stops: list[float] = []
+    halt = lab.halt
+
+    def halting() -> str | None:
+        said = halt()
+        stops.append(time.monotonic())
+        return said
+
+    lab.halt = halting
+    lab.channel.on("measure/act", lambda n: acts.append((n, time.monotonic())), int, still=True)
     first: tracemalloc.Snapshot | None = None
     print(json.dumps({"url": lab.url}), flush=True)
     for line in sys.stdin:
@@ -127,6 +141,11 @@ def main(cell: str, *options: str) -> None:
                 }
             case "clicks":
                 answer = clicks
+            case "probes":
+                answer = {"acts": acts, "stops": stops}
+            case "forget":
+                acts.clear()
+                stops.clear()
             case "memory":
                 now = tracemalloc.take_snapshot()
                 if first is not None:

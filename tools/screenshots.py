@@ -19,7 +19,7 @@ import itertools
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,30 +79,36 @@ def main() -> None:
     subjects = chosen.subject or list(SUBJECTS)
     out = chosen.look or OUT
     out.mkdir(parents=True, exist_ok=True)
-    lab = serve(CELL, port=0, open_browser=False, block=False)
+    with tempfile.TemporaryDirectory() as folder:
+        take(subjects, out, LOOKED_AT if chosen.look else SHIPPED, Path(folder))
+    total = sum(path.stat().st_size for path in out.iterdir())
+    print(f"{total / 1e6:.2f} MB in {out}")
+
+
+def take(subjects: Sequence[str], out: Path, variants: Sequence[Variant], folder: Path) -> None:
+    """Take the pictures; `folder` is for files that go with the labs."""
+    lab = serve(CELL, port=0, open_browser=False, block=False, runs=folder / "runs")
     try:
-        with chromium() as browser, tempfile.TemporaryDirectory() as folder:
-            files = prepare(lab, browser, Path(folder))
+        with chromium() as browser:
+            files = prepare(lab, browser, folder)
             os.chdir(folder)  # its page names the file as it was named
             recording = Replay(files["cooperative"].name)
-            replay = serve(recording, port=0, open_browser=False, block=False)
+            replay = serve(recording, port=0, open_browser=False, block=False, runs=folder / "runs")
             try:
                 replay.do(recording.player.pause)
                 replay.do(lambda: recording.seek(recording.start + MOMENT))
-                for variant in LOOKED_AT if chosen.look else SHIPPED:
+                for variant in variants:
                     taken = itertools.chain(
                         of_cell(lab, browser, variant, subjects),
                         of_replay(replay, browser, variant, subjects),
                         of_files(files, browser, variant, subjects),
                     )
                     for subject, content in taken:
-                        save(content, out / f"{subject}-{variant.name}", lossless=bool(chosen.look))
+                        save(content, out / f"{subject}-{variant.name}", variants is LOOKED_AT)
             finally:
                 replay.stop()
     finally:
         lab.stop()
-    total = sum(path.stat().st_size for path in out.iterdir())
-    print(f"{total / 1e6:.2f} MB in {out}")
 
 
 Files = dict[str, Path]

@@ -3,7 +3,9 @@
 It follows docs/teleop-protocol.md from the first byte on, so it is the proof that the page says
 enough, and a beginning for masters in other languages.
 
-    python client.py 127.0.0.1:9000 --joints 2 --seconds 2 [--token SECRET]
+    python client.py 127.0.0.1:9000 --joints 2 --seconds 2
+
+A token is read from the environment variable BRAZO_TOKEN.
 
 It connects, waits until the follower knows its clock, engages, swings all joints by a little with
 100 commands a second, lets go, and prints what the follower told.  The exit code is 0 when the
@@ -218,10 +220,9 @@ def main():
     parser.add_argument("address")
     parser.add_argument("--joints", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--token", default="")
     given = parser.parse_args()
     host, _, port = given.address.rpartition(":")
-    master = Master(host, int(port), given.token)
+    master = Master(host, int(port), os.environ.get("BRAZO_TOKEN", ""))
     n = master.joints or given.joints
     print(f"connected to '{master.follower}', session {master.session}, {n} joints")
     while master.pongs < 5:  # now the follower knows this clock

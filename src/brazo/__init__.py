@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 from brazo.errors import BrazoError
 
 if TYPE_CHECKING:
-    from brazo import control, lab, program
+    from brazo import codegen as codegen
+    from brazo import control as control
+    from brazo import dynamics as dynamics
+    from brazo import kinematics as kinematics
+    from brazo import lab as lab
+    from brazo import model as model
+    from brazo import program as program
+    from brazo import recording as recording
+    from brazo import simulation as simulation
+    from brazo import teleop as teleop
+    from brazo import trajectory as trajectory
+    from brazo import units as units
+    from brazo import world as world
     from brazo.dynamics.simulate import Run
     from brazo.kinematics.result import Branch, IKResult
     from brazo.program import Program, load_program
@@ -16,6 +28,8 @@ if TYPE_CHECKING:
     from brazo.robot import Robot, load
     from brazo.simulation import Simulation
     from brazo.world import load_cell
+
+    __version__: str
 
 __all__ = [
     "Branch",
@@ -34,6 +48,22 @@ __all__ = [
     "program",
 ]
 
+_MODULES = (
+    "codegen",
+    "control",
+    "dynamics",
+    "kinematics",
+    "lab",
+    "model",
+    "program",
+    "recording",
+    "simulation",
+    "teleop",
+    "trajectory",
+    "units",
+    "world",
+)
+
 # Imported on first use: `import brazo` stays light.
 _LAZY = {
     "Branch": "brazo.kinematics.result",
@@ -50,14 +80,19 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("control", "lab", "program"):
-        return import_module(f"brazo.{name}")
     if name in _LAZY:
         value = getattr(import_module(_LAZY[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'brazo' has no attribute '{name}'")
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        value = version("brazo")
+    elif name in _MODULES:
+        value = import_module(f"brazo.{name}")
+    else:
+        raise AttributeError(f"module 'brazo' has no attribute '{name}'")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES, "__version__"})

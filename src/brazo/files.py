@@ -1,45 +1,147 @@
-"""Files written whole or not at all: a temporary file in the same folder, synced, then renamed."""
+"""Regular files to read, files written whole or not at all, locks on files being written.
+
+A file is written under a temporary name in the same folder, synced, then renamed.  A lock belongs
+to an open file; the system releases it when the process ends, however it ends.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from brazo.errors import BrazoError
 
+_LOCKED_BYTE = 1 << 62
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe (FIFO)",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def require_regular(path: Path) -> os.stat_result:
+    """Refuse what is not a regular file: reading a pipe, socket or device may never end.
+
+    FileNotFoundError where there is nothing.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise BrazoError(f"{path}: cannot be read: {_reason(error)}") from None
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "not a regular file")
+        raise BrazoError(f"{path}: cannot be read: it is {kind}; give a regular file")
+    return status
+
+
+def require_file(path: Path) -> os.stat_result:
+    """As `require_regular`, and refuse a path where there is nothing."""
+    try:
+        return require_regular(path)
+    except FileNotFoundError:
+        raise BrazoError(f"{path}: no such file") from None
+
+
+def is_regular(path: Path) -> bool:
+    """Whether there is a regular file; False for a name that the system cannot hold."""
+    try:
+        require_regular(path)
+    except (BrazoError, FileNotFoundError):
+        return False
+    return True
+
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to; it takes the place of `path` only when all went well."""
+def replacing(path: Path, *, exclusive: bool = False) -> Iterator[Path]:
+    """Give a temporary path to write to; it takes the place of `path` only when all went well.
+
+    With `exclusive` an existing file is never replaced, even one that appears in the meantime.
+    """
     path = Path(path)
+    temporary = temporary_name(path)
     try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.name[:40]}.", suffix=path.suffix, dir=path.parent
-        )
-        os.close(handle)
-        temporary = Path(name)
-        # Private until here; a finished file has the permissions any other new file would have.
-        temporary.chmod(0o666 & ~_umask())
-    except (OSError, ValueError) as error:
-        raise BrazoError(f"{path}: cannot be written: {_reason(error)}") from error
-    try:
+        try:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except ValueError as error:  # a name no file can have
+            raise BrazoError(f"{path}: cannot be written: {error}") from error
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        temporary.replace(path)
+        if exclusive:
+            try:
+                name_once(temporary, path)
+            except FileExistsError as error:
+                raise BrazoError(f"{path}: exists already; it was not replaced") from error
+        else:
+            temporary.replace(path)
     except OSError as error:
         raise BrazoError(f"{path}: cannot be written: {_reason(error)}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError, ValueError):
+            temporary.unlink(missing_ok=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def temporary_name(path: Path) -> Path:
+    """A new hidden name beside a file, with its ending."""
+    return path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}{path.suffix}")
+
+
+def name_once(temporary: Path, path: Path) -> None:
+    """Give a file its name; FileExistsError where that name is taken."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if path.exists():
+            raise FileExistsError(path) from None
+        temporary.rename(path)
+
+
+def lock(file: BinaryIO, *, shared: bool = False) -> bool:
+    """Take the lock of an open file, without waiting; False when another process has it.
+
+    Any number of processes may hold it `shared`.  A file system without locks counts as free.
+    """
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            # A byte far behind the content: on Windows a locked byte cannot be read by others.
+            position = file.tell()
+            file.seek(_LOCKED_BYTE)
+            try:
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # pyright: ignore
+            finally:
+                file.seek(position)
+        else:
+            import fcntl
+
+            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+            fcntl.flock(file.fileno(), kind | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+    return True
+
+
+def lock_is_held(path: Path) -> bool:
+    """Whether a process has the lock of a file for itself."""
+    try:
+        require_regular(path)
+        with path.open("rb") as file:
+            return not lock(file, shared=True)
+    except (BrazoError, OSError):
+        return False
 
 
 def _reason(error: Exception) -> str:

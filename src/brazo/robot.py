@@ -8,17 +8,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from brazo.codegen.method import compiled
 from brazo.dynamics import dynamics_of
+from brazo.dynamics.definite import mass_findings
 from brazo.errors import BrazoError
 from brazo.kinematics import kinematics_of
 from brazo.kinematics.measures import ROWS, Dexterity, Rows, dexterity
 from brazo.model.description import Finding, Model, Part
 from brazo.model.load import Source, load_source
+from brazo.model.read_only import refuse_assignment
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from brazo.dynamics.simulate import Run
+    from brazo.dynamics.symbolic.equations import Equations
+    from brazo.dynamics.symbolic.mechanism import Parameters
+    from brazo.kinematics.kernels import JacobianFrame
+    from brazo.kinematics.options import IKKeywords
     from brazo.kinematics.result import IKResult
+
+Array = NDArray[np.float64]
+
+# What to do instead of assigning an attribute.
+_ADVICE = {
+    "": "A robot is read-only: with_parameters and with_payload make a changed copy, and the robot "
+    "file sets everything else.",
+    "gravity": "Give another gravity to the call, gravity(q, gravity=[0, 0, -1.62]), or set "
+    "`gravity:` in the robot file.",
+    "parameters": "with_parameters(name=value) makes a robot with other values.",
+    "poses": "Set `poses:` in the robot file; dict(arm.poses) is a copy to change.",
+    "limits": "Set `limits:` of the joints in the robot file; arm.limits.copy() can be changed.",
+}
 
 
 def load(name_or_path: str | Path, *, tip: str | None = None) -> Robot:
@@ -36,12 +59,36 @@ class Robot:
     matrices in the base frame.  Wrong shapes and NaN raise `BrazoError` with the shape wanted.
     """
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._kinematics = kinematics_of(source.model)
+    def __init__(self, source: Source, overrides: Mapping[str, float] | None = None) -> None:
+        own = vars(self)  # attributes cannot be assigned
+        own["_source"] = source
+        own["_overrides"] = dict(overrides or {})  # parameter values that are not the file's
+        own["_kinematics"] = kinematics_of(source.model)
+
+    if TYPE_CHECKING:
+        _source: Source
+        _overrides: dict[str, float]
+        _kinematics: Any
+    else:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            refuse_assignment(self, f"robot '{self.name}'", name, _ADVICE)
+
+        def __delattr__(self, name: str) -> None:
+            refuse_assignment(self, f"robot '{self.name}'", name, _ADVICE)
 
     def __repr__(self) -> str:
         return f"<brazo.Robot {self.name}: {self.n} joints>"
+
+    def __reduce__(self) -> tuple:
+        """Pickle the description; the copy makes its own machine code."""
+        return Robot, (self._source, self._overrides)
+
+    def __copy__(self) -> Robot:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Robot:
+        return self
 
     @property
     def model(self) -> Model:
@@ -74,24 +121,25 @@ class Robot:
         return self._kinematics.joint_kinds
 
     @property
-    def limits(self) -> np.ndarray:
-        """Joint limits (n, 2), rad and m; infinite where there are none."""
-        return self._kinematics.limits.copy()
+    def limits(self) -> Array:
+        """Joint limits (n, 2), rad and m; infinite where there are none.  Read-only."""
+        return self._kinematics.limits
 
     @property
-    def poses(self) -> Mapping[str, np.ndarray]:
-        """Named joint configurations of the file."""
+    def poses(self) -> Mapping[str, Array]:
+        """Named joint configurations of the file, (n,) each, rad and m.  Read-only."""
         return self.model.poses
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """The file's parameters and their values, SI."""
+        """The file's parameters and their values, SI; `with_parameters` changes them."""
         return self.model.parameters
 
-    @property
+    @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What is odd in the file: missing or implausible inertia, poses beyond limits."""
-        return self.model.findings
+        """What is odd: missing or implausible inertia, poses beyond limits, joints that move no
+        inertia."""
+        return (*self.model.findings, *mass_findings(self.model))
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -118,41 +166,108 @@ class Robot:
         """Degrees of freedom of the tool: rank of the Jacobian away from singularities."""
         return self._kinematics.mobility
 
-    @cached_property
-    def fk(self) -> Any:
-        """`fk(q) -> (..., 4, 4)`: the tool in the base frame.  The compiled entry itself."""
-        return getattr(self._kinematics.fk, "entry", self._kinematics.fk)
+    @compiled("_kinematics")
+    def fk(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Pose of the tool in the base frame.
 
-    @cached_property
-    def frames(self) -> Any:
-        """`frames(q) -> (..., bodies, 4, 4)`: base, then every link frame; tool not applied."""
-        return getattr(self._kinematics.frames, "entry", self._kinematics.frames)
+        Parameters
+        ----------
+        q : (..., n) joint positions, rad and m.
+        out, threads : array to write the result into; threads that may share a large batch.
 
-    def frame(self, q, link: str) -> np.ndarray:
-        """Pose (..., 4, 4) of a named link in the base frame."""
+        Returns
+        -------
+        (..., 4, 4) homogeneous transforms, lengths in m.
+        """
+        return self._kinematics.fk(q, out=out, threads=threads)
+
+    @compiled("_kinematics")
+    def frames(
+        self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Poses of all bodies in the base frame: base first, in the order of `body_names`.
+
+        The tool transform is not applied.
+
+        Parameters
+        ----------
+        q : (..., n) joint positions, rad and m.
+        out, threads : array to write the result into; threads that may share a large batch.
+
+        Returns
+        -------
+        (..., bodies, 4, 4) homogeneous transforms, lengths in m.
+        """
+        return self._kinematics.frames(q, out=out, threads=threads)
+
+    def frame(self, q: ArrayLike, link: str) -> Array:
+        """Pose (..., 4, 4) in the base frame of a link named in `link_names`, for q (..., n)."""
         return self._kinematics.frame(q, link)
 
-    @cached_property
-    def jacobian(self) -> Any:
-        """`jacobian(q, frame="base", link=None) -> (..., 6, n)`: geometric, linear rows first.
+    @compiled("_kinematics")
+    def jacobian(
+        self,
+        q: ArrayLike,
+        frame: JacobianFrame = "base",
+        link: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Geometric Jacobian of the tool, or of a link: twist = J(q) qd.
 
-        Of the tool, or of a named link; `frame="base"` gives it in base axes, `"tool"` in the axes
-        of the tool (or link) itself.
+        Parameters
+        ----------
+        q : (..., n) joint positions, rad and m.
+        frame : "base" gives it in base axes, "tool" in the axes of the tool (or link) itself.
+        link : a name of `link_names`; None is the tool.
+        out, threads : array to write the result into; threads that may share a large batch.
+
+        Returns
+        -------
+        (..., 6, n), linear rows (m) first, then angular rows (rad), each per rad or m of its joint.
         """
-        return self._kinematics.jacobian
+        return self._kinematics.jacobian(q, frame, link, out=out, threads=threads)
 
-    def dexterity(self, q, rows: Rows = "all") -> Dexterity:
+    def dexterity(self, q: ArrayLike, rows: Rows = "all") -> Dexterity:
         """Manipulability, condition and smallest singular value of the Jacobian at q."""
         if rows not in ROWS:
             raise BrazoError(f"rows '{rows}' is not one of {', '.join(ROWS)}")
         return dexterity(self.jacobian(q), rows, self._kinematics.mobility_of(rows))
 
-    def configuration(self, q) -> str:
-        """Shoulder, elbow and wrist configuration by name, e.g. `"LEFTY ABOVE NOFLIP"`."""
+    def configuration(self, q: ArrayLike) -> str:
+        """Shoulder, elbow and wrist configuration by name, e.g. `"LEFTY ABOVE NOFLIP"`.
+
+        Empty for an arm without a closed-form inverse.  q is (n,), rad and m.
+        """
         return self._kinematics.configuration(q)
 
-    def ik(self, T, q0=None, branch: str | None = None, **options) -> IKResult:
-        """Joint values that put the tool at T; see `brazo.kinematics.ik.solve` for the options."""
+    def ik(
+        self,
+        T: ArrayLike,
+        q0: ArrayLike | None = None,
+        branch: str | None = None,
+        **options: Unpack[IKKeywords],
+    ) -> IKResult:
+        """Joint values that put the tool at T.
+
+        Parameters
+        ----------
+        T : (4, 4) pose of the tool in the base frame, or (3,) position alone, m.
+        q0 : (n,) take the solution nearest to this, rad and m; default: the file's first pose.
+        branch : words of a branch's name, e.g. "LEFTY ABOVE".
+        orientation : "full" (default), "nearest" or "free".
+        method : "auto" (default: closed form where there is one), "closed" or "numeric".
+        redundancy : "auto" (default), "rule" or "nearest": use of a joint to spare.
+        weights : (6,) of the numeric method's errors in x, y, z and about them; 0 leaves one free.
+        tolerance : m and rad; default 1e-9.
+        seed : of the numeric method's restarts; the same seed gives the same answer.
+        attempts : how many restarts at most.
+
+        Returns
+        -------
+        `IKResult` with `q`, `success`, `reason`, `residual` and `all` solutions found.
+        """
         return self._kinematics.ik(T, q0, branch, **options)
 
     @cached_property
@@ -160,41 +275,154 @@ class Robot:
         """The dynamics behind the methods below; raises for a robot whose inertia is not given."""
         return dynamics_of(self.model)
 
-    @cached_property
-    def inverse_dynamics(self) -> Any:
-        """`inverse_dynamics(q, qd, qdd, wrench=None, gravity=None) -> tau`, friction included.
+    @compiled("dynamics")
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        wrench: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+        base: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Joint torques that make the robot move as given; friction and motors included.
 
-        `wrench` (6) is the force and moment the surroundings put on the tool, in base axes.  For a
-        base that moves, `base` (9) is its angular velocity, angular and linear acceleration.
+        tau = M(q) qdd + C(q, qd) qd + G(q) + friction(qd) − Jᵀ wrench
+
+        Parameters
+        ----------
+        q, qd, qdd : (..., n) positions (rad, m), velocities and accelerations of the joints.
+        wrench : (..., 6) force (N) and moment (N m) of the environment on the tool, base axes.
+        gravity : (..., 3) m/s² in base axes; default: the file's.
+        base : (..., 9) angular velocity, angular and linear acceleration of a base that moves.
+        out, threads : array to write the result into; threads that may share a large batch.
+
+        Returns
+        -------
+        (..., n) torques (N m) and forces (N).
         """
-        return self.dynamics.inverse_dynamics
+        return self.dynamics.inverse_dynamics(
+            q, qd, qdd, wrench, gravity, base, out=out, threads=threads
+        )
 
-    @cached_property
-    def forward_dynamics(self) -> Any:
-        """`forward_dynamics(q, qd, tau, wrench=None, gravity=None) -> qdd`."""
-        return self.dynamics.forward_dynamics
+    @compiled("dynamics")
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        wrench: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Joint accelerations under the given torques.
 
-    @cached_property
-    def mass_matrix(self) -> Any:
-        """`mass_matrix(q) -> M (..., n, n)`, motor inertia included."""
-        return self.dynamics.mass_matrix
+        Parameters
+        ----------
+        q, qd : (..., n) positions (rad, m) and velocities of the joints.
+        tau : (..., n) torques (N m) and forces (N).
+        wrench : (..., 6) force (N) and moment (N m) of the environment on the tool, base axes.
+        gravity : (..., 3) m/s² in base axes; default: the file's.
+        out, threads : array to write the result into; threads that may share a large batch.
 
-    @cached_property
-    def coriolis(self) -> Any:
-        """`coriolis(q, qd) -> C (..., n, n)`; C @ qd is the effect, and dM/dt − 2C is skew."""
-        return self.dynamics.coriolis
+        Returns
+        -------
+        (..., n) accelerations, rad/s² and m/s².
+        """
+        return self.dynamics.forward_dynamics(q, qd, tau, wrench, gravity, out=out, threads=threads)
 
-    @cached_property
-    def gravity(self) -> Any:
-        """`gravity(q, gravity=None) -> G`: the torques that hold the robot still."""
-        return self.dynamics.gravity
+    @compiled("dynamics")
+    def mass_matrix(
+        self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Joint-space inertia matrix M(q), motor inertia included.
 
-    @cached_property
-    def energy(self) -> Any:
-        """`energy(q, qd) -> (..., 2)`: kinetic and potential energy in J."""
-        return self.dynamics.energy
+        Parameters
+        ----------
+        q : (..., n) joint positions, rad and m.
+        out, threads : array to write the result into; threads that may share a large batch.
 
-    def derive(self, parameters: str = "symbolic", **options) -> Any:
+        Returns
+        -------
+        (..., n, n) symmetric positive definite, SI.
+        """
+        return self.dynamics.mass_matrix(q, out=out, threads=threads)
+
+    @compiled("dynamics")
+    def coriolis(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Coriolis and centrifugal matrix C(q, qd) of Christoffel symbols.
+
+        C @ qd is the torque, and dM/dt − 2C is skew-symmetric.
+
+        Parameters
+        ----------
+        q, qd : (..., n) positions (rad, m) and velocities of the joints.
+        out, threads : array to write the result into; threads that may share a large batch.
+
+        Returns
+        -------
+        (..., n, n), SI.
+        """
+        return self.dynamics.coriolis(q, qd, out=out, threads=threads)
+
+    @compiled("dynamics")
+    def gravity(
+        self,
+        q: ArrayLike,
+        gravity: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Torques G(q) that hold the robot still against gravity.
+
+        Parameters
+        ----------
+        q : (..., n) joint positions, rad and m.
+        gravity : (..., 3) m/s² in base axes; default: the file's.
+        out, threads : array to write the result into; threads that may share a large batch.
+
+        Returns
+        -------
+        (..., n) torques (N m) and forces (N).
+        """
+        return self.dynamics.gravity(q, gravity, out=out, threads=threads)
+
+    @compiled("dynamics")
+    def energy(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Kinetic and potential energy.
+
+        Parameters
+        ----------
+        q, qd : (..., n) positions (rad, m) and velocities of the joints.
+        out, threads : array to write the result into; threads that may share a large batch.
+
+        Returns
+        -------
+        (..., 2) kinetic and potential energy, J.
+        """
+        return self.dynamics.energy(q, qd, out=out, threads=threads)
+
+    def derive(self, parameters: Parameters = "symbolic", **options: Any) -> Equations:
         """Equations of motion with letters: `.M .C .G .K`, `.latex() .c() .python() .octave()`.
 
         See `brazo.dynamics.symbolic.derive` for the options; `parameters="numeric"` puts the
@@ -202,22 +430,38 @@ class Robot:
         """
         from brazo.dynamics.symbolic import derive
 
-        return derive(self, parameters, **options)  # type: ignore[arg-type]
+        return derive(self, parameters, **options)
 
-    def simulate(self, torque=None, q0=None, qd0=None, t_end: float = 2.0, **options) -> Run:
-        """Let the robot move under torques; see `brazo.dynamics.simulate.simulate`."""
+    def simulate(
+        self,
+        torque: Any = None,
+        q0: ArrayLike | None = None,
+        qd0: ArrayLike | None = None,
+        t_end: float = 2.0,
+        **options: Any,
+    ) -> Run:
+        """Let the robot move under torques: none, a constant (n,), or a function `(t, q, qd)`.
+
+        Starts at q0 and qd0 (n,), by default the file's first pose at rest, and ends after t_end
+        (s).  `brazo.dynamics.simulate.simulate` has the options: method, dt, rtol, atol, stops,
+        restitution.
+        """
         from brazo.dynamics.simulate import simulate
 
         return simulate(self, torque, q0, qd0, t_end, **options)
 
-    def follow(self, trajectory, t_end: float | None = None, dt: float = 1e-3) -> Run:
-        """Carry the robot along a trajectory; see `brazo.dynamics.simulate.follow`."""
+    def follow(self, trajectory: Any, t_end: float | None = None, dt: float = 1e-3) -> Run:
+        """Move the robot along a trajectory and compute the torques that needs.
+
+        `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) spaced by dt (s),
+        of which the samples up to `t_end` (s) are taken; None takes all.
+        """
         from brazo.dynamics.simulate import follow
 
         return follow(self, trajectory, t_end, dt)
 
-    def random_q(self, size: int | tuple[int, ...] = (), seed: int | None = None) -> np.ndarray:
-        """Random configurations inside the limits (±180°, ±1 m where there are none)."""
+    def random_q(self, size: int | tuple[int, ...] = (), seed: int | None = None) -> Array:
+        """Random configurations (..., n) inside the limits (±180°, ±1 m where there are none)."""
         rng = np.random.default_rng(seed)
         shape = (int(size),) if isinstance(size, (int, np.integer)) else tuple(size)
         low, high = self._kinematics.sampling_box.T
@@ -227,16 +471,19 @@ class Robot:
         """The same robot with other parameter values (SI); every derived number is rebuilt."""
         merged = {**self._overrides, **values}
         model = self._source.rebuild(merged)
-        robot = Robot(Source(model, self._source.rebuild))
-        robot._overrides = merged
-        return robot
+        return Robot(Source(model, self._source.rebuild), merged)
 
-    def with_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=(0.0, 0.0, 0.0)) -> Robot:
-        """The same robot holding a load: mass (kg), centre (m) and inertia in the tool frame."""
+    def with_payload(
+        self,
+        mass: float,
+        com: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> Robot:
+        """The same robot holding a load, given in the tool frame.
+
+        `mass` in kg, `com` (3,) its centre of mass in m, `inertia` (3,) or (3, 3) about it in
+        kg m².
+        """
         from brazo.model.payload import with_payload
 
-        robot = Robot(with_payload(self._source, mass, com, inertia))
-        robot._overrides = self._overrides
-        return robot
-
-    _overrides: Mapping[str, float] = {}
+        return Robot(with_payload(self._source, mass, com, inertia), self._overrides)

@@ -88,3 +88,25 @@ def test_one_file_may_be_named(app, tmp_path):
     assert result.exit_code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["arm.tex"]
     assert (tmp_path / "arm.tex").read_text(encoding="utf-8").startswith("\\documentclass")
+
+
+URDF = """\
+<robot name="two">
+<link name="base"/>
+<link name="l1"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="l2"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="q1" type="continuous"><parent link="base"/><child link="l1"/>
+<axis xyz="0 0 1"/></joint>
+<joint name="q2" type="continuous"><parent link="l1"/><child link="l2"/>
+<origin xyz="0.3 0 0"/><axis xyz="0 0 1"/></joint>
+</robot>
+"""
+
+
+def test_a_factor_of_one_is_not_written(app, tmp_path):
+    (tmp_path / "two.urdf").write_text(URDF)
+    text = run(app, str(tmp_path / "two.urdf")).stdout
+    # m1 c1² + m2 (l1² + c2²) + I1 + I2 and 2 m2 l1 c2, by hand
+    assert "M11 = 0.13 + 0.06 c2" in text and "1 q2" not in text

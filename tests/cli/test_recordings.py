@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+import brazo
 from brazo.recording import Recorder, Recording
 
 
@@ -123,3 +124,72 @@ def test_a_bar_shows_how_far_it_is(folder, tmp_path):
     os.close(ours)
     assert process.wait() == 0
     assert b"writing out.xlsx" in seen and "━".encode() in seen
+
+
+MINE = """\
+name: mine
+joints:
+  - {a: 0.3, mass: 1, inertia: [0.01, 0.01, 0.01]}
+  - {a: 0.2, mass: 1, inertia: [0.01, 0.01, 0.01]}
+"""
+
+
+def test_a_run_of_ones_own_robot_is_drawn_without_its_file(tmp_path):
+    (tmp_path / "mine.yaml").write_text(MINE, encoding="utf-8")
+    made = run("simulate", "mine.yaml", "--t-end", "0.1", "-o", "f.parquet", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    (tmp_path / "mine.yaml").write_text(MINE.replace("0.3", "0.9"), encoding="utf-8")
+    drawn = run("convert", "f.parquet", "f.html", cwd=tmp_path)
+    assert drawn.returncode == 0, drawn.stderr
+    assert "mine.yaml was changed since the run" in drawn.stdout
+    (tmp_path / "mine.yaml").unlink()
+    assert run("convert", "f.parquet", "g.html", cwd=tmp_path).returncode == 0
+    other = run("convert", "f.parquet", "h.html", "--cell", "scara1", cwd=tmp_path)
+    assert other.returncode == 2 and "'scara1' cannot be drawn" in other.stderr
+    table = run("convert", "f.parquet", "h.csv", "--cell", "scara1", cwd=tmp_path)
+    assert table.returncode == 2 and "--cell" in table.stderr
+
+
+def test_a_damaged_recording_is_drawn_without_the_damaged_rows(tmp_path):
+    joints = brazo.load("scara1").joint_names
+    columns = {"t": "s"} | {f"scara1.q.{name}": "rad" for name in joints}
+    recorder = Recorder(tmp_path / "run.parquet", columns, {"robot": "scara1"})
+    for start in (0.0, 1.0):
+        block = np.zeros((100, len(columns)))
+        block[:, 0] = start + 0.01 * np.arange(100)
+        recorder.append_block(block)
+    recorder.abandon()
+    data = bytearray(recorder.part.read_bytes())
+    data[-1000] ^= 1  # in the second block
+    recorder.part.write_bytes(data)
+    page = tmp_path / "run.html"
+    refused = run("convert", recorder.part, page)
+    assert refused.returncode == 2 and "--salvage" in refused.stderr
+    done = run("convert", recorder.part, page, "--salvage")
+    assert done.returncode == 0, done.stderr
+    assert "left out, damaged: rows" in done.stderr and "100 rows" in done.stdout and page.exists()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_rate_takes_some_of_the_rows(folder, tmp_path, ending):
+    done = run("convert", folder / "run.parquet", tmp_path / f"x.{ending}", "--rate", "100")
+    assert done.returncode == 0 and "300 rows" in done.stdout
+    whole, some = Recording.open(folder / "run.parquet"), Recording.open(tmp_path / f"x.{ending}")
+    assert np.array_equal(some.t, whole.t[::10])
+    assert np.array_equal(some["arm.q.elbow"], whole["arm.q.elbow"][::10])
+    wrong = run("convert", folder / "run.parquet", tmp_path / "y.csv", "--rate", "0")
+    assert wrong.returncode == 2 and "--rate 0" in wrong.stderr
+
+
+def test_a_large_file_comes_with_a_hint(folder, tmp_path, monkeypatch, capsys):
+    from brazo.cli import recordings
+    from brazo.cli.main import main
+
+    monkeypatch.setattr(recordings, "LARGE", 1000)
+    for options, hinted in (([], True), (["--rate", "10"], False)):
+        target = tmp_path / f"{len(options)}.csv"
+        arguments = ["convert", folder / "run.parquet", target, *options]
+        monkeypatch.setattr(sys, "argv", ["brazo", *map(str, arguments)])
+        with pytest.raises(SystemExit):
+            main()
+        assert ("--rate 100" in capsys.readouterr().out) == hinted

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from brazo.recording.recording import Recording
@@ -144,15 +145,19 @@ def test_bad_input_is_exit_2_and_a_line_a_mistake(arguments, wanted, tmp_path):
 
 
 def complete_rows(part: Path) -> int:
-    """Rows in the whole batches of an Arrow stream, counted without brazo."""
-    rows = 0
-    with part.open("rb") as file:
-        reader = pa.ipc.open_stream(file)
-        while True:
-            try:
-                rows += reader.read_next_batch().num_rows
-            except (StopIteration, pa.ArrowInvalid, OSError):
-                return rows
+    """Rows in the complete frames of a partial recording, counted without brazo."""
+    data, at, size, columns = part.read_bytes(), 0, 0, 1
+    while at + 20 <= len(data):
+        magic, kind, length, crc = struct.unpack_from("<4sc3xII", data, at)
+        payload = data[at + 20 : at + 20 + length]
+        if len(payload) < length:
+            break
+        assert magic == b"BRZ1" and zlib.crc32(payload) == crc
+        if kind == b"H":
+            columns = len(json.loads(payload)["columns"])
+        size += length if kind == b"R" else 0
+        at += 20 + length
+    return size // (8 * columns)
 
 
 # A process that has imported everything and waits for work; each run is a fork of it, which starts
@@ -160,7 +165,7 @@ def complete_rows(part: Path) -> int:
 FORKS = """
 import os, signal, sys, time
 from pathlib import Path
-import brazo.recording.recording, brazo.recording.stream, brazo.program.execution, pyarrow.ipc
+import brazo.recording.recording, brazo.recording.stream, brazo.program.execution, pyarrow.parquet
 from brazo.cli.main import app
 from brazo.program.summary import summarise
 from brazo.world import World
@@ -198,11 +203,39 @@ def test_a_killed_run_can_be_read_up_to_its_last_whole_chunk(tmp_path):
     counts = []
     for path in paths:
         part = path.with_name(path.name + ".part")
-        if not part.stat().st_size:
-            continue  # killed before the head was written: there was nothing to lose
         recording = Recording.open(path)
         counts.append(complete_rows(part))
         assert len(recording) == counts[-1]
         assert recording.t == pytest.approx(1e-3 * np.arange(counts[-1]), abs=1e-9)
         assert np.isfinite(recording["scara1.q.shoulder"]).all()
     assert len(counts) >= 15 and max(counts) >= 1000 and len(set(counts)) > 1
+
+
+OWN = """\
+from brazo.control import Controller
+
+
+class Mine(Controller):
+    def {method}(self, t, q, qd, reference):
+        raise ValueError("boom")
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("command", "own.py:6: robot 'scara1', law Mine, t = 0.0000 s: ValueError: boom"),
+        ("torque", "own.py: class Mine lacks command"),
+        (None, "no law 'Mine' here; there are: "),
+    ],
+)
+def test_what_is_wrong_with_a_controller_of_ones_own(tmp_path, method, said):
+    program = tmp_path / "p.yaml"
+    program.write_text("name: p\ncell: cooperative\nrobots: {scara1: [set_controller: Mine]}\n")
+    own = tmp_path / "own.py"
+    own.write_text(OWN.format(method=method))
+    options = [] if method is None else ["--law", str(own)]
+    done = run(str(program), "--headless", *options)
+    assert done.returncode == 2 and said in done.stderr
+    assert "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+    assert method is not None or "brazo run … --law FILE.py" in done.stderr

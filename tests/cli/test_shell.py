@@ -5,12 +5,14 @@ import math
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import brazo
-from brazo.cli.main import main
+from brazo.cli.main import app, main
 
 BAD = """\
 name: arm
@@ -71,6 +73,63 @@ def test_show_has_the_tables():
         "107.815" in drives and "coulomb" in drives and "Tool frame" in run("show", "scara1").stdout
     )
     assert "Clamp: opens 0 to 80 mm, at most 120 N" in result.stdout
+
+
+def test_show_check_and_lab_state_the_tip_and_take_another(tmp_path, monkeypatch):
+    path = tmp_path / "arm.xml"
+    path.write_text(
+        """<mujoco><worldbody><body name="a"><joint name="j1"/><geom size="0.1"/>
+        <body name="b"><joint name="j2"/><geom size="0.1"/><site name="gripperframe"/>
+        <body name="moving_jaw"><joint name="jaw"/><geom size="0.1"/></body>
+        </body></body></worldbody></mujoco>"""
+    )
+    reason = "named like a tool; joint 'jaw' moves fingers"
+    for verb in ("show", "check"):
+        shown = CliRunner().invoke(app, [verb, str(path)])
+        line = f"tip: gripperframe ({reason}); --tip LINK chooses another"
+        assert line in shown.stdout.replace("\n", " ")
+        given = CliRunner().invoke(app, [verb, str(path), "--tip", "b", "--json"])
+        assert json.loads(given.stdout)["tip"] == {"link": "b", "reason": "given"}
+    opened = []
+
+    def serve(source, **options):
+        opened.append(source)
+        return SimpleNamespace(jobs=SimpleNamespace(busy=False))
+
+    monkeypatch.setattr("brazo.lab.serving.serve", serve)
+    assert CliRunner().invoke(app, ["lab", str(path), "--tip", "moving_jaw"]).exit_code == 0
+    assert opened[0].model.tip_choice.link == "moving_jaw"
+
+
+def test_fk_and_ik_report_implausible_values_and_still_compute():
+    runner = CliRunner()
+    result = runner.invoke(app, ["fk", "scara1", "10", "20", "30", "40", "50", "--json"])
+    said = "30 m (30000 mm) is outside the limits 0 .. 200 mm of joint 'quill'; did you mean 30mm?"
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["warnings"] == [said]
+    assert f"warning: {said}" in result.stderr
+    result = runner.invoke(app, ["fk", "scara1", "10", "200", "30mm", "40", "50"])
+    assert "200 deg is outside the limits" in result.stderr
+    assert runner.invoke(app, ["fk", "scara1", "home"]).stderr == ""
+    far = ["ik", "puma560", "--xyz", "400", "100", "500", "--json"]
+    result = runner.invoke(app, far)
+    assert result.exit_code == 1
+    assert "did you mean 400mm 100mm 500mm?" in json.loads(result.stdout)["warnings"][0]
+    far[3:6] = ["400mm", "100mm", "500mm"]
+    result = runner.invoke(app, far)
+    assert (json.loads(result.stdout)["warnings"], result.stderr) == ([], "")
+
+
+def test_a_pose_of_a_robot_with_one_slide_is_known_by_name(tmp_path):
+    path = tmp_path / "rail.yaml"
+    path.write_text(
+        "name: rail\njoints: [{name: x, type: prismatic, a: 0.1, limits: [0, 1]}]\n"
+        "poses: {home: [0.2]}\n",
+        encoding="utf-8",
+    )
+    result = CliRunner().invoke(app, ["fk", str(path), "home", "--json"])
+    assert result.exit_code == 0, result.exception
+    assert json.loads(result.stdout)["q"] == [0.2]
 
 
 def test_check_prints_file_line_field_and_exits_2(tmp_path):
@@ -236,6 +295,15 @@ def test_fk_and_ik_are_inverse():
     assert table.returncode == 0 and "LEFTY" in table.stdout and "FLIP" in table.stdout
 
 
+@pytest.mark.parametrize("robot", ["scara1", "puma560", "delta"])
+@pytest.mark.parametrize("z", ["-0.3", "3"], ids=["near", "far"])
+def test_ik_of_a_position_reports_no_orientation_error(robot, z):
+    point = ("ik", robot, "--xyz", "0.1", "0.2", z)
+    shown = run(*point).stdout
+    assert "off" not in shown or " mm off:" in shown
+    assert json.loads(run(*point, "--json").stdout)["orientation_error"] is None
+
+
 def test_units_and_poses_on_the_shell():
     by_unit = run("fk", "scara1", "30deg", "-0.5rad", "5cm", "0", "-10", "--json")
     assert by_unit.returncode == 0
@@ -261,6 +329,18 @@ def test_export_writes_what_loads_again(tmp_path):
     assert run("export", "puma560", cwd=tmp_path).returncode == 2
     refused = run("export", "delta", "--urdf", cwd=tmp_path)
     assert refused.returncode == 2 and "--mjcf" in refused.stderr
+
+
+def test_export_keeps_the_robots_own_file_and_wants_the_right_ending(tmp_path):
+    assert run("export", "scara1", "--urdf", "-o", "own.urdf", cwd=tmp_path).returncode == 0
+    before = (tmp_path / "own.urdf").read_bytes()
+    refused = run("export", "own.urdf", "--urdf", "-o", "own.urdf", "-f", cwd=tmp_path)
+    assert refused.returncode == 2 and "is the robot's own file" in refused.stderr
+    assert (tmp_path / "own.urdf").read_bytes() == before
+    for option, ending in (("--urdf", ".urdf"), ("--mjcf", ".xml")):
+        refused = run("export", "scara1", option, "-o", "arm.yaml", "-f", cwd=tmp_path)
+        assert refused.returncode == 2 and f"file name ends in {ending}" in refused.stderr
+    assert not (tmp_path / "arm.yaml").exists()
 
 
 def test_inverse_and_forward_dynamics_are_inverse():
@@ -345,3 +425,44 @@ def test_a_misspelt_pose_is_told_from_a_number():
     result = run("id", "puma560", "--q", "nominall")
     assert result.returncode == 2
     assert "no pose 'nominall'; did you mean 'nominal'?" in result.stderr
+
+
+def test_t_end_cuts_a_trajectory_file(tmp_path):
+    path = tmp_path / "motion.npy"
+    t = 0.01 * np.arange(501)
+    np.save(path, np.stack([np.stack([0.1 * t, 0.1 + 0 * t, 0 * t], axis=-1)] * 5))
+    options = ("simulate", "rv2aj", "--trajectory", str(path), "--dt", "0.01", "--json")
+    whole, cut = (json.loads(run(*options, *more).stdout) for more in ((), ("--t-end", "3")))
+    assert whole["t_end"] == pytest.approx(5.0)
+    assert cut["t_end"] == pytest.approx(3.0) and cut["samples"] == 301
+    late = run(*options, "--t-end", "6")
+    assert late.returncode == 2 and "ends at 5 s, before 6 s" in late.stderr
+
+
+def test_a_run_that_breaks_down_is_a_failed_task_not_bad_input(tmp_path):
+    forces = tmp_path / "push.py"
+    forces.write_text("def torque(t, q, qd):\n    return [0, 1e9, 0, 0, 0, 0]\n")
+    diverged = run("simulate", "puma560", "--torque", str(forces), "--dt", "0.5", "--t-end", "10")
+    assert diverged.returncode == 1
+    assert diverged.stderr.startswith("error: joint ") and "no longer finite" in diverged.stderr
+    assert "Traceback" not in diverged.stderr
+    refused = run("simulate", "puma560", "--method", "euler")
+    assert refused.returncode == 2
+
+
+def test_check_warns_of_a_singular_mass_matrix_and_fd_refuses_it(tmp_path):
+    path = tmp_path / "balanced.yaml"
+    path.write_text(
+        "name: balanced\njoints:\n"
+        "  - {name: shoulder, a: 0.5, mass: 1, com: [0, 0, 0]}\n"
+        "  - {name: elbow, a: 0.5, mass: 1, com: [-0.5, 0, 0]}\n"
+    )
+    checked = run("check", str(path))
+    assert checked.returncode == 0
+    words = " ".join(checked.stdout.split())
+    assert "mass matrix is not positive definite" in words and "joint 'elbow'" in words
+    for command in (("fd", str(path), "--q", "10 20"), ("simulate", str(path))):
+        refused = run(*command)
+        assert refused.returncode == 2
+        assert "joint 'elbow' moves no inertia" in refused.stderr
+        assert "Traceback" not in refused.stderr

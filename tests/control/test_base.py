@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from functools import lru_cache
 from typing import Any
 
@@ -156,6 +157,22 @@ def test_a_copy_is_independent(puma, name):
     assert np.array_equal(first, second)
     assert not np.array_equal(changed, first)
     assert twin.robot is puma and twin.compiled is law.compiled
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pickled_controller_continues_where_it_was(puma, name):
+    assert pickle.loads(pickle.dumps(laws()[name]())).name == name
+    law = fresh(name, puma)
+    q, r = np.array(puma.poses["nominal"]), at_rest(np.array(puma.poses["nominal"]) + 0.02)
+    law.payload(3.0, (0.0, 0.0, 0.1))
+    for _ in range(3):
+        law.torque(0.0, q, q * 0.01, r)
+    twin = pickle.loads(pickle.dumps(law))
+    assert np.array_equal(twin.wanted, law.wanted)
+    for gain in law.gains:
+        law.gains[gain] = twin.gains[gain] = 2.0 * law.gains[gain]
+    for _ in range(3):
+        assert np.array_equal(twin.torque(0.0, q, q * 0.01, r), law.torque(0.0, q, q * 0.01, r))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -89,6 +89,20 @@ def test_parameters_for_a_panel(scara):
     assert stiffness.values[3] == stiffness.values[4] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ({"q_weight": [1, 0, 1, 1, 1]}, "q_weight of elbow is 0; give every joint"),
+        ({"q_weight": 1e300}, r"q_weight 1e\+300 to 1e\+300, .* weights nearer to each other"),
+        ({"tau_weight": 1e300}, r"tau_weight 1e\+300 to 1e\+300; take weights nearer"),
+    ],
+)
+def test_lqr_names_the_weights_that_have_no_solution(weights, words):
+    with pytest.raises(brazo.BrazoError, match=words) as error:
+        LQR(**weights).bind(brazo.load("scara1"), 1e-3)
+    assert "Hamiltonian" not in str(error.value) and "Schur" not in str(error.value)
+
+
 def test_lqr_weights_that_have_no_solution_leave_the_old_ones(wheel):
     law = LQR()
     law.bind(wheel, 1e-3)

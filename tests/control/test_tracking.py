@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.control import ComputedTorque, track
+from brazo.control import PID, ComputedTorque, track
 from brazo.control.benchmark import T_END, quintic, sines
 from tests.control.test_base import NAMES, fresh
 
@@ -85,9 +85,13 @@ def test_substeps_change_the_robot_not_the_law(scara):
 @pytest.mark.parametrize(
     ("trajectory", "words"),
     [
-        (lambda t: np.zeros(5), r"gave a ndarray; wanted q, qd, qdd, each of shape \(5,\)"),
-        (lambda t: (np.zeros(4),) * 3, r"each of shape \(5,\)"),
-        (lambda t: None, "gave a NoneType"),
+        (lambda t: np.zeros(5), r"wanted three vectors: q, qd, qdd, each of shape \(5,\)"),
+        (lambda t: (np.zeros(4),) * 3, r"q has shape \(4,\); wanted \(5,\)"),
+        (lambda t: (np.zeros(5), 0.0, 0.0), r"qd has shape \(\); wanted \(5,\)"),
+        (lambda t: (np.zeros((5, 1)),) * 3, r"q has shape \(5, 1\); wanted \(5,\)"),
+        (lambda t: None, "returned NoneType"),
+        (lambda t: undefined, r"NameError at t = 0 s: .*test_tracking"),  # noqa: F821
+        (np.zeros((11, 5)), r"trajectory is a ndarray; wanted a function t -> \(q, qd, qdd\)"),
         (
             lambda t: (
                 np.zeros(5),
@@ -101,6 +105,15 @@ def test_substeps_change_the_robot_not_the_law(scara):
 def test_bad_trajectories_are_refused(scara, trajectory, words):
     with pytest.raises(brazo.BrazoError, match=words):
         track(scara, ComputedTorque(), trajectory, 0.01)
+
+
+@pytest.mark.parametrize("vector", [np.array, list, tuple])
+def test_one_vector_of_three_joints_is_not_q_qd_and_qdd(vector):
+    delta = brazo.load("delta")
+    goal = vector(next(iter(delta.poses.values())))
+    for run in (track, lambda arm, law, *rest: arm.follow(*rest)):
+        with pytest.raises(brazo.BrazoError, match=r"wanted three vectors|wanted \(3,\)"):
+            run(delta, PID(), lambda t: goal, 0.01)
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,19 @@ def test_golden(golden, name, key):
         assert close(arm.coriolis(q, qd) @ np.array(qd), entry["coriolis_part"])
     for entry in data["mass_matrix"]:
         assert close(arm.mass_matrix(entry["q"]), entry["M"])
+        gap = np.linalg.eigvalsh(arm.mass_matrix(entry["q"])) - np.sort(entry["eigenvalues"])
+        assert np.abs(gap).max() <= 1e-12 * max(entry["eigenvalues"])
     for entry in data["forward_dynamics"]:
         assert close(arm.forward_dynamics(entry["q"], entry["qd"], entry["tau"]), entry["qdd"])
+
+
+@pytest.mark.parametrize(("name", "key"), GOLDEN.items())
+def test_shipped_files_have_the_golden_masses(golden, name, key):
+    links = [body.inertia for body in brazo.load(name).model.bodies if body.joint is not None]
+    for link, row in zip(links, golden["robots"][key]["table"], strict=True):
+        assert link.mass == pytest.approx(row["m"], abs=1e-15)
+        assert np.abs(link.com - row["com"]).max() < 1e-14
+        assert np.abs(link.tensor - np.diag(row["I_com_diag"])).max() < 1e-13
 
 
 def test_golden_motor_inertia(golden):

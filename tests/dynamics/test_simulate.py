@@ -14,26 +14,30 @@ FALLS = [("srm1", "srm1_corrected"), ("srm1-printed", "srm1_as_printed")]
 @pytest.mark.parametrize("which", [0, 1])
 def test_free_fall_by_dopri5(golden, name, key, which):
     fall = golden["robots"][key]["freefall_zero_torque"][which]
-    run = brazo.load(name).simulate(q0=fall["q0"], t_end=2.0, method="dopri5", rtol=1e-12, dt=0.25)
+    arm = brazo.load(name)
+    run = arm.simulate(q0=fall["q0"], t_end=2.0, method="dopri5", rtol=1e-12, dt=0.25)
     assert run.energy[0].sum() == pytest.approx(fall["E0"], rel=1e-11)
     for k, state in enumerate(fall["states"], start=1):
         tolerance = 1e-9 if state["t"] <= 1.0 else 1e-8
         assert np.abs(run.q[k] - state["q"]).max() < tolerance
         assert np.abs(run.qd[k] - state["qd"]).max() < 30 * tolerance
+    assert np.abs(arm.fk(run.q[-1])[:3, 3] - fall["tool_position_at_2s"]).max() < 1e-8
     assert run.energy_drift < 1e-9
 
 
 @pytest.mark.parametrize(("name", "key"), FALLS)
 @pytest.mark.parametrize("which", [0, 1])
-def test_free_fall_by_rk4_has_the_listed_error(golden, name, key, which):
+@pytest.mark.parametrize("step", ["0.01", "0.001"])
+def test_free_fall_by_rk4_has_the_listed_error(golden, name, key, which, step):
     fall = golden["robots"][key]["freefall_zero_torque"][which]
-    listed = fall["fixed_step_errors"]["RK4_0.001"]
-    run = brazo.load(name).simulate(q0=fall["q0"], t_end=2.0, dt=1e-3)
+    listed = fall["fixed_step_errors"][f"RK4_{step}"]
+    run = brazo.load(name).simulate(q0=fall["q0"], qd0=fall["qd0"], t_end=2.0, dt=float(step))
     states = {state["t"]: state for state in fall["states"]}
-    assert np.abs(run.q[1000] - states[1.0]["q"]).max() == pytest.approx(
+    middle = len(run.q) // 2
+    assert np.abs(run.q[middle] - states[1.0]["q"]).max() == pytest.approx(
         listed["max_dq_1s"], rel=0.02
     )
-    assert np.abs(run.q[2000] - states[2.0]["q"]).max() == pytest.approx(
+    assert np.abs(run.q[-1] - states[2.0]["q"]).max() == pytest.approx(
         listed["max_dq_2s"], rel=0.02
     )
     assert run.energy_drift == pytest.approx(listed["max_dE"], rel=0.02)
@@ -129,7 +133,7 @@ def test_joint_stops_hold_and_take_energy(method):
         ),
         ({"torque": lambda t, q, qd: [1, 2]}, r"at t = 0 s has shape \(2,\); wanted \(6,\)"),
         ({"torque": lambda t, q, qd: "much"}, "not a vector of numbers"),
-        ({"torque": lambda t, q, qd: [math.nan] * 6}, "not finite"),
+        ({"torque": lambda t, q, qd: [math.nan] * 6}, "must be finite"),
         ({"torque": [1.0]}, r"torque has shape \(1,\)"),
         ({"q0": [0.0] * 5}, r"q0 has shape \(5,\); wanted \(6,\)"),
         ({"method": "euler"}, "rk4, dopri5"),
@@ -137,6 +141,10 @@ def test_joint_stops_hold_and_take_energy(method):
         ({"dt": 0.3}, "whole number of steps"),
         ({"method": "dopri5", "rtol": 1e-20}, "at least 3e-14"),
         ({"torque": [0, 1e9, 0, 0, 0, 0], "dt": 0.5}, "no longer finite|smaller dt"),
+        (
+            {"torque": lambda t, q, qd: 1e3 * qd**3, "qd0": [5] * 6, "method": "dopri5"},
+            r"no step is small enough for rtol = 1e-09; joint \d \(.*check the torques",
+        ),
         ({"torque": lambda t, q, qd: -5 * qd, "qd0": [1] * 6}, "no longer finite"),
     ],
 )
@@ -151,6 +159,7 @@ def test_mistakes_are_named(options, said):
         (lambda t: (t, t), "three vectors"),
         (lambda t: ([0] * 6, [0] * 5, [0] * 6), r"qd has shape \(5,\)"),
         (lambda t: undefined, "NameError"),  # noqa: F821
+        (lambda t: np.zeros(6), r"ndarray of shape \(6,\); wanted three vectors"),
         (np.zeros((5, 10, 3)), r"wanted \(6, samples, 3\)"),
     ],
 )
@@ -180,3 +189,16 @@ def test_stops_ask_for_a_start_inside_them():
         brazo.BrazoError, match=r"q0: 229.183 deg is outside the limits .* 'shoulder'"
     ):
         arm.simulate(q0=q0, stops=True)
+
+
+def test_the_end_cuts_an_array_of_samples():
+    arm = brazo.load("scara1")
+    samples = np.zeros((arm.n, 501, 3))
+    samples[0, :, 0] = np.linspace(0.0, 1.0, 501)
+    run = arm.follow(samples, t_end=3.0, dt=0.01)
+    assert run.t[-1] == pytest.approx(3.0) and run.q[-1, 0] == pytest.approx(0.6)
+    assert len(arm.follow(samples, dt=0.01).t) == 501
+    with pytest.raises(brazo.BrazoError, match="ends at 5 s, before 6 s"):
+        arm.follow(samples, t_end=6.0, dt=0.01)
+    with pytest.raises(brazo.BrazoError, match=r"t_end = -1\.0 s; it must be greater than 0"):
+        arm.follow(samples, t_end=-1.0, dt=0.01)

@@ -65,7 +65,14 @@ def test_each_frame_has_its_joint_axis_as_z() -> None:
 
 @pytest.mark.parametrize(
     "robot",
-    ["puma560_fgl", "puma560_corke", "srm1_corrected", "scara1_proposed", "scara2_proposed"],
+    [
+        "puma560_fgl",
+        "puma560_corke",
+        "srm1_corrected",
+        "srm1_as_printed",
+        "scara1_proposed",
+        "scara2_proposed",
+    ],
 )
 def test_reference_poses(golden, robot: str) -> None:
     chain = Arm(golden_rows(golden["robots"][robot]["table"])).chain

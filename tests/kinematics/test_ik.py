@@ -14,7 +14,7 @@ from brazo.kinematics.orientation import matrix_from_rpy, oat_from_matrix
 FGL = Path(__file__).parent.parent / "data" / "robots" / "puma560-fgl.yaml"
 CLOSED = [
     "puma560", "puma560-drives", "srm1", "srm1-printed", "pegasus", "rv2aj", "rv2aj-maker",
-    "scara1", "scara2", "teleop-scara", "delta",
+    "rv2aj-printed", "scara1", "scara2", "teleop-scara", "delta",
 ]  # fmt: skip
 TURN = 2 * math.pi
 
@@ -35,6 +35,7 @@ def test_golden_puma_all_eight_with_their_names(golden):
     for entry in golden["robots"]["puma560_fgl"]["ik"]:
         result = arm.ik(entry["T"])
         assert len(result.all) == 8
+        assert among(entry["original_q"], result) <= 1e-12
         for solution in entry["solutions"]:
             branch = min(result.all, key=lambda b: angle_gap(b.q, solution["q"]))
             assert angle_gap(branch.q, solution["q"]) <= 1e-12
@@ -284,7 +285,8 @@ def test_a_branch_beyond_its_limits_is_shown_but_not_chosen():
         words = " ".join(w for w in branch.name.split())
         refused = arm.ik(T, branch=words)
         if not refused.success:
-            assert "limits" in refused.reason and "allowed" in refused.reason
+            assert "outside the joint limits" in refused.reason and "allowed" in refused.reason
+            assert refused.reason.startswith(("the only IK solution is", "all "))
 
 
 def test_five_joints_take_the_nearest_orientation_when_asked():
@@ -299,6 +301,70 @@ def test_five_joints_take_the_nearest_orientation_when_asked():
     # No neighbouring configuration at this position is better oriented.
     numeric = arm.ik(T, q0=result.q, orientation="nearest", method="numeric")
     assert numeric.residual.orientation >= result.residual.orientation - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("panda", {}),
+        ("puma560", {}),
+        ("puma560", {"method": "numeric"}),
+        ("puma560", {"orientation": "free"}),
+        ("rv2aj", {"orientation": "nearest", "method": "numeric"}),
+        ("scara2", {"weights": [1, 1, 1, 0, 0, 1]}),
+        ("scara2", {"redundancy": "nearest"}),
+        ("delta", {}),
+    ],
+)
+def test_the_answer_is_among_all_solutions(name, options):
+    arm = brazo.load(name)
+    q = next(iter(arm.poses.values()))
+    result = arm.ik(arm.fk(q), q0=q + 0.01, **options)
+    assert result.success
+    (one,) = (branch for branch in result.all if np.array_equal(branch.q, result.q))
+    assert one.within_limits and one.limit_violations == ()
+    assert one.residual == result.residual and one.name == (result.branch or "")
+    far = arm.ik([9.0, 0.0, 0.0])
+    assert not far.success and far.all == ()
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda", "scara1", "scara2", "rv2aj", "delta"])
+def test_branches_are_listed_only_where_they_reach_the_orientation(name):
+    arm = brazo.load(name)
+    T = np.array(arm.fk(next(iter(arm.poses.values()))))
+    assert arm.mobility == 6 or arm.ik(T).all
+    T[:3, :3] = T[:3, :3] @ matrix_from_rpy([0.3, 0.2, 0.1])
+    result = arm.ik(T)
+    for branch in result.all:
+        assert np.abs(arm.fk(branch.q) - T).max() < 1e-8
+    assert arm.mobility == 6 or not (result.success or result.all)
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda", "scara1", "scara2", "rv2aj", "delta"])
+@pytest.mark.parametrize("away", [0.0, 2.0], ids=["reached", "out of reach"])
+def test_a_target_of_a_position_alone_has_no_orientation_error(name, away):
+    arm = brazo.load(name)
+    T = np.array(arm.fk(next(iter(arm.poses.values()))))
+    T[:3, 3] *= 1.0 + away
+    T[:3, :3] = matrix_from_rpy([0.3, 0.2, 0.1])
+    for result in (arm.ik(T[:3, 3]), arm.ik(T, orientation="free")):
+        assert result.success == (not away)
+        gap = np.linalg.norm(arm.fk(result.q)[:3, 3] - T[:3, 3])
+        assert result.residual.orientation == 0.0
+        assert float(result.residual) == pytest.approx(gap, abs=1e-9)
+        assert "°" not in result.reason.partition(";")[0] or "limits" in result.reason
+    if name != "delta":
+        weighted = arm.ik(T, weights=[1, 1, 1, 0, 0, 0])
+        assert weighted.residual.orientation == 0.0
+
+
+def test_a_delta_reports_the_turn_it_leaves_out_unless_it_is_free():
+    arm = brazo.load("delta")
+    T = np.array(arm.fk(next(iter(arm.poses.values()))))
+    T[:3, :3] = matrix_from_rpy([0.3, 0.0, 0.0])
+    near, free = arm.ik(T, orientation="nearest"), arm.ik(T, orientation="free")
+    assert near.success and near.residual.orientation == pytest.approx(0.3)
+    assert free.success and free.residual.orientation == 0.0
 
 
 def test_position_only_and_weighted_targets():

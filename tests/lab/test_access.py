@@ -95,3 +95,14 @@ def test_only_the_loopback_goes_without_a_token():
         token = Access.on(host, 8080).token
         assert not is_loopback(host) and token is not None and len(token) >= 32
     assert Access.on("0.0.0.0", 1).token != Access.on("0.0.0.0", 1).token
+
+
+@pytest.mark.parametrize("token", ["é", "\udce9", "s3cret\udce9", "%C3%A9", "%ff", ""])
+def test_a_token_that_is_not_ascii_is_wrong_and_no_error(token):
+    assert status(OPEN, f"/?token={token}", Host="127.0.0.1:8080") == 401
+    if "\udce9" not in token:  # websockets refuses such a header itself
+        assert status(OPEN, Host="127.0.0.1:8080", Cookie=f"brazo-8080={token}") == 401
+
+
+def test_a_target_that_is_no_url_is_no_error():
+    assert status(OPEN, "//[/?token=x", Host="127.0.0.1:8080") == 401

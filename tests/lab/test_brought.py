@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import stat
+import struct
+import tracemalloc
 import zipfile
 
 import pytest
@@ -91,3 +93,48 @@ def test_only_what_was_brought_can_be_opened(brought):
     for name in ("../x.yaml", "/etc/hosts", "arm.yaml"):
         with pytest.raises(BrazoError, match="not among the files"):
             brought.path(name)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_only_stored_and_deflated_members_are_unpacked(brought, method):
+    """bzip2 and LZMA unpack without a limit: a kilobyte became gigabytes."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as made:
+        made.writestr("a.yaml", b"0" * (64 << 20), method)
+    data = packed.getvalue()
+    small = data.replace(struct.pack("<I", 64 << 20), struct.pack("<I", 100))  # declared size
+    tracemalloc.start()
+    with pytest.raises(BrazoError, match="stored or deflated"):
+        brought.take(Upload("bomb.zip", small))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 << 20
+    assert brought.descriptions == ()
+
+
+def test_a_member_longer_than_declared_is_not_unpacked(brought):
+    data = archive({"a.yaml": "0" * (64 << 20)})
+    small = data.replace(struct.pack("<I", 64 << 20), struct.pack("<I", 100))
+    tracemalloc.start()
+    with pytest.raises(BrazoError, match=r"not as long as the archive says|cannot be read"):
+        brought.take(Upload("bomb.zip", small))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 << 20
+
+
+def test_a_damaged_member_is_reported(brought):
+    data = bytearray(archive({"a.yaml": "".join(map(str, range(5000)))}))
+    data[200:260] = bytes(60)
+    with pytest.raises(BrazoError, match=r"broken.zip: a.yaml: "):
+        brought.take(Upload("broken.zip", bytes(data)))
+
+
+def test_a_member_without_a_name_is_left_out(brought):
+    data = archive({"a.yaml": "name: a", "b.yaml": "name: b"})
+    at = data.rindex(b"PK\x01\x02")  # the second entry of the directory
+    name = data.index(b"b.yaml", at)
+    entry = data[at:name]
+    nameless = entry[:28] + struct.pack("<HH", 0, 6) + entry[32:]  # the name becomes extra bytes
+    data = data[:at] + nameless + b"\xff\xff\x02\x00ab" + data[name + 6 :]
+    assert brought.take(Upload("a.zip", data)) == ["a.yaml"]

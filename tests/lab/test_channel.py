@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 import time
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 
 from brazo.errors import BrazoError
-from brazo.lab.channel import MAX_EVENT_BYTES, SAME_PAGE_TWICE, Typed
+from brazo.lab.channel import MAX_EVENT_BYTES, MAX_PAGES, SAME_PAGE_TWICE, Typed
 
 
 @pytest.fixture
@@ -189,3 +191,95 @@ def test_a_copied_tab_is_told_to_be_another_page(lab, page, line):
     with pytest.raises(ConnectionClosed) as closed:
         copy.ws.recv(timeout=10)
     assert closed.value.rcvd.code == SAME_PAGE_TWICE
+
+
+# ---- floods --------------------------------------------------------------------------------------
+
+
+def frames(*events: list) -> bytes:
+    """Events as masked frames (with a mask of zeros), to be sent in one go."""
+    out = bytearray()
+    for event in events:
+        data = json.dumps(event).encode()
+        out += bytes([0x81, 0x80 | len(data), 0, 0, 0, 0]) + data
+    return bytes(out)
+
+
+def test_a_watcher_that_floods_is_closed_with_a_reason(lab, page, line):
+    calls = []
+    lab.channel.on("flood", calls.append, int, free=True)
+    with line(lab) as watcher:
+        with contextlib.suppress(OSError):
+            watcher.ws.socket.sendall(frames(*(["flood", k] for k in range(9000))))
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                watcher.ws.recv(timeout=10)
+        assert closed.value.rcvd.code == 1008
+        assert "flooding: more than 500 messages a second" in closed.value.rcvd.reason
+    page.send()
+    assert len(calls) < 100
+
+
+def test_the_newest_of_repeated_requests_counts_and_the_driver_comes_first(lab, page, line):
+    done, busy, begun = [], threading.Event(), threading.Event()
+    lab.channel.on("history", lambda n: done.append(("history", n)), int, free=True)
+    lab.channel.on("act", lambda: done.append("act"))
+    received = threading.Event()
+    lab.channel.on("received", received.set, free=True, now=True)
+    with line(lab) as watcher:
+        lab.post(lambda: (begun.set(), busy.wait(20)))
+        assert begun.wait(10)
+        events = [["history", k] for k in range(400)]
+        watcher.ws.socket.sendall(frames(*events, ["received"]))
+        assert received.wait(10)
+        received.clear()
+        page.ws.socket.sendall(frames(["act"], ["received"]))
+        assert received.wait(10)
+        busy.set()
+        watcher.send()
+    assert done == ["act", ("history", 399)]
+
+
+def test_none_of_the_drivers_events_is_dropped_and_it_is_not_closed(lab, page):
+    calls = []
+    lab.channel.on("count", calls.append, int)
+    page.ws.socket.sendall(frames(*(["count", k] for k in range(12_000))))
+    page.send()
+    assert calls == list(range(12_000))
+
+
+def test_there_is_a_maximum_of_pages_and_the_one_in_control_may_come_back(lab, page, line):
+    with contextlib.ExitStack() as stack:
+        for _ in range(MAX_PAGES - 1):
+            stack.enter_context(line(lab))
+        refused = line(lab)
+        with pytest.raises(ConnectionClosed) as closed:
+            refused.ws.recv(timeout=10)
+        assert closed.value.rcvd.code == 1013 and "maximum is 16" in closed.value.rcvd.reason
+        page.close()
+        stack.enter_context(line(lab))  # somebody takes the place meanwhile
+        with line(lab, page.key) as again:
+            again.send()
+            assert lab.channel.driving.drives(again.key)
+
+
+def test_a_long_message_is_refused_before_all_of_it_has_come(lab, line):
+    with line(lab) as page:
+        size = MAX_EVENT_BYTES + 1
+        page.ws.socket.sendall(bytes([0x81, 0xFF]) + size.to_bytes(8, "big") + bytes(4))
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                page.ws.recv(timeout=10)
+        assert closed.value.rcvd.code == 1009
+
+
+def test_pages_that_come_and_go_leave_one_call_for_the_lab(lab, page, line):
+    busy, begun = threading.Event(), threading.Event()
+    lab.post(lambda: (begun.set(), busy.wait(20)))
+    assert begun.wait(10)
+    try:
+        for _ in range(20):
+            line(lab).close()
+        assert len(lab._requests) <= 2
+    finally:
+        busy.set()

@@ -50,6 +50,12 @@ def test_every_branch_holds_the_pose(puma):
     assert inspection.beyond(puma, below).startswith("shoulder −47.8°")
 
 
+def test_a_numeric_solution_has_no_name_and_is_no_branch():
+    arm = brazo.load("panda")
+    q = np.array(next(iter(arm.poses.values())))
+    assert arm.ik(arm.fk(q), q0=q).all and inspection.branches(arm, arm.fk(q), q) == ()
+
+
 def test_a_spare_joint_leaves_the_branches_their_names():
     arm = brazo.load("scara2")
     q = arm.poses["home"]

@@ -303,6 +303,27 @@ def test_views_look_from_where_they_say(opened):
         opened.wait(looks_along(), direction)
 
 
+def test_the_camera_projects_with_one_scale_for_both_axes(opened, golden):
+    """The worked example of the GRAS paper, whose x and y have a scale each."""
+    case = golden["other"]["gras_projection"]
+    opened.wait("() => window.__viserMutable?.camera?.isPerspectiveCamera")
+    x, y, width, height, zoom = opened.page.evaluate(
+        """([x, y, z]) => {
+            const { camera, canvas } = window.__viserMutable;
+            const p = camera.position.clone().set(x, y, -z); // z into the screen
+            p.applyMatrix4(camera.matrixWorld).project(camera);
+            const [w, h] = [canvas.clientWidth / 2, canvas.clientHeight / 2];
+            return [w + w * p.x, h - h * p.y, w, h, 1 / Math.tan((camera.fov * Math.PI) / 360)];
+        }""",
+        case["point"],
+    )
+    half = np.array(case["window"]) / 2
+    printed = (np.array(case["exact"]) - half) / (case["zoom"] * half)
+    assert np.array(case["exact"]).astype(int).tolist() == case["pixel"]
+    assert (x - width) / (zoom * height) == pytest.approx(printed[0], abs=1e-5)
+    assert (y - height) / (zoom * height) == pytest.approx(printed[1], abs=1e-5)
+
+
 def test_another_cell_takes_the_scene_over(lab, opened):
     page = opened.page
     hint = page.get_by_text("drawing the cell")

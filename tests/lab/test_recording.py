@@ -26,12 +26,12 @@ def page(lab, line):
 def test_a_reset_ends_a_recording_and_says_so(lab, page):
     page.send(["data/record"], ["step", 20], ["reset"])
     assert not lab.sim.recording
-    assert "the recording ended with the reset; what it has is kept" in page.told["notice"]["text"]
+    assert "The recording ended with the reset and is kept." in page.told["notice"]["text"]
 
 
 def test_whoever_records_then_resets_to_run_has_the_run(lab, page):
     page.send(["data/record"], ["step", 20], ["program/again"], ["pause"])
-    assert "the recording begins anew, with the run" in page.told["notice"]["text"]
+    assert "A new recording starts with the run." in page.told["notice"]["text"]
     assert lab.sim.recording
     page.send(["program/end"], ["data/record-stop"])
     assert not lab.sim.recording
@@ -76,7 +76,7 @@ def exported(lab, page, *events) -> list[str]:
         assert time.monotonic() < deadline, page.told.get("jobs")
         time.sleep(0.01)
     lab.do(lambda: None)  # handing it over is done
-    folder = lab.panels["data"]._folder
+    folder = lab.panels["data"].recordings.folder
     assert not [path.name for path in folder.iterdir() if path.name.startswith("export")]
     return names
 

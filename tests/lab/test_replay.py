@@ -17,6 +17,7 @@ from brazo.lab.moment import Moment
 from brazo.lab.opening import as_simulation
 from brazo.lab.replay import Replay
 from brazo.recording import Recording
+from brazo.recording.origin import SOURCE
 from brazo.world.cell_file import cell_directory
 
 
@@ -139,12 +140,30 @@ def test_a_cell_file_that_was_changed_is_said(tmp_path):
     assert Replay(path).notes == []
     file.write_text(file.read_text(encoding="utf-8") + "# another thought\n", encoding="utf-8")
     (note,) = Replay(path).notes
+    assert f"{file} was changed since the run" in note
+    (note,) = Replay(without_source(path)).notes
     assert "was changed since the run" in note and str(file) in note
+
+
+def without_source(path):
+    """The recording without the text of its cell, as earlier versions wrote it."""
+    run = Recording.open(path)
+    about = {key: value for key, value in run.about.items() if key != SOURCE}
+    return Recording(run.columns, run.events, about).to_parquet(path.with_suffix(".old.parquet"))
+
+
+def test_a_cell_file_that_is_gone_is_not_needed(tmp_path):
+    file, path = own_cell(tmp_path), tmp_path / "run.parquet"
+    recorded(brazo.Simulation(file), path, steps=20)
+    file.unlink()
+    replay = Replay(path)
+    assert replay.notes == [] and replay.cell.name == "my-cell" and replay.cell.path == file
 
 
 def test_a_cell_file_that_is_gone_is_said(tmp_path):
     file, path = own_cell(tmp_path), tmp_path / "run.parquet"
     recorded(brazo.Simulation(file), path, steps=20)
+    path = without_source(path)
     elsewhere = tmp_path / "elsewhere.yaml"
     shutil.move(file, elsewhere)
     with pytest.raises(BrazoError, match=r"made in cell 'my-cell', which is not here.*--cell"):
@@ -157,14 +176,14 @@ def test_a_cell_file_that_is_gone_is_said(tmp_path):
     file.write_text(text + "# mine\n", encoding="utf-8")
     recorded(brazo.Simulation(file), again, steps=20)
     file.unlink()
-    (note,) = Replay(again).notes
+    (note,) = Replay(without_source(again)).notes
     assert "is gone" in note and str(file) in note
     # The same content elsewhere is no news: a shipped cell on another machine.
     moved = tmp_path / "moved.parquet"
     file.write_text(text, encoding="utf-8")
     recorded(brazo.Simulation(file), moved, steps=20)
     file.unlink()
-    assert Replay(moved).notes == []
+    assert Replay(without_source(moved)).notes == []
 
 
 def test_a_robot_that_was_edited_before_the_run_is_said(tmp_path):
@@ -173,7 +192,8 @@ def test_a_robot_that_was_edited_before_the_run_is_said(tmp_path):
     base[0, 3] += 0.01
     sim.edit("scara1", base=base)
     recorded(sim, tmp_path / "run.parquet", steps=20)
-    (note,) = Replay(tmp_path / "run.parquet").notes
+    assert Replay(tmp_path / "run.parquet").notes == []
+    (note,) = Replay(without_source(tmp_path / "run.parquet")).notes
     assert note.startswith("scara1 stands otherwise") and "10 mm" in note
 
 

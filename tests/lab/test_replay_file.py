@@ -11,7 +11,8 @@ import pytest
 import brazo
 import brazo.trajectory
 from brazo.lab.opening import as_simulation
-from brazo.lab.replay_file import cell_of, frame_rows, write_replay
+from brazo.lab.recorded_cell import recorded_cell
+from brazo.lab.replay_file import frame_rows, write_replay
 from brazo.recording import Recording
 from brazo.recording.source import memory_source, open_source
 
@@ -93,6 +94,15 @@ def test_the_page_plays_the_run(run, tmp_path, browser):
     # Wound back, viser would fade the scene out until its lights are loaded anew.
     opacity = "getComputedStyle(__viserMutable.canvas).opacity"
     assert page.evaluate(opacity) == "1"
+    tops = page.evaluate(
+        """() => { const button = document.createElement("button");
+            button.style.cssText = "position: absolute; top: 3000px";
+            document.body.append(button);
+            button.focus();
+            button.remove();
+            return [document.scrollingElement.scrollTop, document.body.scrollTop]; }"""
+    )
+    assert tops == [0, 0]  # nothing scrolls the page
     assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [page_path.as_uri()]
     assert not wrong
     page.context.close()
@@ -147,7 +157,7 @@ def test_what_cannot_be_drawn_is_said(run, tmp_path):
         write_replay(tmp_path / "x.html", plain)
     gone = memory_source({"t": (t, "s")}, (), {"cell": "nowhere"})
     with pytest.raises(brazo.BrazoError, match="cell 'nowhere', which is not here"):
-        cell_of(gone, tmp_path / "x.html")
+        recorded_cell(gone, tmp_path / "x.html")
     cut = open_source(run).select("scara1.q")
     with pytest.raises(brazo.BrazoError, match="'scara2' cannot be drawn"):
         write_replay(tmp_path / "x.html", cut)

@@ -12,6 +12,7 @@ import trimesh
 
 from brazo.lab import app
 from brazo.lab.opening import as_simulation
+from brazo.lab.serving import _warn_slips
 from brazo.lab.transfers import Upload
 from brazo.world import load_cell
 
@@ -94,9 +95,12 @@ def test_a_cancelled_open_opens_nothing(lab, line, monkeypatch):
         assert inside.wait(20)
         job = lab.panels["robots"]._job
         page.send(["cancel-job", job.number])
+        assert job.state == "cancelled"  # although its thread is still busy
         go.set()
-        while job.state == "running":
-            page.read()
+        deadline = time.monotonic() + 20
+        while lab.jobs.busy:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
         assert job.state == "cancelled" and lab.sim is before
         assert closed and closed[0] is not before
         page.send(["cancel-job", job.number], ["robots/open", "robot:panda"])
@@ -128,3 +132,35 @@ def test_of_many_things_to_open_the_last_counts_and_few_are_built(lab, line, mon
             page.read()
         assert [job.state for job in jobs] == ["cancelled", "cancelled", "cancelled", "done"]
         assert built == ["robot:panda", "robot:scara2"] and lab.sim.cell.name == "scara2"
+
+
+def test_a_brought_file_with_slips_of_units_gives_a_notice_with_its_own_name(lab):
+    panel = lab.panels["robots"]
+    assert lab.channel.get("robots/slips") == ""
+    text = "name: long\nparameters: {H: 600}\njoints: [{d: H, a: 0.3}]\n"
+    panel._brought.take(Upload("long.yaml", text.encode()))
+    lab.open(panel._brought.path("long.yaml"))
+    assert lab.channel.get("robots/slips").startswith("long.yaml:2: parameters.H: 600 without")
+    lab.open("robot:scara1")
+    assert lab.channel.get("robots/slips") == ""
+
+
+def test_a_program_with_slips_of_units_is_usable_and_warned_of_under_its_text(lab):
+    panel = lab.panels["program"]
+    step = "    - line: {xyz: [-350, 0.2, 0.2]}\n"
+    lab.do(lambda: panel._typed(f"name: p\nrobots:\n  scara1:\n{step}"))
+    assert panel._program is not None
+    found = panel.values()["problem"]
+    assert found.startswith("warning: program.yaml:4: ")
+    assert found.count("did you mean -350mm?") == 1
+
+
+def test_slips_of_units_are_printed_when_the_lab_opens(lab, tmp_path, capsys):
+    file = tmp_path / "long.yaml"
+    file.write_text("name: long\nparameters: {H: 600}\njoints: [{d: H, a: 0.3}]\n")
+    _warn_slips(lab)
+    assert capsys.readouterr().err == ""
+    lab.open(file)
+    _warn_slips(lab)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"warning: {file}:2: parameters.H: 600 without a unit")

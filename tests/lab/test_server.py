@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import logging
 import re
@@ -18,6 +19,7 @@ from websockets.sync.client import connect
 from brazo.errors import BrazoError
 from brazo.lab import hooks
 from brazo.lab.access import Access
+from brazo.lab.channel import MAX_PAGES
 from brazo.lab.server import listen
 
 PROTOCOL = {"Sec_WebSocket_Protocol": hooks.SUBPROTOCOL}
@@ -391,3 +393,44 @@ def test_moved_nodes_are_sent_to_pages_that_come_later(lab):
 def test_viser_is_the_release_the_hooks_were_written_for():
     assert viser.__version__ == "1.1.1"
     assert np.all([hasattr(viser.ViserServer, name) for name in ("atomic", "flush", "stop")])
+
+
+# ---- floods ----------------------------------------------------------------------------------
+
+
+def test_there_is_a_maximum_of_views_and_the_driver_has_one(lab, driver):
+    with contextlib.ExitStack() as stack:
+        for _ in range(MAX_PAGES):
+            stack.enter_context(viser_socket(lab))
+        with viser_socket(lab) as refused, pytest.raises(ConnectionClosed) as closed:
+            refused.recv(timeout=10)
+        assert closed.value.rcvd.code == 1013 and "3D views" in closed.value.rcvd.reason
+        with viser_socket(lab, driver.key) as own_view:
+            assert own_view.recv(timeout=10)
+
+
+def test_a_flood_of_camera_poses_is_closed_with_a_reason(lab, driver):
+    with viser_socket(lab) as ws:
+        pose = b"\x81\xa4type\xb3ViewerCameraMessage"  # without its fields, which is dropped
+        frame = bytes([0x82, 0x80 | len(pose), 0, 0, 0, 0]) + pose
+        with contextlib.suppress(OSError):
+            ws.socket.sendall(frame * 20_000)
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                ws.recv(timeout=10)
+        assert closed.value.rcvd.code == 1008 and "flooding" in closed.value.rcvd.reason
+
+
+def test_connections_without_a_request_do_not_keep_a_page_out(lab, fetch):
+    sockets = []
+    try:
+        for _ in range(150):
+            sockets.append(socket.create_connection(("127.0.0.1", lab._server.port), timeout=10))
+            sockets[-1].sendall(b"GET / HTTP/1.1\r\nHost: ")
+        assert fetch(lab).status == 200
+        sockets[0].settimeout(10)
+        with contextlib.suppress(ConnectionResetError):
+            assert sockets[0].recv(1) == b""
+    finally:
+        for one in sockets:
+            one.close()

@@ -33,6 +33,14 @@ def shown(lab) -> dict:
     return found
 
 
+def test_a_machine_that_is_too_slow_shows_factor_and_missed_deadlines(lab, page, monkeypatch):
+    player = lab.sim.player
+    monkeypatch.setattr(type(player), "real_time_factor", 0.76)
+    monkeypatch.setattr(player, "overruns", 125)
+    found = shown(lab)
+    assert (found["factor"], found["late"]) == ("0.76", "125 missed deadlines")
+
+
 def test_step_and_reset(lab, page):
     page.send(["step", 5])
     assert lab.sim.time == pytest.approx(0.005, abs=1e-12)

@@ -23,7 +23,8 @@ def lab(running):
 @pytest.fixture
 def page(lab, line):
     with line(lab) as page:
-        page.send(["open", "robot:puma560"], ["pendant/mode", "joint"], ["pendant/step", "hold"])
+        lab.open("robot:puma560")  # without a question about the work of the test before
+        page.send(["pendant/mode", "joint"], ["pendant/step", "hold"])
         page.send(["panels-shown", ["pendant"]], ["play"])
         yield page
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
+import time
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from brazo.errors import BrazoError
+from brazo.lab import transfers
 from brazo.lab.transfers import KEPT_FOR, MAX_UPLOAD_BYTES, Downloads, Upload, safe_name
 
 
@@ -154,3 +157,27 @@ def test_who_drives_and_what_has_a_use_is_asked_when_the_file_is_there(lab, page
         busy.set()
         lab.channel.allows = allows
     assert not received
+
+
+def test_uploads_that_send_nothing_end_and_there_is_a_maximum(lab, monkeypatch):
+    url = lab.url.replace("http", "ws") + "/upload"
+    origin = f"http://127.0.0.1:{lab._server.port}"
+    with contextlib.ExitStack() as stack:
+        mute = [
+            stack.enter_context(connect(url, origin=origin)) for _ in range(transfers.MAX_UPLOADS)
+        ]
+        deadline = time.monotonic() + 10
+        while lab.uploads._under_way < transfers.MAX_UPLOADS:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        with pytest.raises(ConnectionClosed) as closed:
+            connect(url, origin=origin).recv(timeout=10)
+        assert closed.value.rcvd.code == 1013 and "uploads" in closed.value.rcvd.reason
+        for one in mute:
+            one.close()
+        while lab.uploads._under_way:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+    monkeypatch.setattr(transfers, "PIECE_TIME", 0.1)
+    with connect(url, origin=origin) as ws:
+        assert "sent nothing for 0.1 s" in ws.recv(timeout=10)

@@ -9,7 +9,9 @@ import brazo
 from brazo.errors import BrazoError
 from brazo.lab.playing import Playing, require_free
 from brazo.lab.ways import CURVES, PLANES, Way, plan_of, sentence
+from brazo.model.library import robot_names
 from brazo.trajectory import parse_via_list, quintic
+from brazo.world.cell import default_start
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +39,29 @@ def test_a_curve_begins_where_the_tool_is_and_lies_in_its_plane(arm, way, kind, 
     rise = 0.02 if kind == "helix" else 0.0
     assert np.ptp(plan.way[:, normal]) == pytest.approx(rise, abs=1e-4)
     assert plan.motion.duration == 4.0
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_every_shipped_robot_runs_the_default_curves_from_its_start(name):
+    arm = brazo.load(name)
+    q = default_start(arm.model, arm.limits)
+    for kind in CURVES:
+        for plane in PLANES:
+            way = Way(arm, q)
+            way.curved, way.curve.kind, way.curve.plane = True, kind, plane
+            assert plan_of(arm, way, q).violations == (), (kind, plane)
+
+
+def test_a_refused_curve_names_the_point_the_joint_and_its_limit():
+    arm = brazo.load("rv2aj")
+    q = np.radians([0, 10, 80, 90, 0])  # J4 on its limit
+    way = Way(arm, q)
+    way.curved = True
+    with pytest.raises(BrazoError) as error:
+        plan_of(arm, way, q)
+    text = str(error.value)
+    assert text.startswith("t = 1.8 s, tool at (0.1117, 0.0276, 0.3991) m: joint 4 (J4) passes")
+    assert "90.10°, allowed -90.00 to 90.00°; start at another pose" in text
 
 
 def test_a_circle_has_its_radius_and_its_length(arm, way):
@@ -109,7 +134,7 @@ def test_a_motion_is_approached_played_and_played_again():
     ended = []
     playing = Playing(robot, way, True, ended.append)
     sim.add_task(playing)
-    with pytest.raises(BrazoError, match="a program moves"):
+    with pytest.raises(BrazoError, match="a trajectory moves puma560: stop it first"):
         require_free(sim, robot)
     at = []
     while playing.round < 3:

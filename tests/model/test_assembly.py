@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from brazo.errors import BrazoError
-from brazo.model.assembly import Complaints, Connection, Link, Mimic, assemble, tool_rank
+from brazo.model.assembly import Complaints, Connection, Link, Mimic, assemble
+from brazo.model.description import TipChoice
+from brazo.model.tip import tool_rank
 
 
 def build(*rows: tuple[str, str, str], mimics=(), markers=(), tip=None):
@@ -62,7 +64,51 @@ def test_fingers_do_not_make_the_chain_longer():
     rows = [*chain("base", "a", "b"), ("b", "palm", "fixed"), ("palm", "l", "prismatic")]
     rows += [("palm", "r", "prismatic")]
     assert tip_of(*rows, mimics={"r": "l"}) == "palm"
-    assert tip_of(*rows) == "l"
+    assert tip_of(*rows) == "palm"
+
+
+def test_two_arms_on_a_torso_are_no_fingers():
+    arms = [*chain("torso", "a1", "a2", "a3"), *chain("torso", "b1", "b2", "b3")]
+    assert tip_of(*chain("base", "waist", "torso"), *arms) == "a3"
+
+
+def test_a_passive_rod_beside_the_wrist_is_no_finger():
+    rows = [*chain("base", "a", "b", "c"), *chain("c", "wrist1", "wrist2"), *chain("c", "rod")]
+    assert tip_of(*rows) == "wrist2"
+
+
+@pytest.mark.parametrize(
+    ("last", "tip"),
+    [
+        ("wrist=gripper_frame wrist-moving_jaw", "gripper_frame"),
+        ("wrist-moving_jaw", "wrist"),
+        ("wrist-gripperMover", "wrist"),
+        ("wrist=tool0 tool0=plate plate-x", "tool0"),
+        ("wrist-roll_link roll_link=hand_camera", "roll_link"),
+        ("wrist-link_gripper link_gripper-finger_l link_gripper-finger_r", "link_gripper"),
+        ("wrist-hand_thumb hand_thumb-hand_thumb_2 wrist-hand_index", "wrist"),
+    ],
+)
+def test_the_tip_is_no_finger_that_moves(last, tip):
+    """`a-b` is a joint, `a=b` a fixed one."""
+    rows = chain("base", "shoulder", "elbow", "wrist")
+    for text in last.split():
+        parent, child = text.replace("=", "-").split("-")
+        rows.append((parent, child, "fixed" if "=" in text else "revolute"))
+    assert tip_of(*rows) == tip
+
+
+def test_a_finger_robot_ends_at_its_fingertip():
+    assert tip_of(*chain("base", "finger_1", "finger_2", "finger_3")) == "finger_3"
+
+
+def test_the_choice_states_its_reason():
+    rows = [*chain("base", "a", "b"), ("b", "tcp", "fixed"), ("b", "jaw", "revolute")]
+    assert build(*rows).tip_choice == TipChoice(
+        "tcp", "named like a tool; joint 'jaw' moves fingers"
+    )
+    assert build(*chain("base", "a")).tip_choice.reason == "the end of the longest chain of joints"
+    assert build(*rows, tip="jaw").tip_choice == TipChoice("jaw", "")
 
 
 def test_a_mimic_along_the_chain_is_no_finger():

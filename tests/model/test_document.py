@@ -55,3 +55,16 @@ def test_scalars_stay_text_until_a_field_asks():
     assert fields["a"].number() == 1e-3
     assert fields["b"].text() == "on"
     assert fields["c"].is_null and not fields["d"].is_null
+
+
+@pytest.mark.parametrize("text", ['"1"', "'-2.5e3'", "true", "yes", "'nan'"])
+def test_truth_values_and_quoted_numbers_are_no_numbers(text):
+    field = parse_document(f"scale: {text}", Path("file.yaml")).mapping()["scale"]
+    with pytest.raises(BrazoError, match=r"file\.yaml:1: scale: "):
+        field.number()
+
+
+def test_an_expression_may_be_quoted():
+    fields = parse_document("a: '90deg / 2'\nname: '1'").mapping()
+    assert fields["a"].quantity().value == pytest.approx(0.785398, abs=1e-6)
+    assert fields["name"].identifier() == "1"

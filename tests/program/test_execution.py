@@ -100,6 +100,87 @@ def test_unreachable_targets_say_why_with_file_and_line():
     assert texts(sim, "failure") == [str(failure)]
 
 
+@pytest.mark.parametrize(
+    ("robot", "rpy"),
+    [
+        ("scara1", "[90deg, 0, 0]"),
+        ("scara1", "[180, 0, 0]"),  # degrees typed as radians
+        ("scara2", "[90deg, 0, 0]"),
+        ("scara2", "[180, 0, 0]"),
+        ("pegasus", "[170deg, -45deg, 0]"),
+        ("delta", "[90deg, 0, 0]"),
+    ],
+)
+def test_an_orientation_the_arm_cannot_take_is_refused_as_by_ik(robot, rpy):
+    sim = sim_of(f"robots: [{{name: arm, base: {{xyz: [0, 0, 1]}}, robot: {robot}}}]\n")
+    arm = sim.robots["arm"]
+    before, there = arm.q.copy(), arm.tool()[:3, 3].tolist()
+    done = run(sim, program_of(f"arm: [{{move_to: {{xyz: {there}, rpy: {rpy}}}}}]"))
+    assert done.failed and done.failure.place.line == 3
+    assert "°" in done.failure.why and " accepts it)" in done.failure.why
+    assert "orientation=" not in done.failure.why  # Python's spelling is no advice in a program
+    assert arm.q == pytest.approx(before, abs=1e-3)
+    path = f"circle: {{centre: {there}, radius: 1mm}}, rpy: {rpy}"
+    done = run(sim, program_of(f"arm: [{{path: {{{path}}}}}]"))
+    assert done.failed and "°" in done.failure.why
+    accepted = f"xyz: {there}, rpy: {rpy}, orientation: nearest, plan: unchecked"
+    done = run(sim, program_of(f"arm: [{{move_to: {{{accepted}}}}}]"))
+    assert done.succeeded, done.failure
+
+
+@pytest.mark.parametrize(("lean", "accepted"), [(0.05, True), (0.2, False)])
+def test_a_body_that_leans_a_little_can_be_a_frame_of_a_scara(lean, accepted):
+    box = f"{{name: box, sphere: 1cm, mass: 1, xyz: [0.4, 0.1, 0.05], rpy: [{lean}deg, 0, 0]}}"
+    sim = sim_of(ARM + f"bodies: [{box}]\ngravity: [0, 0, 0]\n")
+    step = "move_to: {xyz: [0, 0, 10cm], rpy: [180deg, 0, 0], in: box}"
+    assert run(sim, program_of(f"arm: [{{{step}}}]")).succeeded == accepted
+
+
+PICK = """
+arm:
+  - move_to: {xyz: [0, 0, 85mm], rpy: [180deg, 0, 0], in: bar}
+  - line: {xyz: [0, 0, 6mm], in: bar}
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "then"),
+    [
+        (PICK, "reach"),
+        ("arm: [{grip: {body: bar, timeout: 0.1s}}]", "nothing is held"),
+        ("arm: [{wait_until: {held: bar, timeout: 0.1s}}]", "does not hold bar"),
+    ],
+)
+def test_a_body_that_has_gone_is_named_before_what_comes_of_it(steps, then):
+    sim = sim_of(BAR)
+    T = sim.world.pose("bar").copy()
+    T[:3, 3] = 2.0, -1.0, 0.015
+    sim.world.place("bar", T)
+    done = run(sim, program_of(steps))
+    first, _, rest = done.failure.why.partition("); ")
+    assert first == (
+        "bar is no longer at its start position (0.300, 0.200, 0.015) m; it is at "
+        "(2.000, -1.000, 0.015) m since before this run: reset first "
+        "(Reset and run in the lab, sim.reset() in Python"
+    )
+    assert then in rest
+    sim.reset()
+    assert run(sim, program_of(PICK)).succeeded
+
+
+def test_a_body_that_this_run_or_nothing_moved_is_no_cause():
+    sim = sim_of(BAR)
+    done = run(sim, program_of("arm: [{move_to: {xyz: [2, 0, 0.1], in: bar}}]"))
+    assert done.failed and "start position" not in done.failure.why
+    execution = program_of("arm: [{wait: 0.1s}, {move_to: {xyz: [2, 0, 0.1], in: bar}}]").start(sim)
+    T = sim.world.pose("bar").copy()
+    T[0, 3] += 0.05
+    sim.world.place("bar", T)
+    while not execution.done:
+        sim.step()
+    assert execution.failed and "start position" not in execution.failure.why
+
+
 def test_the_choice_of_branch_is_explained():
     sim = sim_of(ARM.replace("scara2, start: [60deg, 0, 0, 5cm, 0]", "scara1"))
     program = program_of(

@@ -10,6 +10,8 @@ from mcap.reader import make_reader
 
 import brazo
 from brazo.recording.conversion import convert
+from brazo.recording.part_file import ROWS as ROWS_FRAME
+from brazo.recording.part_file import frame
 from brazo.recording.recording import Recording
 from brazo.recording.source import memory_source
 from brazo.recording.stream import Recorder
@@ -126,7 +128,7 @@ def test_a_killed_run_is_finished_or_converted(tmp_path):
     recorder.abandon()
     part = tmp_path / "run.parquet.part"
     with part.open("ab") as file:
-        file.write(part.read_bytes()[-1000:-500])  # a torn batch
+        file.write(b"".join(frame(ROWS_FRAME, bytes(800)))[:-500])  # a torn frame
     convert(part, tmp_path / "run.csv")
     convert(part, tmp_path / "some.parquet", stop=1.0)
     assert part.exists()
@@ -148,3 +150,36 @@ def test_a_table_that_is_no_recording_is_refused(tmp_path):
         file.write_text(text)
         with pytest.raises(brazo.BrazoError, match=r"x\.csv"):
             Recording.open(file)
+
+
+@pytest.mark.parametrize("units", ["", "s,rad,\n", "s,rad,1\n"])
+def test_a_table_without_units_keeps_its_first_row(tmp_path, units):
+    file = tmp_path / "x.csv"
+    file.write_text(f"t,arm.q.elbow,count\n{units}0,1.5,\n0.1,2.5,3\n")
+    read = Recording.open(file)
+    assert read.t.tolist() == [0.0, 0.1] and read["arm.q.elbow"].tolist() == [1.5, 2.5]
+    assert read.unit("t") == "s" and read.unit("arm.q.elbow") == ("rad" if units else "")
+
+
+def test_a_first_row_of_ones_is_data(tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text("t,step\n1,1\n2,1\n")
+    assert Recording.open(file).t.tolist() == [1.0, 2.0]
+    file.write_text("t,step\n,1\n1,1\n2,1\n")
+    assert (
+        Recording.open(file).t.tolist() == [1.0, 2.0] and Recording.open(file).unit("step") == "1"
+    )
+
+
+def test_a_table_without_names_is_refused(tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text("0,1.5\n0.1,2.5\n")
+    with pytest.raises(brazo.BrazoError, match=r"x\.csv:1: numbers where the names"):
+        Recording.open(file)
+
+
+def test_a_rate_keeps_rows_of_uneven_and_reset_clocks(tmp_path):
+    t = np.array([0.0, 0.001, 0.0105, 0.03, 0.031, 0.0, 0.001])
+    Recording({"t": (t, "s")}).to(tmp_path / "a.parquet")
+    convert(tmp_path / "a.parquet", tmp_path / "b.parquet", rate=100.0)
+    assert Recording.open(tmp_path / "b.parquet").t.tolist() == [0.0, 0.0105, 0.03, 0.0]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import brazo
+from brazo.recording.names import choose
 from brazo.recording.recording import Recording
 
 
@@ -128,3 +129,15 @@ def test_events_are_read_by_key_and_by_name():
 def test_names_with_a_comma_between_are_told_apart(recording):
     with pytest.raises(brazo.BrazoError, match=r"one by one: -s arm\.q -s count"):
         recording.select("arm.q,count")
+
+
+def test_a_prefix_that_matches_nothing_gets_close_prefixes():
+    names = [f"scara{i}.{what}.{joint}" for i in (1, 2) for what in ("q", "qd") for joint in "ab"]
+    with pytest.raises(brazo.BrazoError, match=r"did you mean scara\d\.q, scara\d\.q"):
+        choose(names, "scara3.q")
+
+
+def test_a_folder_is_refused_with_the_recordings_in_it(tmp_path):
+    (tmp_path / "run.parquet").write_bytes(b"")
+    with pytest.raises(brazo.BrazoError, match=r"the folder holds .*run\.parquet"):
+        Recording.open(tmp_path)

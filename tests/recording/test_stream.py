@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import brazo
+from brazo.recording.conversion import convert
 from brazo.recording.recording import Recording
-from brazo.recording.stream import MemoryRecorder, Recorder
+from brazo.recording.source import open_source
+from brazo.recording.stream import MemoryRecorder, Recorder, finish_part
 
 COLUMNS = {"t": "s", "arm.q.elbow": "rad", "arm.tau.elbow": "N m"}
 
@@ -61,6 +63,32 @@ def test_blocks_and_rows_keep_their_order(tmp_path):
     assert np.array_equal(np.column_stack([recording["t"], recording["x"]]), expected)
     with pytest.raises(brazo.BrazoError, match="closed"):
         recorder.append_block(np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("end", [False, True])
+def test_a_flush_keeps_the_order_of_rows(tmp_path, end):
+    """The writer's thread hands rows over by itself; later rows and the end come after them."""
+    recorder = Recorder(tmp_path / "run.parquet", {"t": "s"})
+    queue, flushing = recorder._queue, threading.Event()
+
+    class Slow:
+        """A queue whose writer's thread is interrupted just before it puts its rows."""
+
+        get = queue.get
+
+        def put(self, item):
+            if threading.current_thread() is recorder._thread:
+                flushing.set()
+                time.sleep(0.2)
+            queue.put(item)
+
+    recorder._queue = Slow()
+    recorder.append([0.0])
+    assert flushing.wait(10)
+    if not end:
+        recorder.append_block(np.array([[1.0], [2.0]]))
+    rows = recorder.recording().t.tolist()
+    assert rows == ([0.0] if end else [0.0, 1.0, 2.0])
 
 
 def test_a_run_in_memory_gives_the_same(tmp_path):
@@ -136,9 +164,9 @@ class StandingDisk(Recorder):
 
     go = threading.Event()
 
-    def _store(self, file, data):
+    def _store(self, kind, payload):
         self.go.wait()
-        super()._store(file, data)
+        super()._store(kind, payload)
 
 
 def test_the_loop_never_waits_for_the_disk(tmp_path):
@@ -173,28 +201,157 @@ def test_memory_stays_bounded_when_the_disk_stands(tmp_path, monkeypatch):
     assert len(recorder.recording()) == 100_000
 
 
-def test_a_disk_that_fails_is_named_at_the_next_block(tmp_path):
-    class Full(Recorder):
-        def _store(self, file, data):
-            raise OSError(28, "No space left on device")
+class FullDisk(Recorder):
+    """A recorder whose disk takes some frames, then no more."""
 
-    recorder = Full(tmp_path / "run.parquet", {"t": "s"})
-    with pytest.raises(brazo.BrazoError, match=r"run\.parquet\.part: writing failed.*No space"):
-        for _ in range(1000):
-            recorder.append_block(np.zeros((10, 1)))
-            time.sleep(1e-3)
-    with pytest.raises(brazo.BrazoError, match="No space"):
+    frames = 5
+
+    def _store(self, kind, payload):
+        self.frames -= 1
+        if self.frames < 0:
+            raise OSError(28, "No space left on device")
+        super()._store(kind, payload)
+
+
+@pytest.mark.parametrize("by_rows", [True, False])
+def test_a_full_disk_never_raises_in_the_loop(tmp_path, by_rows):
+    reports = []
+    path = tmp_path / "run.parquet"
+    recorder = FullDisk(path, {"t": "s"}, chunk_rows=10, on_failure=reports.append)
+    deadline = time.monotonic() + 20
+    count = 0
+    while not (reports and recorder.dropped) and time.monotonic() < deadline:
+        if by_rows:
+            recorder.append([float(count)])
+            count += 1
+        else:
+            recorder.append_block(np.arange(count, count + 10.0)[:, None])
+            count += 10
+        if recorder.failure:
+            recorder.event(count, "mark", "x")
+    assert len(reports) == 1 and "No space left on device" in reports[0]
+    assert f"brazo convert {recorder.part}" in reports[0]
+    with pytest.raises(brazo.BrazoError, match=r"not complete.*No space"):
         recorder.close()
+    found = Recording.open(path)  # what reached the disk is finished all the same
+    assert 0 < len(found) < count
+    assert (found.t == np.arange(len(found))).all()
+
+
+def test_a_control_loop_never_waits_for_a_slow_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr("brazo.recording.stream.BACKLOG", 10_000)
+    StandingDisk.go.clear()
+    recorder = StandingDisk(tmp_path / "run.parquet", {"t": "s"}, wait=False)
+    for _ in range(100):
+        recorder.append_block(np.zeros((1000, 1)))
+    assert "too slow" in recorder.failure and recorder.dropped > 90_000
+    StandingDisk.go.set()
+    with pytest.raises(brazo.BrazoError, match="too slow"):
+        recorder.close()
+
+
+@pytest.mark.parametrize("rate", [1.0, 10.0, 1000.0])
+def test_rows_reach_the_disk_without_further_rows(tmp_path, rate):
+    """Whatever the rate; how soon is measured by tools/recorder_kills.py."""
+    recorder = Recorder(tmp_path / "run.parquet", {"t": "s"})
+    count = max(1, round(0.05 * rate))
+    for k in range(count):
+        recorder.append([k / rate])
+    given = time.monotonic()
+    while recorder.written < count and time.monotonic() < given + 20:
+        time.sleep(5e-3)
+    assert recorder.written == count
+    assert len(Recording.open(recorder.part)) == count
+    recorder.close()
 
 
 def test_a_killed_run_is_never_written_over(tmp_path):
     path = tmp_path / "run.parquet"
     record(path, rows=10).close()
-    record(path, rows=1500, chunk=500).abandon()
-    assert len(Recording.open(path)) == 1500
-    with pytest.raises(brazo.BrazoError, match="killed; finish it with `brazo convert"):
+    with pytest.raises(brazo.BrazoError, match="exists already"):
         Recorder(path, COLUMNS)
-    assert len(Recording.open(path)) == 1500
+    recorder = Recorder(path, COLUMNS, replace=True)
+    recorder.append_block(np.zeros((1500, 3)))
+    recorder.abandon()
+    assert len(Recording.open(path)) == 10  # the file that was asked for
+    with pytest.raises(
+        brazo.BrazoError,
+        match=r"interrupted; write them.*`brazo convert \S*\.part \S*run.parquet --force`",
+    ):
+        Recorder(path, COLUMNS, replace=True)
+    assert len(Recording.open(recorder.part)) == 1500
+
+
+def test_the_reader_says_which_of_two_files_it_read(tmp_path):
+    path = tmp_path / "run.parquet"
+    unfinished = record(path, rows=10)
+    unfinished.abandon()
+    assert "read" in open_source(path).note and ".part" in open_source(path).note
+    finish_part(unfinished.part, path)
+    assert open_source(path).note == ""
+    recorder = Recorder(path, COLUMNS, replace=True)
+    assert f"is being written by process {os.getpid()}" in open_source(path).note
+    recorder.abandon()
+    assert "was interrupted" in open_source(path).note
+
+
+def test_a_live_file_is_neither_finished_nor_converted_nor_shared(tmp_path):
+    path = tmp_path / "run.parquet"
+    recorder = record(path, rows=100)
+    writer = f"being written by process {os.getpid()}"
+    with pytest.raises(brazo.BrazoError, match=writer):
+        Recorder(path, COLUMNS)
+    with pytest.raises(brazo.BrazoError, match=writer):
+        convert(recorder.part, path)
+    with pytest.raises(brazo.BrazoError, match=writer):
+        convert(path, tmp_path / "run.csv")
+    assert len(recorder.recording()) == 100
+
+
+def test_a_file_that_appears_during_a_run_is_not_replaced(tmp_path):
+    path = tmp_path / "run.parquet"
+    recorder = record(path, rows=10)
+    path.write_text("another file")
+    with pytest.raises(brazo.BrazoError, match=r"exists already; it was not replaced.*\.part"):
+        recorder.close()
+    assert path.read_text() == "another file" and len(Recording.open(recorder.part)) == 10
+
+
+PAIR = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from brazo.errors import BrazoError
+from brazo.recording.stream import Recorder
+number = float(sys.argv[2])
+try:
+    recorder = Recorder(Path(sys.argv[1]), {"t": "s", "who": ""})
+except BrazoError as error:
+    print(error)
+    sys.exit(2)
+for k in range(200):
+    recorder.append([k, number])
+recorder.close()
+"""
+
+
+def test_two_recorders_never_share_a_path(tmp_path):
+    """Pairs started at once: one run or, one after the other, refused; never mixed, never lost."""
+    for pair in range(5):
+        path = tmp_path / f"{pair}.parquet"
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", PAIR, str(path), str(k)], stdout=subprocess.PIPE
+            )
+            for k in (1, 2)
+        ]
+        texts = [process.communicate()[0].decode() for process in processes]
+        codes = [process.returncode for process in processes]
+        assert sorted(codes) == [0, 2], texts
+        refused = texts[codes.index(2)]
+        assert "is being written" in refused or "exists already" in refused
+        found = Recording.open(path)
+        assert len(found) == 200 and set(found["who"]) == {codes.index(0) + 1.0}
 
 
 def test_a_run_that_goes_on_can_be_read(tmp_path):

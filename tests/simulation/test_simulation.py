@@ -207,6 +207,15 @@ def test_a_live_source_that_gives_nothing_of_use_is_named(sim):
     with pytest.raises(brazo.BrazoError, match=r"Empty gave a NoneType; wanted q, qd and qdd"):
         sim.step()
 
+    class OneNumber:
+        def next(self):
+            return Sample(np.zeros(5), 0.0, np.zeros(1))
+
+    sim.reset()
+    sim.robots["scara1"].follow(OneNumber())
+    with pytest.raises(brazo.BrazoError, match=r"OneNumber gave .* each of shape \(5,\)"):
+        sim.step()
+
 
 def test_a_step_inside_a_step_is_refused(sim):
     class Greedy:

@@ -250,16 +250,56 @@ def test_what_is_no_websocket_leaves_the_follower_as_it_was(noise):
 
 
 def test_connections_that_say_nothing_do_not_keep_others_out():
-    rules = LinkRules(hello=2.0)  # time enough to call that often before the first is sent away
+    rules = LinkRules(hello=60.0)  # none of them is closed because it waited too long
     with FollowerRig(rules=rules) as rig:
-        silent = [call(rig) for _ in range(20)]
+        silent = [call(rig) for _ in range(48)]
         try:
-            assert rig.link.counts["refused: full"] >= 1
+            begin = time.monotonic()
             with MasterRig(rig.address) as master:
                 assert master.link.connected
+                assert time.monotonic() - begin < 5.0
+                assert master.link.counts["attempts"] == 0  # the first one succeeded
+            assert rig.link.counts["evicted"] == 17  # 32 may be silent, and the master was one
+            with pytest.raises(ConnectionClosed):
+                silent[0].recv(timeout=10)
+            assert "introduce" in silent[0].close_reason
+            assert silent[-1].close_code is None
         finally:
             for peer in silent:
                 peer.close()
+
+
+def test_connections_without_a_request_do_not_keep_others_out():
+    """Plain sockets, of which the websocket's handshake never begins."""
+    rules = LinkRules(hello=60.0)
+    with FollowerRig(rules=rules) as rig:
+        mute = [
+            socket.create_connection(("127.0.0.1", rig.link.port), timeout=10) for _ in range(200)
+        ]
+        try:
+            with MasterRig(rig.address) as master:
+                assert master.link.connected
+            until(lambda: rig.link.counts["evicted"] >= 160, "the oldest closed")
+        finally:
+            for one in mute:
+                one.close()
+
+
+def test_a_watcher_that_floods_is_closed_with_a_reason_and_the_master_stays():
+    rules = LinkRules(silence=60.0, rate=700.0, burst=300.0)
+    with FollowerRig(rules=rules) as rig, MasterRig(rig.address) as master:
+        master.set_moving(rig)
+        for flood in (bytes([0x89, 0x80, 0, 0, 0, 0]), bytes([0x82, 0x80, 0, 0, 0, 0])):
+            peer, _ = visit(rig, frames.encode(Hello(1, "watch", "stranger")))
+            with peer:
+                with _ignored():
+                    peer.socket.sendall(flood * 30_000)
+                with pytest.raises(ConnectionClosed):
+                    while True:
+                        peer.recv(timeout=10)
+            assert peer.close_code == 1008 and "flooding" in peer.close_reason
+        assert rig.link.counts["flooding"] == 2
+        master.set_moving(rig)
 
 
 def _ignored():

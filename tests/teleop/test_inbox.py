@@ -4,9 +4,10 @@ from collections import Counter
 
 import pytest
 
+from brazo.connections import RateLimit
 from brazo.teleop.clock import ClockFilter
 from brazo.teleop.frames import Command
-from brazo.teleop.inbox import Inbox, RateLimit
+from brazo.teleop.inbox import Inbox
 
 AHEAD = 5_000_000  # µs: the master's clock
 

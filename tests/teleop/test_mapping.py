@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.teleop import JointMap
+from brazo.teleop import JointMap, PoseMap
 from brazo.teleop.mapping import DIRECTIONS, IncrementMap, in_words
 from brazo.trajectory import limits_of
 
@@ -60,3 +60,19 @@ def test_lengths_scale_and_directions_turn():
 def test_bad_maps_are_refused(options, said):
     with pytest.raises(brazo.BrazoError, match=said):
         IncrementMap(**options)
+
+
+@pytest.mark.parametrize("value", [True, False, "1", b"1", None, "inf"])
+def test_truth_values_and_text_are_no_numbers(value):
+    arm = brazo.load("teleop-scara")
+    by_joints = JointMap(limits_of(arm))
+    by_pose = PoseMap(arm, limits_of(arm))
+    for mapping, name in (
+        (by_joints, "gain"),
+        (by_pose, "scale"),
+        (by_pose, "turn_scale"),
+        (by_pose, "tool_speed"),
+        (by_pose, "directions"),
+    ):
+        with pytest.raises(brazo.BrazoError, match=name):
+            mapping.set(name, [value] * 9 if name == "directions" else value)

@@ -171,6 +171,8 @@ def test_what_is_missing_is_said(puma, delta):
     )
     outside = puma.poses["nominal"].copy()
     outside[1] = 100.0
-    assert mapping.obstacle(pose([0, 0, 0]), outside) == "joint 2 is past its limit"
+    assert mapping.obstacle(pose([0, 0, 0]), outside) == (
+        "joint 2 (shoulder) is past its limit: allowed -45.00 to 225.00°"
+    )
     with pytest.raises(brazo.BrazoError, match="limits are for 3 joints"):
         PoseMap(puma, limits_of(delta))

@@ -1,5 +1,6 @@
 """The protocol page is enough: its bytes are right, and a client written from it drives a robot."""
 
+import os
 import re
 import subprocess
 import sys
@@ -17,12 +18,13 @@ CLIENT = ROOT / "examples" / "teleop_client" / "client.py"
 PAGE = ROOT / "docs" / "teleop-protocol.md"
 
 
-def run(*arguments):
+def run(*arguments, token=""):
     return subprocess.run(
         [sys.executable, "-S", str(CLIENT), *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=120,
+        env={**os.environ, "BRAZO_TOKEN": token},
     )
 
 
@@ -40,9 +42,9 @@ def test_a_client_without_any_package_drives_the_follower():
 
 def test_it_is_refused_like_everyone_else():
     with FollowerRig(token="correct horse battery staple") as follower:
-        done = run(follower.address, "--token", "wrong")
+        done = run(follower.address, token="wrong token of many characters")
         assert done.returncode != 0 and "wrong token" in done.stderr
-        assert run(follower.address, "--token", follower.link.token).returncode == 0
+        assert run(follower.address, token=follower.link.token).returncode == 0
 
 
 def test_the_bytes_on_the_page_are_frames():

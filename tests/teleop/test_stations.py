@@ -180,6 +180,30 @@ def test_a_script_that_was_stopped_stays_so_and_does_not_engage_again():
         assert script.read(3.6, State.HOLD).done
 
 
+def test_an_arm_that_cannot_follow_the_hand_names_the_limit_until_it_moves():
+    arm = brazo.load("rv2aj")
+    hand, said = Pointed(deadman=math.inf), []
+    q0 = np.radians([0.0, 10.0, 80.0, 90.0, 0.0])
+    station = MasterStation(Wire(), hand, arm, q0)
+    hand.press(True)
+    station.cycle(said.append)
+
+    def push(sign: int) -> str:
+        """A key along Z; what the arm says after it has been let go."""
+        hand.push(2, sign, True)
+        for _ in range(20):
+            time.sleep(0.002)
+            station.cycle(said.append)
+        hand.let_keys_go()
+        station.cycle(said.append)
+        return station.blocked
+
+    why = "joint 4 (J4) is at its upper limit, 90.00°"
+    assert push(1) == why and np.array_equal(station.q, q0)
+    assert [text.endswith(f"does not follow: {why}") for text in said].count(True) == 1
+    assert push(-1) == "" and not np.array_equal(station.q, q0)
+
+
 def test_a_stop_from_before_a_master_came_is_none_of_its_own():
     link = Wire()
     link.state, link.cause = 3, "stopped here: on the page"

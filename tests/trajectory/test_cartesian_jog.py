@@ -6,7 +6,9 @@ import pytest
 import brazo
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import angle_between, rotvec_from_matrix
+from brazo.model.library import robot_names
 from brazo.trajectory import CartesianJog, ToolLimits, limits_of
+from brazo.world.cell import default_start
 
 DT = 0.01
 STARTS = {
@@ -145,11 +147,56 @@ def test_near_a_singularity_it_slows_down_and_stops_with_a_reason():
     assert jog.reason == "" and not np.array_equal(jog.state.q, before)
 
 
+def test_a_singularity_is_reported_with_its_joints():
+    arm = brazo.load("puma560")
+    q = arm.poses["nominal"] + np.radians([0, 0, 0, 0, -35, 0])
+    jog = CartesianJog(arm, limits_of(arm), q)
+    held(jog, [0, 0, 0, 0, 0.3, 0], 300)
+    assert jog.reason == "the arm nears a singularity of joints 4 (wrist roll) and 6 (flange)"
+
+
+@pytest.mark.parametrize(
+    ("name", "axis"), [("delta", 3), ("delta", 5), ("scara2", 3), ("teleop-scara", 4)]
+)
+def test_an_axis_the_arm_does_not_have_is_reported(name, axis):
+    arm = brazo.load(name)
+    jog = CartesianJog(arm, limits_of(arm), arm.poses["home"])
+    velocity = np.zeros(6)
+    velocity[axis] = 0.3
+    held(jog, velocity, 20)
+    assert jog.reason == (
+        f"the arm cannot turn its tool about this axis: it has {arm.mobility} degrees of freedom"
+    )
+    assert not jog.moving and np.array_equal(jog.state.q, arm.poses["home"])
+    # Another direction is accepted at once.
+    held(jog, [0, -0.05, 0, 0, 0, 0], 40)
+    assert jog.reason == "" and jog.moving
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_from_its_start_every_shipped_robot_jogs_along_all_axes_it_has(name):
+    arm = brazo.load(name)
+    q = default_start(arm.model, arm.limits)
+    J = arm.jacobian(q)
+    for axis in range(12):
+        velocity = np.zeros(6)
+        velocity[axis % 6] = (0.05 if axis % 6 < 3 else 0.3) * (1 if axis < 6 else -1)
+        jog = CartesianJog(arm, limits_of(arm), q)
+        held(jog, velocity, 30)
+        # With the point at rest, which part of the turn can the joints make?
+        free = np.eye(arm.n) - np.linalg.pinv(J[:3], rcond=1e-9) @ J[:3]
+        feasible = axis % 6 < 3 or np.linalg.norm(free @ J[3:].T @ velocity[3:]) > 1e-6
+        moved = rotvec_from_matrix(arm.fk(jog.state.q)[:3, :3] @ arm.fk(q)[:3, :3].T)
+        moved = np.concatenate([(arm.fk(jog.state.q) - arm.fk(q))[:3, 3], moved])
+        assert (moved @ velocity > 1e-4) == feasible
+        assert (jog.reason == "") == feasible
+
+
 def test_at_a_joint_limit_it_stops_with_a_reason():
     arm, q = start("scara2")
     jog = CartesianJog(arm, limits_of(arm), q)
     held(jog, [0, 0, -0.2, 0, 0, 0], 200)
-    assert jog.reason == "joint 4 (quill) is at its limit"
+    assert jog.reason == "joint 4 (quill) is at its upper limit, 200.00 mm"
     assert arm.limits[3, 1] - 0.01 < jog.state.q[3] <= arm.limits[3, 1] + 1e-9
 
 

@@ -51,12 +51,14 @@ def test_a_held_button_ends_at_rest_on_the_limit(sign):
     short = sign * (end - jog.state.q)
     assert (short >= 0.0).all() and short.max() < 1e-7
     assert not jog.moving
+    assert jog.limited == (0, sign > 0)
     assert fastest[0] == pytest.approx(1.0, rel=1e-6)
     # And back again.
     for _ in range(20):
         jog.hold(-sign * LIMITS.speed)
         jog.update(0.01)
     assert (sign * (end - jog.state.q) > 0).all()
+    assert jog.limited is None
 
 
 def test_the_speed_asked_for_is_reached_and_kept():

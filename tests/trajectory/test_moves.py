@@ -1,14 +1,17 @@
 """Rest to rest: limits reached and kept, minimum time, arrival together, straightness."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+import brazo
 from brazo.errors import BrazoError
-from brazo.trajectory import Limits, cubic, jerk_limited, quintic, trapezoid
+from brazo.trajectory import Limits, cubic, jerk_limited, limits_of, quintic, trapezoid
+from brazo.trajectory.jerk_limited import Planner
 
 TINY = 1e-11
 
@@ -50,6 +53,50 @@ def test_every_move_arrives_and_keeps_its_limits(move):
         first, last = motion.sample(0.0), motion.sample(motion.end)
         assert np.abs(first.q - q0).max() < 1e-12 and np.abs(last.q - q1).max() < 1e-10, name
         assert np.abs(first.qd).max() < 1e-9 and np.abs(last.qd).max() < 1e-7, name
+
+
+@st.composite
+def critical_moves(draw):
+    """Limits, and a distance at which one kind of profile turns into another, to rounding."""
+    v, a, j = (draw(st.floats(low, high)) for low, high in ((0.1, 30), (0.1, 30), (1, 300)))
+    distance = draw(st.sampled_from([2 * a**3 / j**2, v * (a / j + v / a), 2 * v * (v / j) ** 0.5]))
+    assume(1e-6 < distance < 10.0)
+    ulps = draw(st.integers(-4, 4))
+    start = draw(st.floats(-3, 3))
+    return start, start + distance * (1 + ulps * 2.0**-52), v, a, j
+
+
+@settings(max_examples=300)
+@given(st.lists(critical_moves(), min_size=1, max_size=4))
+@example([(0.0, 2 * 5.0**3 / 70.0**2, 3.0, 5.0, 70.0)])
+@example([(0.05, 0.09, 0.5, 2.0, 20.0)])
+def test_distances_between_two_kinds_of_profile_are_planned(joints):
+    q0, q1, v, a, j = np.array(joints).T
+    limits = Limits(v, a, j)
+    for synchronise in ("time", "line"):
+        motion = jerk_limited(q0, q1, limits, synchronise)
+        s = motion.sample(np.linspace(0.0, motion.end, 100))
+        assert np.abs(s.q[-1] - q1).max() < 1e-7
+        assert (np.abs(s.qd) <= v * (1 + TINY) + TINY).all()
+        assert (np.abs(s.qdd) <= a * (1 + TINY) + TINY).all()
+        # From rest to rest no joint can be faster than with each limit alone.
+        D = np.abs(q1 - q0)
+        least = np.maximum(D / v, np.maximum(2 * np.sqrt(D / a), (32 * D / j) ** (1 / 3)))
+        assert motion.end >= least.max() * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("ulps", range(-8, 9))
+def test_taught_points_of_a_scara_are_planned(ulps):
+    """The quill moves by 40 mm = 2 a³/j² to rounding."""
+    arm = brazo.load("scara1")
+    home = arm.poses["home"]
+    a, j, limits = 2.0, 20.0, limits_of(arm)
+    assert (limits.acceleration[2], limits.jerk[2]) == (a, j) and 2 * a**3 / j**2 == 0.04
+    second = np.array([np.radians(40), np.radians(-30), *home[2:]])
+    third = np.array([np.radians(-20), np.radians(-30), 0.09 + ulps * 2.0**-56, *home[3:]])
+    for q0, q1 in itertools.permutations((home, second, third), 2):
+        motion = jerk_limited(q0, q1, limits)
+        assert motion.sample(motion.end).q == pytest.approx(q1, abs=1e-8)
 
 
 @settings(max_examples=50)
@@ -143,6 +190,20 @@ def test_no_way_takes_no_time():
         (lambda: quintic(0, 1, speed=math.inf), "every limit is infinite"),
         (lambda: jerk_limited([0], [1], Limits(1.0, 1.0)), "jerk of joint 1 is inf"),
         (lambda: jerk_limited([0], [1], Limits([1, 1], 1.0, 1.0)), "limits are for 2 joints"),
+        (
+            lambda: jerk_limited([0, 0], [1, 1e4], Limits([1, 1], 1.0, 1.0)),
+            "would take longer than 7600 s",
+        ),
+        (
+            lambda: jerk_limited([0, 0], [1, 1e12], Limits(1.0, 1.0, 1.0, n=2)),
+            "joint 2: no motion with limited jerk from position 0, speed 0, acceleration 0 to ",
+        ),
+        (
+            lambda: Planner(Limits([1.0, 1.0], 1.0, 1.0), "position", "time").plan(
+                [0, 0], [0, 0], [0, 0], [1, 1], acceleration=[0, 5]
+            ),
+            "acceleration 5 within the limits 1 (speed), 1 (acceleration), 1 (jerk)",
+        ),
         (lambda: Limits(0.0), "speed of joint 1 is 0"),
         (lambda: Limits(1.0, position=[[1, 0]]), "low ≤ high"),
     ],

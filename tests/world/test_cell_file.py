@@ -1,6 +1,7 @@
 """The cell file: what it means, what it refuses and where it says so."""
 
 import math
+import pickle
 import re
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from brazo.errors import BrazoError
 from brazo.model.shapes import Box, Cylinder
+from brazo.simulation.cell_arm import arm_of
 from brazo.world import World, cell_names, load_cell, parse_cell
 from brazo.world.cell_file import cell_directory
 
@@ -39,6 +41,17 @@ fixtures:
   - {name: wall, box: [1, 0.1, 1], xyz: [0, 1, 0.5]}
 chute: {name: chute, inner: [60mm, 50mm], length: 0.3, angle: 30deg, xyz: [1, 0, 0.4], yaw: 90deg}
 """
+
+
+@pytest.mark.parametrize("name", cell_names())
+def test_a_cell_and_its_edited_robots_pickle(name):
+    cell = load_cell(name)
+    twin = pickle.loads(pickle.dumps(cell))
+    for one, other in zip(cell.robots, twin.robots, strict=True):
+        q, arm = one.start, arm_of(one, cell.gravity)
+        again = pickle.loads(pickle.dumps(arm_of(other, twin.gravity)))
+        assert np.array_equal(arm.fk(q), again.fk(q))
+        assert np.array_equal(arm.gravity(q), again.gravity(q))
 
 
 def test_a_file_says_everything_once():

@@ -323,3 +323,16 @@ def test_a_robot_file_beside_it_is_overwritten_by_its_own_robot_only(tmp_path):
     save_cell(replace(first, robots=both), path)
     assert (tmp_path / "cell-a.yaml").read_bytes() == taken
     assert [one.source.width for one in load_cell(path).robots] == [3.0, 2.0]
+
+
+def test_the_tip_of_an_imported_robot_is_read_and_written(tmp_path):
+    urdf = tmp_path / "arm.urdf"
+    export_urdf(RobotSource.load("scara1").model, urdf)
+    text = f"name: one\nrobots: [{{name: a, robot: {urdf}, tip: link_2}}]\n"
+    cell = parse_cell(text)
+    assert cell.robots[0].model.tip == 2
+    assert parse_cell(cell_files(cell)["one.yaml"], tmp_path / "one.yaml").robots[0].model.tip == 2
+    with pytest.raises(BrazoError, match="no link 'hook' to be the tip"):
+        parse_cell(text.replace("link_2", "hook"))
+    with pytest.raises(BrazoError, match="'tip' applies to URDF and MJCF"):
+        parse_cell("name: one\nrobots: [{name: a, robot: scara1, tip: link_2}]\n")

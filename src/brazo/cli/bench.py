@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from brazo.cli.output import console, print_json, say, table
+from brazo.cli.overwriting import FORCE, require_replaceable
 from brazo.errors import BrazoError
 
 
@@ -19,10 +20,13 @@ def bench(
     quick: bool = typer.Option(False, "--quick", help="Everything, too short to trust ratios."),
     only: str = typer.Option(None, help="Sections to measure, separated by commas."),
     json: Path = typer.Option(None, help="Write all figures to this file ('-': print them)."),
+    force: bool = FORCE,
 ) -> None:
     """Measure calls, batches, closed loops, compilation and start-up; best round of many."""
     from brazo.bench import SECTIONS, Settings, run
 
+    if str(json) != "-":
+        require_replaceable(json, force=force)
     chosen = tuple(only.split(",")) if only else SECTIONS
     if unknown := [name for name in chosen if name not in SECTIONS]:
         raise BrazoError(f"no section {', '.join(unknown)}; sections: {', '.join(SECTIONS)}")
@@ -45,8 +49,11 @@ def bench(
     if json is not None:
         import msgspec
 
+        from brazo.files import replacing
+
         text = msgspec.json.format(msgspec.json.encode(report.plain()), indent=2)
-        json.write_bytes(text + b"\n")
+        with replacing(json) as temporary:
+            temporary.write_bytes(text + b"\n")
 
 
 def _cell(value) -> str:

@@ -8,7 +8,10 @@ from typing import Any
 import typer
 
 from brazo.cli.output import console, say
+from brazo.cli.overwriting import FORCE, require_replaceable
+from brazo.cli.slips import load_robot
 from brazo.errors import BrazoError
+from brazo.text import printable
 
 _TARGETS = ("text", "latex", "c", "python", "octave")
 
@@ -28,21 +31,20 @@ def derive(
         "auto", help="expanded, recursive, or auto: expanded unless too long."
     ),
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+    force: bool = FORCE,
 ) -> None:
     """Derive M(q), C(q, qd), G(q) and friction by Lagrange-Euler; print or export them."""
-    import brazo
-
     if to not in _TARGETS:
         raise BrazoError(f"--to {to}: choose one of {', '.join(_TARGETS)}")
     if form not in ("auto", "expanded", "recursive"):
         raise BrazoError(f"--form {form}: choose one of auto, expanded, recursive")
-    arm = brazo.load(robot, tip=tip)
+    arm = load_robot(robot, tip)
     equations = _derived(arm.model, "numeric" if numeric else "symbolic", form)
     if to == "text" and output is None:
         width = max(60, min(console().width, 120))
-        print(equations.text(width), end="")
+        print(printable(equations.text(width)), end="")
         return
-    _write(equations, to, output or Path())
+    _write(equations, to, output or Path(), force)
 
 
 def _derived(model: Any, parameters: str, form: str) -> Any:
@@ -64,7 +66,7 @@ def _derived(model: Any, parameters: str, form: str) -> Any:
         return derive_equations(model, parameters, form, progress=show)  # type: ignore[arg-type]
 
 
-def _write(equations: Any, to: str, folder: Path) -> None:
+def _write(equations: Any, to: str, folder: Path, force: bool) -> None:
     from brazo.dynamics.symbolic.straight_line import identifier
     from brazo.model.export import make_folder, write_file
 
@@ -80,6 +82,7 @@ def _write(equations: Any, to: str, folder: Path) -> None:
     (only, *others) = files
     if not others and folder.suffix == Path(only).suffix and not folder.is_dir():
         folder, files = folder.parent, {folder.name: files[only]}
+    require_replaceable(*(folder / file for file in files), force=force)
     make_folder(folder)
     for file, text in files.items():
         write_file(folder / file, text.encode("utf-8"))

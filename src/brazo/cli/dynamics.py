@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import typer
 
 from brazo import units
+from brazo.cli.interruption import samples_kept
 from brazo.cli.kinematics import joint_values, number_of
-from brazo.cli.output import number, print_json, say, table
+from brazo.cli.output import number, print_json, progress_bar, say, table
+from brazo.cli.overwriting import FORCE, require_replaceable
+from brazo.cli.slips import load_robot
 from brazo.cli.user_code import load_function
 from brazo.errors import BrazoError
 
 FORMATS = (".parquet", ".csv", ".xlsx", ".mcap")
+T_END = 2.0  # s
 
 
 def register(app: typer.Typer) -> None:
@@ -34,12 +39,11 @@ def inverse_dynamics(
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
     """Inverse dynamics: the joint torques a motion needs, with their parts."""
-    import brazo
-
-    arm = brazo.load(robot, tip=tip)
+    arm = load_robot(robot, tip)
     position = joint_values(arm, _words(q), rad)
     speed, gain = _rates(arm, qd, rad, "qd"), _rates(arm, qdd, rad, "qdd")
-    tau = arm.inverse_dynamics(position, speed, gain, wrench=_wrench(wrench))
+    force = _wrench(wrench)
+    tau = arm.inverse_dynamics(position, speed, gain, wrench=force)
     parts = {
         "tau": tau,
         "inertia": arm.mass_matrix(position) @ gain,
@@ -47,8 +51,8 @@ def inverse_dynamics(
         "gravity": arm.gravity(position),
     }
     parts["friction"] = arm.inverse_dynamics(position, speed, gain) - sum(list(parts.values())[1:])
-    if wrench is not None:
-        parts["wrench"] = -arm.jacobian(position).T @ _wrench(wrench)
+    if force is not None:
+        parts["wrench"] = -arm.jacobian(position).T @ force
     if json:
         print_json({"q": position, "qd": speed, "qdd": gain, **parts})
         return
@@ -66,9 +70,7 @@ def forward_dynamics(
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
     """Forward dynamics: the joint accelerations torques cause."""
-    import brazo
-
-    arm = brazo.load(robot, tip=tip)
+    arm = load_robot(robot, tip)
     position = joint_values(arm, _words(q), rad)
     speed, torque = _rates(arm, qd, rad, "qd"), _plain(arm.n, tau, "tau")
     gain = arm.forward_dynamics(position, speed, torque, wrench=_wrench(wrench))
@@ -96,7 +98,9 @@ def simulate(
     ),
     q0: str = typer.Option(None, help="Start (deg, m) or a pose's name."),
     qd0: str = typer.Option(None, help="Speeds at the start (deg/s, m/s)."),
-    t_end: float = typer.Option(2.0, help="End of the run in seconds."),
+    t_end: float = typer.Option(
+        None, help="End of the run in seconds; default 2, or the end of an .npy trajectory."
+    ),
     dt: float = typer.Option(1e-3, help="Step of rk4, spacing of the output of dopri5."),
     method: str = typer.Option("rk4", help="rk4 or dopri5."),
     rtol: float = typer.Option(1e-9, help="Relative tolerance of dopri5."),
@@ -104,12 +108,12 @@ def simulate(
     output: Path = typer.Option(
         None, "-o", "--output", help="Write the run: .parquet, .csv, .xlsx or .mcap."
     ),
+    force: bool = FORCE,
     rad: bool = typer.Option(False, "--rad", help="Bare angles are radians."),
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
     """Let a robot fall or be driven (--torque), or carry it along a motion (--trajectory)."""
-    import brazo
     from brazo.recording.recording import Recording
 
     if trajectory is not None and (torque, q0, qd0) != (None, None, None):
@@ -118,23 +122,34 @@ def simulate(
         raise BrazoError("--trajectory integrates nothing: leave out --method and --stops")
     if output is not None and output.suffix.lower() not in FORMATS:
         raise BrazoError(f"{output}: unknown format; a run leaves as {', '.join(FORMATS)}")
-    arm = brazo.load(robot, tip=tip)
-    if trajectory is not None:
-        run = arm.follow(_trajectory(trajectory), t_end, dt)
-    else:
-        run = arm.simulate(
-            None if torque is None else load_function(torque, "torque", "torque(t, q, qd)"),
-            None if q0 is None else joint_values(arm, _words(q0), rad),
-            _rates(arm, qd0, rad, "qd0"),
-            t_end,
-            method=method,
-            dt=dt,
-            rtol=rtol,
-            stops=stops,
-        )
-    if output is not None:
-        about = {"robot": run.robot, "method": run.method}
+    require_replaceable(output, force=force)
+    arm = load_robot(robot, tip)
+
+    def write(run: Any) -> None:
+        assert output is not None
+        about = {"robot": run.robot, "method": run.method} | _source(arm, output)
         Recording(_as_recorded(run.robot, run.columns()), [], about).to(output)
+
+    with samples_kept(output, write):
+        if trajectory is not None:
+            motion = _trajectory(trajectory)
+            run = arm.follow(motion, T_END if t_end is None and callable(motion) else t_end, dt)
+        else:
+            start = None if q0 is None else joint_values(arm, _words(q0), rad)
+            with progress_bar(f"simulating {arm.name}") as progress:
+                run = arm.simulate(
+                    None if torque is None else load_function(torque, "torque", "torque(t, q, qd)"),
+                    start,
+                    _rates(arm, qd0, rad, "qd0"),
+                    T_END if t_end is None else t_end,
+                    method=method,
+                    dt=dt,
+                    rtol=rtol,
+                    stops=stops,
+                    progress=progress,
+                )
+        if output is not None:
+            write(run)
     report = {
         "robot": run.robot,
         "method": run.method,
@@ -152,6 +167,21 @@ def simulate(
         print_json(report)
         return
     _print_run(arm, run, report, rad, given=trajectory is not None)
+
+
+def _source(arm, output: Path) -> dict[str, str]:
+    """What a replay needs to draw the robot, for the formats that can be replayed."""
+    if output.suffix.lower() != ".parquet":
+        return {}
+    from brazo.lab.opening import as_cell
+    from brazo.recording.origin import LEFT_OUT
+    from brazo.world.recorded_cell import recorded_source
+
+    found = recorded_source(as_cell(arm))
+    if reason := found.get(LEFT_OUT):
+        say(f"note: the recording does not hold the robot: {reason}", style="yellow")
+    path = arm.model.path
+    return found if path is None else {**found, "cell_file": str(path.absolute())}
 
 
 def _as_recorded(robot: str, columns: dict) -> dict:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from brazo.errors import BrazoError
+from brazo.files import is_regular
 
 FileKind = Literal["robot", "cell", "program"]
 SUFFIXES = (".yaml", ".yml")
@@ -20,7 +21,7 @@ def kind_of(name_or_path: str) -> FileKind | None:
     from brazo.model.document import read_document
 
     path = Path(name_or_path).expanduser()
-    if path.suffix.lower() not in SUFFIXES or not path.is_file():
+    if path.suffix.lower() not in SUFFIXES or not is_regular(path):
         return None
     root = read_document(path)
     fields = root.mapping() if root.is_mapping else {}

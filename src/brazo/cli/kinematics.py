@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import typer
 
 from brazo import units
 from brazo.cli.output import number, print_json, say, table
+from brazo.cli.slips import load_robot, warn
 from brazo.errors import BrazoError
 
 _NUMBERS = {"ignore_unknown_options": True}  # so that -30 is a value, not an option
@@ -29,28 +32,21 @@ def fk(
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
     """Forward kinematics: the tool's pose in the base frame."""
-    import brazo
-
-    arm = brazo.load(robot, tip=tip)
+    arm = load_robot(robot, tip)
     q = joint_values(arm, values, rad)
+    notes = _value_notes(arm, q, values)
+    warn(notes)
     T = arm.fk(q)
     poses = {"tool": T}
     if frames:
         every = dict(zip(arm.body_names, arm.frames(q), strict=True))
         poses = every | poses
     if json:
-        result = {"q": q, "T": T, **_pose_numbers(T)}
+        result = {"q": q, "T": T, **_pose_numbers(T), "warnings": notes}
         if frames:
             result["frames"] = poses
         print_json(result)
         return
-    beyond = [
-        name
-        for name, value, (low, high) in zip(arm.joint_names, q, arm.limits, strict=True)
-        if not low - 1e-9 <= value <= high + 1e-9
-    ]
-    if beyond:
-        say(f"beyond the joint limits: {', '.join(beyond)}", style="yellow")
     if frames:
         _print_frames(poses, rad)
     else:
@@ -100,10 +96,9 @@ def ik(
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
     """Inverse kinematics: every branch that reaches a tool pose.  Exit code 1 when none does."""
-    import brazo
     from brazo.kinematics import orientation as conventions
 
-    arm = brazo.load(robot, tip=tip)
+    arm = load_robot(robot, tip)
     if sum(option is not None for option in (rpy, oat, quat)) > 1:
         raise BrazoError("give one of --rpy, --oat and --quat")
     T = np.eye(4)
@@ -116,27 +111,32 @@ def ik(
         T[:3, :3] = conventions.matrix_from_wxyz(quat)
     elif orientation is not None and orientation != "free":
         raise BrazoError(f"--orientation {orientation} needs --rpy, --oat or --quat")
-    elif arm.model.kind != "delta":
+    else:
         orientation = "free"
+    notes = _target_notes(arm, T[:3, 3], xyz)
+    warn(notes)
     start = None if q0 is None else joint_values(arm, q0.replace(",", " ").split(), rad)
-    result = arm.ik(T, q0=start, branch=branch, orientation=orientation or "full", method=method)
+    options: Any = {"orientation": orientation or "full", "method": method}  # `ik` checks them
+    result = arm.ik(T, q0=start, branch=branch, **options)
+    free = orientation == "free"
     if json:
         print_json(
             {
                 "success": result.success,
                 "reason": result.reason,
+                "warnings": notes,
                 "q": result.q,
                 "branch": result.branch,
                 "method": result.method,
                 "position_error": result.residual.position,
-                "orientation_error": result.residual.orientation,
+                "orientation_error": None if free else result.residual.orientation,
                 "all": [
                     {"name": b.name, "q": b.q, "within_limits": b.within_limits} for b in result.all
                 ],
             }
         )
     else:
-        _print_solutions(arm, result, rad)
+        _print_solutions(arm, result, rad, free)
     if not result.success:
         raise typer.Exit(1)
 
@@ -163,6 +163,36 @@ def joint_values(arm, values: list[str], rad: bool) -> np.ndarray:
             for text, kind, name in zip(values, arm.joint_kinds, arm.joint_names, strict=True)
         ]
     )
+
+
+def _value_notes(arm, q: np.ndarray, values: list[str]) -> list[str]:
+    """Joint values past their limits, and lengths that were probably meant in mm."""
+    from brazo.model.joint_fields import outside
+    from brazo.model.plausible import doubt
+
+    notes = []
+    named = len(values) != arm.n or values[0] in arm.poses  # the name of a pose has no units
+    given = [""] * arm.n if named else values
+    rows = zip(
+        arm.joint_names, arm.joint_kinds, q.tolist(), arm.limits.tolist(), given, strict=True
+    )
+    for name, kind, value, (low, high), text in rows:
+        plain = kind == "prismatic" and text != "" and units.parse(text).dimension is None
+        if not low - 1e-9 <= value <= high + 1e-9:
+            notes.append(outside(value, low, high, name, kind, plain))
+        elif plain and (message := doubt(value, units.LENGTH)):
+            notes.append(f"joint '{name}': {message}")
+    return notes
+
+
+def _target_notes(arm, position: np.ndarray, texts: Sequence[str]) -> list[str]:
+    """A target far out of reach whose numbers have no units."""
+    from brazo.model.plausible import target_doubt
+
+    if any(units.parse(text).dimension is not None for text in texts):
+        return []
+    message = target_doubt(position, arm.model)
+    return [message] if message else []
 
 
 def number_of(text: str, dimension: units.Dimension, what: str) -> float:
@@ -196,7 +226,7 @@ def _pose_numbers(T: np.ndarray) -> dict:
     }
 
 
-def _print_solutions(arm, result, rad: bool) -> None:
+def _print_solutions(arm, result, rad: bool, free: bool) -> None:
     def texts(q) -> list[str]:
         return [
             number(value, 5)
@@ -212,13 +242,11 @@ def _print_solutions(arm, result, rad: bool) -> None:
         say(f"reached ({result.method}{', ' + result.branch if result.branch else ''}){gap}")
     else:
         say(f"not reached: {result.reason}", style="yellow")
-        gap = 1000 * result.residual.position
-        say(f"nearest inside the limits, {gap:.3f} mm and {off:.3f}° off:")
-    rows = [("this one", *texts(result.q), "")]
+        gap = f"{1000 * result.residual.position:.3f} mm" + ("" if free else f" and {off:.3f}°")
+        say(f"nearest inside the limits, {gap} off:")
+    rows = [] if result.success else [("this one", *texts(result.q), "")]
     for solution in result.all:
         # By number: names would not fit beside the values.
         over = " ".join(str(i + 1) for i in solution.limit_violations)
-        rows.append((solution.name, *texts(solution.q), over or "none"))
-    if result.success and result.all:
-        rows = rows[1:]
+        rows.append((solution.name or "this one", *texts(solution.q), over or "none"))
     table(f"Joint values [{unit}, m]", ("branch", *arm.joint_names, "limits broken"), rows)

@@ -5,6 +5,8 @@ Exit codes: 0 done, 1 the task failed (an unreachable target, a dropped bar), 2 
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
 
 import typer
@@ -21,8 +23,10 @@ from brazo.cli import (
     run,
     teleop,
 )
+from brazo.cli.interruption import end_on_second_press
 from brazo.cli.output import Unread
-from brazo.errors import BrazoError
+from brazo.errors import BrazoError, RunFailed
+from brazo.text import printable
 
 app = typer.Typer(
     name="brazo",
@@ -60,17 +64,26 @@ def _default(
         lab.open_lab()
 
 
+def _terminate(*_: object) -> None:
+    """End as after an error: temporary files are removed and recordings closed on the way out."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends the process at once
+    raise SystemExit(128 + signal.SIGTERM)
+
+
 def main() -> None:
-    """Entry of the console script: every mistake of a user is one clear line; exit code 2."""
+    """Entry of the console script: an error is one line; exit code 2, or 1 for a failed run."""
     if sys.stdout is not None:
         sys.stdout = Unread(sys.stdout)
     if sys.stderr is not None:
         sys.stderr = Unread(sys.stderr)
+    with contextlib.suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGTERM, _terminate)
+        end_on_second_press()
     try:
         app()
     except BrazoError as error:
-        print("error: " + str(error).replace("\n", "\nerror: "), file=sys.stderr)
-        sys.exit(2)
+        print("error: " + printable(error).replace("\n", "\nerror: "), file=sys.stderr)
+        sys.exit(1 if isinstance(error, RunFailed) else 2)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ import errno
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 import numpy as np
+
+from brazo.text import json_text, one_line
 
 
 class Unread:
@@ -54,7 +56,7 @@ class Unread:
 
 def print_json(value: Any) -> None:
     """Print one JSON document; arrays as lists, infinite numbers as null."""
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json_text(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def table(
@@ -78,9 +80,11 @@ def table(
     grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for i, column in enumerate(columns):
         justify = "right" if i >= left else "left"
-        grid.add_column(Text(column.replace(" ", "\n")), justify=justify, no_wrap=i != wrap)
+        grid.add_column(
+            Text(one_line(column).replace(" ", "\n")), justify=justify, no_wrap=i != wrap
+        )
     for row in rows:
-        grid.add_row(*(Text(cell) for cell in row))
+        grid.add_row(*(Text(one_line(cell)) for cell in row))
     out = console()
     if title:
         say(title)
@@ -91,15 +95,33 @@ def table(
 
 
 def say(text: str = "", style: str | None = None) -> None:
-    """Print a line of prose, wrapped to the terminal; names in it are never read as markup."""
+    """Print one line of text, wrapped to the terminal.
+
+    Names in it are never read as markup, and their control characters are escaped.
+    """
     out = console()
-    out.print(text, style=style, markup=False, highlight=False, soft_wrap=not out.is_terminal)
+    out.print(
+        one_line(text), style=style, markup=False, highlight=False, soft_wrap=not out.is_terminal
+    )
 
 
 def console():
     from rich.console import Console
 
     return Console()
+
+
+@contextlib.contextmanager
+def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on the error stream where that is a terminal; gives `show(fraction)`."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn()
+    errors = Console(stderr=True)
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+        task = bar.add_task(one_line(text), total=None)
+        yield lambda fraction: bar.update(task, completed=fraction, total=1.0)
 
 
 def number(value: float, digits: int = 4) -> str:

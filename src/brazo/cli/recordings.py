@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import math
+import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from brazo import units
-from brazo.cli.output import print_json, say, table
+from brazo.cli.output import print_json, progress_bar, say, table
+from brazo.cli.overwriting import FORCE, require_replaceable
 from brazo.errors import BrazoError
+from brazo.text import one_line
 
 if TYPE_CHECKING:
     from brazo.recording.recording import Recording
-    from brazo.recording.source import Progress
+    from brazo.recording.source import Source
 
+LARGE = 20_000_000  # bytes; a file of more gets a hint
 _SOURCE = typer.Argument(help="A recording: .parquet, .csv, or the .parquet.part of a killed run.")
 _SIGNALS = typer.Option(
     None, "--signals", "-s", help="Only these: a name, a start of names or a pattern; repeatable."
@@ -39,9 +43,11 @@ def signals(
     """List what a recording holds: signals, units, ranges, events."""
     import numpy as np
 
+    from brazo.recording.origin import SOURCE
     from brazo.recording.recording import Recording
 
     run = Recording.open(recording)
+    _say_notes(run.notes)
     rows = []
     for name in run:
         values = run[name][np.isfinite(run[name])]
@@ -52,8 +58,9 @@ def signals(
         kinds[str(event.get("kind", ""))] = kinds.get(str(event.get("kind", "")), 0) + 1
     if json:
         keys = ("name", "unit", "least", "greatest")
+        about = {key: value for key, value in run.about.items() if key != SOURCE}
         listed = [dict(zip(keys, row, strict=True)) for row in rows]
-        print_json({"rows": len(run), "signals": listed, "events": kinds, "about": dict(run.about)})
+        print_json({"rows": len(run), "signals": listed, "events": kinds, "about": about})
         return
     say(f"{recording}: {len(run)} rows, {run.duration:g} s, {len(run.names)} signals")
     texts = [(name, unit, f"{low:.6g}", f"{high:.6g}") for name, unit, low, high in rows]
@@ -68,23 +75,44 @@ def convert(
     chosen: list[str] = _SIGNALS,
     start: str = _FROM,
     stop: str = _TO,
+    rate: float = typer.Option(
+        None, "--rate", help="So many rows a second (Hz), taken from those recorded."
+    ),
+    cell: str = typer.Option(
+        None, "--cell", help="For .html: its cell or robot, instead of the recording's own."
+    ),
+    salvage: bool = typer.Option(
+        False, "--salvage", help="Of a damaged recording write the rows that are intact."
+    ),
+    force: bool = FORCE,
 ) -> None:
     """Write a recording in another format; .html is a 3D replay in one page.
 
-    A killed run's `run.parquet.part` converted to `run.parquet` is finished and removed.
+    The `run.parquet.part` of an interrupted run converted to `run.parquet` is finished and removed.
     """
+    from brazo.recording.conversion import chosen_rows
     from brazo.recording.conversion import convert as convert_file
 
-    with _bar(f"writing {target.name}") as progress:
-        convert_file(
-            recording,
-            target,
-            signals=chosen or None,
-            start=_seconds(start),
-            stop=_seconds(stop),
-            progress=progress,
-        )
-    say(f"wrote {target} ({_size(target.stat().st_size)})")
+    if target.resolve() != recording.resolve():  # which has a message of its own
+        require_replaceable(target, force=force)
+    if rate is not None and not (math.isfinite(rate) and rate > 0.0):
+        raise BrazoError(f"--rate {rate:g}: wanted rows a second, greater than 0")
+    part = {
+        "signals": chosen or None,
+        "start": _seconds(start),
+        "stop": _seconds(stop),
+        "rate": rate,
+        "salvage": salvage,
+    }
+    source = chosen_rows(recording, **part)
+    _say_notes(source.notes)
+    drawn = _drawn(source, recording, target, cell)
+    with progress_bar(f"writing {target.name}") as progress:
+        convert_file(recording, target, **part, cell=drawn, progress=progress)
+    size = target.stat().st_size
+    say(f"wrote {target} ({_size(size)}, {source.rows} rows)")
+    if rate is None and size > LARGE and target.suffix.lower() != ".html":
+        say("note: --rate 100 writes a hundred rows a second, --signals some signals alone")
 
 
 def plot(
@@ -96,15 +124,17 @@ def plot(
     title: str = typer.Option("", help="A title over the figure."),
     rad: bool = typer.Option(False, "--rad", help="Angles in radians."),
     events: bool = typer.Option(True, help="Show what happened above the signals."),
+    force: bool = FORCE,
 ) -> None:
     """Draw signals over time, an axis a unit; without --signals the positions of all joints."""
     from brazo.recording.canvas import save
     from brazo.recording.plots import figure
     from brazo.recording.robots import robots_of
 
+    require_replaceable(target, force=force)
     run = _opened(recording, start, stop)
     names = chosen or [name for robot in robots_of(run) for name in robot.group("q")] or run.names
-    with _bar(f"drawing {target.name}"):
+    with progress_bar(f"drawing {target.name}"):
         save(figure(run, names, title, not rad, events), target)
     say(f"wrote {target}")
 
@@ -115,12 +145,28 @@ def report(
     start: str = _FROM,
     stop: str = _TO,
     title: str = typer.Option("", help="Its heading; default: the name of the cell."),
+    force: bool = FORCE,
 ) -> None:
     """Write a run as one page: key numbers, figures, events; it needs nothing else to be read."""
+    require_replaceable(target, force=force)
     run = _opened(recording, start, stop)
-    with _bar(f"writing {target.name}"):
+    with progress_bar(f"writing {target.name}"):
         run.report(target, title)
     say(f"wrote {target} ({_size(target.stat().st_size)})")
+
+
+def _drawn(source: Source, recording: Path, target: Path, cell: str | None) -> Any:
+    """The cell of an .html replay; its notes are printed."""
+    if target.suffix.lower() != ".html":
+        if cell is not None:
+            raise BrazoError(f"--cell: {target.name} has no picture; an .html replay has")
+        return None
+    from brazo.lab.recorded_cell import recorded_cell
+
+    found, notes = recorded_cell(source, recording, cell)
+    for note in notes:
+        say(f"note: {note}", style="yellow")
+    return found
 
 
 def _opened(path: Path, start: str | None, stop: str | None) -> Recording:
@@ -128,6 +174,7 @@ def _opened(path: Path, start: str | None, stop: str | None) -> Recording:
     from brazo.recording.recording import Recording
 
     run = Recording.open(path)
+    _say_notes(run.notes)
     first, last = _seconds(start), _seconds(stop)
     if not len(run) or (first is None and last is None):
         return run
@@ -141,17 +188,9 @@ def _opened(path: Path, start: str | None, stop: str | None) -> Recording:
     return part
 
 
-@contextmanager
-def _bar(text: str) -> Iterator[Progress]:
-    """A progress bar on the error stream, where somebody is there to see it."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    errors = Console(stderr=True)
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        task = bar.add_task(text, total=None)
-        yield lambda fraction: bar.update(task, completed=fraction, total=1.0)
+def _say_notes(notes: Iterable[str]) -> None:
+    for note in notes:
+        print(f"note: {one_line(note)}", file=sys.stderr)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -10,6 +10,8 @@ import typer
 
 from brazo.cli.file_kind import cell_of, kind_of
 from brazo.cli.output import number, print_json, say, table
+from brazo.cli.overwriting import FORCE, require_replaceable
+from brazo.cli.slips import load_robot
 from brazo.errors import BrazoError
 from brazo.model.description import DeltaModel
 
@@ -57,7 +59,7 @@ def show(
         return
     say(f"{arm.name}", style="bold")
     if arm.about:
-        say(arm.about)
+        say(" ".join(arm.about.split()))
     _show_joints(arm)
     model = arm.model
     if isinstance(model, DeltaModel):
@@ -88,6 +90,7 @@ def check(
 ) -> None:
     """Check a robot, cell or program file: what is wrong (exit code 2) or odd, and where."""
     import brazo
+    from brazo.model.drawable import undrawable
     from brazo.model.library import robot_names
     from brazo.world.cell_file import cell_names
 
@@ -97,6 +100,8 @@ def check(
             _check_work(file, json)
             return
         arm = brazo.load(file, tip=tip)
+        if found := undrawable(arm.model):
+            raise BrazoError("\n".join(f"{file}: {one}" for one in found))
     except BrazoError as error:
         errors = _mistakes(file) or str(error).split("\n")
         if json:
@@ -104,10 +109,12 @@ def check(
             raise typer.Exit(2) from error
         raise BrazoError("\n".join(errors)) from error
     if json:
-        print_json({"ok": True, "findings": [str(f) for f in arm.findings], **_summary(arm)})
+        findings = [str(finding) for finding in arm.findings]
+        print_json({"ok": True, "findings": findings, **_summary(arm), "tip": _tip(arm)})
         return
     for finding in arm.findings:
         say(f"warning: {finding}", style="yellow")
+    _show_tip(arm)
     dynamics = "with dynamics" if arm.has_dynamics else "kinematic only (inertia missing)"
     joints = f"{arm.n} joint{'' if arm.n == 1 else 's'}"
     warnings = f"{len(arm.findings)} warning{'' if len(arm.findings) == 1 else 's'}"
@@ -136,15 +143,19 @@ def _mistakes(file: str) -> list[str]:
 
 def _check_work(file: str, json: bool) -> None:
     """A cell, or a program in the cell it names."""
+    from brazo.model.drawable import require_drawable
     from brazo.program import load_program
     from brazo.simulation import Simulation
 
     program = load_program(file) if kind_of(file) == "program" else None
     cell = file if program is None else cell_of(program.path, program.cell)
     sim = Simulation(cell)
+    for robot in sim.cell.robots:
+        require_drawable(robot.model)
     if program is not None:
         program.start(sim)
-    findings = [str(finding) for finding in sim.world.findings]
+    own = () if program is None else program.findings
+    findings = [str(finding) for finding in (*own, *sim.findings)]
     if json:
         kind = "cell" if program is None else "program"
         name = sim.cell.name if program is None else program.name
@@ -163,15 +174,14 @@ def export(
     urdf: bool = typer.Option(False, "--urdf", help="Write a URDF."),
     mjcf: bool = typer.Option(False, "--mjcf", help="Write an MJCF."),
     output: Path = typer.Option(None, "-o", "--output", help="File to write."),
+    force: bool = FORCE,
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
 ) -> None:
     """Write a robot as URDF or MJCF, with its meshes beside it."""
-    import brazo
-
     if urdf == mjcf:
         raise BrazoError("choose one of --urdf and --mjcf")
-    arm = brazo.load(robot, tip=tip)
-    from brazo.model.export import safe_stem
+    arm = load_robot(robot, tip)
+    from brazo.model.export import mesh_folder, safe_stem
 
     if urdf:
         from brazo.model.urdf.writer import export_urdf as write
@@ -181,6 +191,12 @@ def export(
         from brazo.model.mjcf.writer import export_mjcf as write
 
         path = output or Path(f"{safe_stem(arm.name)}.xml")
+    ending = ".urdf" if urdf else ".xml"
+    if path.suffix.lower() != ending:
+        raise BrazoError(f"{path}: {'a URDF' if urdf else 'an MJCF'} file name ends in {ending}")
+    if arm.model.path is not None and path.resolve() == arm.model.path.resolve():
+        raise BrazoError(f"{path}: is the robot's own file; choose another name")
+    require_replaceable(path, *mesh_folder(path).glob("*.stl"), force=force)
     for note in write(arm.model, path):
         say(f"{'left out' if urdf else 'note'}: {note}", style="yellow")
     say(f"wrote {path}")
@@ -213,6 +229,7 @@ def _everything(arm) -> dict:
         "findings": [str(finding) for finding in arm.findings],
     }
     result |= {
+        "tip": _tip(arm),
         "tool": arm.model.tool,
         "drives": [
             {
@@ -294,7 +311,8 @@ def _show_dh(arm) -> None:
 def _show_inertia(arm) -> None:
     bodies = arm.model.bodies[1:]
     if all(body.inertia is None for body in bodies):
-        say("No inertia is given: the robot is kinematic only.\n")
+        say("No inertia is given: the robot is kinematic only.")
+        say()
         return
     rows = []
     for body in bodies:
@@ -313,7 +331,8 @@ def _show_inertia(arm) -> None:
 
 def _show_delta_masses(model: DeltaModel) -> None:
     if model.arm_inertia is None:
-        say("No masses are given: the robot is kinematic only.\n")
+        say("No masses are given: the robot is kinematic only.")
+        say()
         return
     I = model.arm_inertia
     rows = [
@@ -361,7 +380,21 @@ def _show_drives(arm) -> None:
     table(title, ("", "name", *(title for title, _ in columns)), rows, left=2)
 
 
+def _tip(arm) -> dict | None:
+    """The link that carries the tool of an imported robot, and why."""
+    choice = getattr(arm.model, "tip_choice", None)
+    return None if choice is None else {"link": choice.link, "reason": choice.reason or "given"}
+
+
+def _show_tip(arm) -> None:
+    tip = _tip(arm)
+    if tip is not None:
+        hint = "" if tip["reason"] == "given" else "; --tip LINK chooses another"
+        say(f"tip: {tip['link']} ({tip['reason']}){hint}")
+
+
 def _show_tool(arm) -> None:
+    _show_tip(arm)
     T = arm.model.tool
     if any(T[i, j] != float(i == j) for i in range(3) for j in range(4)):
         rows = [[f"{x:.6g}" for x in row] for row in T[:3].tolist()]

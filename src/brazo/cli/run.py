@@ -1,6 +1,6 @@
 """`brazo run`: a cell and its program, in the lab or headless with a recording and a report.
 
-Exit codes: 0 every goal was reached, 1 the task failed, 2 bad input.
+Exit codes: 0 every goal was reached, 1 the task failed, 2 bad input, 130 stopped by Ctrl+C.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from brazo.cli.file_kind import cell_of, kind_of
-from brazo.cli.lab import BROWSER, HOST, PORT
+from brazo.cli.interruption import INTERRUPTED, between_steps, say_recorded
+from brazo.cli.lab import BROWSER, HOST, PORT, TOKEN
 from brazo.cli.output import print_json, say, table
+from brazo.cli.overwriting import FORCE, require_replaceable
+from brazo.cli.slips import warn_cell, warn_slips
 from brazo.errors import BrazoError
+from brazo.text import one_line
 
 if TYPE_CHECKING:
     from brazo.program import Program
@@ -50,6 +54,7 @@ def run(
         help="A folder for run.parquet and report.html; with --seeds one in it a seed.",
     ),
     record: Path = typer.Option(None, help="Where the recording goes, instead of the folder."),
+    force: bool = FORCE,
     seed: int = typer.Option(0, min=0, help="Of the planner, and of what --vary draws."),
     vary: bool = typer.Option(
         False, "--vary", help="Bodies elsewhere and of other masses, pads of other friction."
@@ -68,6 +73,7 @@ def run(
     json: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
     host: str = HOST,
     port: int = PORT,
+    token: bool = TOKEN,
     browser: bool = BROWSER,
 ) -> None:
     """Run a program in a cell; exit 0 only when every goal was reached.
@@ -86,6 +92,9 @@ def run(
         _laws_of(law)
     cell, wanted = _which(cell, program)
     nominal, chosen = load_cell(cell), _program(cell, wanted)
+    warn_slips(chosen.findings)
+    if headless:  # else the lab reports those of its cell
+        warn_cell(nominal)
     _note_mismatch(cell, nominal, chosen, json)
     if not feedback:
         # Friction holds nothing where nothing pushes: clamps take hold by the weld rule.
@@ -94,21 +103,36 @@ def run(
         )
         nominal = replace(nominal, robots=still)
     work = _Work(nominal, chosen, vary, grip_force, until)
-    if seeds is not None:
-        if record is not None:
-            raise BrazoError("--record is one file; with --seeds give a folder: -o")
-        _many(work, range(seed, seed + seeds), output, json)
-        return
-    if output is not None:
-        _folder(output)
-    file = _file(output, record)
-    if headless:
-        summary, files = work.run(seed, file, output, quiet=json)
-        _tell(summary, files, json)
-    else:
-        summary = _show(work, seed, file, output, json, host, port, browser)
-    if not summary.succeeded:
-        raise typer.Exit(1)
+    with _stop_reported(json):
+        if seeds is not None:
+            if record is not None:
+                raise BrazoError("--record is one file; with --seeds give a folder: -o")
+            all_seeds = range(seed, seed + seeds)
+            folders = [_seed_folder(output, one) for one in all_seeds]
+            written = (file for folder in folders for file in _files(folder))
+            work.replace = require_replaceable(*written, force=force)
+            _many(work, all_seeds, output, json)
+            return
+        work.replace = require_replaceable(*_files(output, record), force=force)
+        if output is not None:
+            _folder(output)
+        file = _file(output, record)
+        if headless:
+            summary, files = work.run(seed, file, output, quiet=json)
+            _tell(summary, files, json)
+        else:
+            summary = _show(work, seed, file, output, json, host, port, browser, token)
+        if not summary.succeeded:
+            raise typer.Exit(1)
+
+
+class Stopped(Exception):
+    """A run that Ctrl+C ended: when (s, simulated), and the recording, if it was to be written."""
+
+    def __init__(self, time: float, file: Path | None) -> None:
+        super().__init__(f"stopped by user at {time:.2f} s")
+        self.time = time
+        self.file = file if file is not None and file.is_file() else None
 
 
 class _Work:
@@ -119,6 +143,7 @@ class _Work:
     ) -> None:
         self.cell, self.program, self.vary = cell, program, vary
         self.grip_force, self.until = grip_force, until
+        self.replace = False  # existing files
 
     def start(self, seed: int) -> tuple[Any, Any]:
         """The simulation and the program at work in it."""
@@ -137,9 +162,20 @@ class _Work:
     def run(
         self, seed: int, record: Path | None, folder: Path | None, quiet: bool = False
     ) -> tuple[Summary, list[Path]]:
-        sim, execution = self.start(seed)
-        with _progress(quiet) as tell:
-            recording = sim.run(execution, self.until, record=record, progress=tell)
+        with between_steps() as check, _progress(quiet) as tell:
+            sim, execution = self.start(seed)
+
+            def progress(fraction: float, text: str) -> None:
+                check()
+                if tell is not None:
+                    tell(fraction, text)
+
+            try:
+                recording = sim.run(
+                    execution, self.until, record=record, replace=self.replace, progress=progress
+                )
+            except KeyboardInterrupt:
+                raise Stopped(sim.time, record) from None
         if not execution.done:
             execution.stop(f"not done after {self.until:g} s (--until)")
         return self.finish(execution, recording, record, folder)
@@ -234,11 +270,19 @@ def _program(cell: str, program: str | None) -> Program:
 def _laws_of(path: Path) -> None:
     """Run a user's file; its laws are known by their names from then on."""
     from brazo.cli.user_code import load_module
-    from brazo.control import laws
+    from brazo.control import Controller, laws
 
     module = load_module(path)
     own = [name for name, law in laws().items() if law.__module__ == module.__name__]
     if not own:
+        for name, found in vars(module).items():
+            if (
+                isinstance(found, type)
+                and issubclass(found, Controller)
+                and found.__module__ == (module.__name__)
+            ):
+                lacks = ", ".join(sorted(found.__abstractmethods__))
+                raise BrazoError(f"{path}: class {name} lacks {lacks}, which a controller has")
         raise BrazoError(f"{path}: has no law: a class derived from brazo.control.Controller")
 
 
@@ -251,6 +295,7 @@ def _show(
     host: str,
     port: int,
     browser: bool,
+    token: bool,
 ) -> Summary:
     """Run in the lab; how it went is told when it is over, and what counts when the lab closes."""
     from brazo.cli.shown_run import ShownRun
@@ -265,9 +310,10 @@ def _show(
 
     with tempfile.TemporaryDirectory(prefix="brazo-run-") as scratch:
         sim, execution = work.start(seed)
-        run = ShownRun(execution, work.until, file or Path(scratch) / RECORDING, tell)
+        record = file or Path(scratch) / RECORDING
+        run = ShownRun(execution, work.until, record, tell, work.replace)
         with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
-            serve(sim, host, port, browser, wait=True, meanwhile=run.look)
+            serve(sim, host, port, browser, wait=True, meanwhile=run.look, token=token)
         run.close()
     if json:
         _tell(*found[-1], json)
@@ -278,7 +324,7 @@ def _many(work: _Work, seeds: range, output: Path | None, json: bool) -> None:
     """One run a seed, each with a folder of its own, and a table of them."""
     found = []
     for seed in seeds:
-        folder = None if output is None else output / f"seed-{seed}"
+        folder = _seed_folder(output, seed)
         if folder is not None:
             _folder(folder)
         summary, files = work.run(seed, _file(folder, None), folder, quiet=True)
@@ -324,6 +370,22 @@ def _tell(summary: Summary, files: list[Path], json: bool) -> None:
             say(f"see it again: brazo replay {shlex.quote(str(file))}")
 
 
+@contextlib.contextmanager
+def _stop_reported(json: bool) -> Iterator[None]:
+    """After Ctrl+C, print what was recorded; exit code 130."""
+    try:
+        yield
+    except Stopped as stopped:
+        if json:
+            files = [] if stopped.file is None else [str(stopped.file)]
+            print_json({"stopped": True, "time": stopped.time, "files": files})
+        else:
+            say(f"{stopped} (simulated)", style="bold red")
+            if stopped.file is not None:
+                say_recorded(stopped.file)
+        raise typer.Exit(INTERRUPTED) from None
+
+
 def _folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -337,6 +399,15 @@ def _file(folder: Path | None, record: Path | None) -> Path | None:
     return None if folder is None else folder / RECORDING
 
 
+def _files(folder: Path | None, record: Path | None = None) -> list[Path | None]:
+    """The files that a run writes."""
+    return [_file(folder, record), None if folder is None else folder / REPORT]
+
+
+def _seed_folder(output: Path | None, seed: int) -> Path | None:
+    return None if output is None else output / f"seed-{seed}"
+
+
 @contextlib.contextmanager
 def _progress(quiet: bool) -> Iterator[Any]:
     """A bar on the terminal; nothing where nobody looks."""
@@ -346,12 +417,15 @@ def _progress(quiet: bool) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %  {task.description}"))
+    columns = (
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %  {task.description}", markup=False),
+    )
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task("starting", total=1.0)
 
         def tell(fraction: float, text: str) -> None:
             done = 0.0 if math.isnan(fraction) else fraction
-            bar.update(task, completed=done, description=f"{text} simulated")
+            bar.update(task, completed=done, description=f"{one_line(text)} simulated")
 
         yield tell

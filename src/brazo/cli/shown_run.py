@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brazo.lab.program_run import program_in
+from brazo.recording.part_file import part_of
 from brazo.recording.recording import Recording
-from brazo.recording.stream import PART, finish_part
+from brazo.recording.stream import finish_part
 
 if TYPE_CHECKING:
     from brazo.lab.app import Lab
@@ -30,14 +31,16 @@ class ShownRun:
     recorded to `record`, a .parquet file; later ones are not.
     """
 
-    def __init__(self, execution: Execution, until: float, record: Path, tell: Tell) -> None:
+    def __init__(
+        self, execution: Execution, until: float, record: Path, tell: Tell, replace: bool = False
+    ) -> None:
         self._execution = execution
         self._until, self._record, self._tell = until, record, tell
-        self._recorded = False
+        self._recorded, self._replace = False, replace
         self._told = False
         self._ended = 0.0  # when a program last said something of itself: at its end it does
         execution.sim.on_event(self._note)
-        execution.sim.start_recording(record)
+        execution.sim.start_recording(record, replace=replace)
 
     def look(self, lab: Lab) -> None:
         """Some times a second while the lab is open."""
@@ -77,8 +80,8 @@ class ShownRun:
             return None
         self._recorded = True
         self._execution.sim.abandon_recording()
-        part = self._record.with_name(self._record.name + PART)
+        part = part_of(self._record)
         if not part.exists():
             return None
-        finish_part(part, self._record)
+        finish_part(part, self._record, replace=self._replace)
         return Recording.open(self._record)

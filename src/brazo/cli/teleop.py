@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -11,11 +12,17 @@ from typing import Any
 
 import typer
 
+from brazo.cli.interruption import say_recorded
 from brazo.cli.output import number, print_json, say, table
+from brazo.cli.overwriting import FORCE, require_replaceable
+from brazo.cli.slips import load_robot, warn_cell
 from brazo.errors import BrazoError
 
 PAGE: str = typer.Option(
     "127.0.0.1:8080", help="Where the page is, host:port; the next free port is taken."
+)
+TOKEN_FILE: Path = typer.Option(
+    None, help="A file with the token, readable by you alone; or set BRAZO_TOKEN."
 )
 BROWSER: bool = typer.Option(
     True, "--browser/--no-browser", help="Open the page in the default browser."
@@ -38,7 +45,10 @@ def follower(
     cell: str = typer.Option(None, help="Instead: a shipped cell's name or a cell file."),
     of: str = typer.Option(None, help="The robot of the cell that follows."),
     listen: str = typer.Option("127.0.0.1:9000", help="host:port; beyond the loopback a token."),
-    token: str = typer.Option(None, envvar="BRAZO_TOKEN", help="What a master has to show."),
+    token: bool = typer.Option(
+        False, "--token", help="Ask for a token on this machine, too: BRAZO_TOKEN, or a new one."
+    ),
+    token_file: Path = TOKEN_FILE,
     certificate: Path = typer.Option(None, help="To encrypt: a PEM file, with --key."),
     key: Path = typer.Option(None, help="The certificate's key, a PEM file."),
     master: str = typer.Option(None, help="The master's robot, where it sends joints and no pose."),
@@ -58,6 +68,7 @@ def follower(
     page: str = PAGE,
     browser: bool = BROWSER,
     record: Path = typer.Option(None, help="Write down what happens, a .parquet file."),
+    force: bool = FORCE,
     seconds: float = typer.Option(None, min=0.0, help="Leave after so long."),
     as_json: bool = typer.Option(False, "--json", help="Print the counts as JSON at the end."),
 ) -> None:
@@ -82,7 +93,9 @@ def follower(
         raise BrazoError("which robot? give --robot NAME or --cell NAME, one of the two")
     if (certificate is None) != (key is None):
         raise BrazoError("encryption needs both --certificate and --key")
+    replace = require_replaceable(record, force=force)
     sim = Simulation(as_cell(f"robot:{robot}" if cell is None else cell))
+    warn_cell(sim.cell)
     names = list(sim.robots)
     if of is None and len(names) > 1:
         raise BrazoError(f"which robot follows? --of {' or '.join(names)}")
@@ -98,7 +111,7 @@ def follower(
     link = FollowerLink(
         host,
         port,
-        token=token,
+        token=_token(token_file) or token,
         tls=None if certificate is None else server_tls(certificate, key),
         name=chosen.name,
         joints=chosen.n if mapping == "joint" else 0,
@@ -107,13 +120,14 @@ def follower(
     if scheme is not None:
         station = ReflectingFollower(
             sim, link, chosen.name, CoupledMap(increments),
-            scheme=scheme, rules=rules, record=record,
+            scheme=scheme, rules=rules, record=record, replace=replace,
         )  # fmt: skip
     else:
         station = FollowerStation(
-            sim, link, chosen.name, law, limits=limits, rules=rules, record=record
+            sim, link, chosen.name, law, limits=limits, rules=rules, record=record, replace=replace
         )
-    with contextlib.ExitStack() as stack:
+    # Ctrl+C is the usual end, from the first moment on.
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
         stack.enter_context(station)
         stopped = _until_signal(stack)
         if not as_json:
@@ -124,24 +138,30 @@ def follower(
         if page_at is not None:
             from brazo.lab.stations import FollowerLab
 
-            _open(stack, FollowerLab(station, *page_at), browser, as_json)
+            _open(stack, FollowerLab(station, *page_at, token=token), browser, as_json)
         told = 0
         end = time.monotonic() + (float("inf") if seconds is None else seconds)
-        try:
-            while time.monotonic() < end and not stopped.is_set():
-                told, lines = station.log.after(told)
-                for line in lines if not as_json else ():
-                    say(line)
-                if sim.player.error is not None:
-                    raise BrazoError(f"the simulation stopped: {sim.player.error}")
-                time.sleep(0.05)
-        except KeyboardInterrupt:
-            pass
-        counts, unused = dict(link.counts), station.follower.unused
+        while time.monotonic() < end and not stopped.is_set():
+            told, lines = station.log.after(told)
+            for line in lines if not as_json else ():
+                say(line)
+            if sim.player.error is not None:
+                raise BrazoError(f"the simulation stopped: {sim.player.error}")
+            time.sleep(0.05)
+    counts, unused = dict(link.counts), station.follower.unused
+    if record is not None and not as_json:
+        say_recorded(record)
     if as_json:
         print_json({"counts": counts, "unused": unused, "overruns": sim.player.overruns})
     else:
         say(_counted(counts) or "nobody came")
+
+
+def _token(file: Path | None) -> str | None:
+    """The token of a file or of the environment: the list of processes shows neither."""
+    from brazo.private import read_secret
+
+    return os.environ.get("BRAZO_TOKEN") if file is None else read_secret(file)
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -185,7 +205,6 @@ def _mapping(kind, arm, limits, master, increments, box):
     """The mapping the options describe."""
     import numpy as np
 
-    import brazo
     from brazo.teleop import Box, JointMap, PoseMap
 
     if kind == "joint":
@@ -199,7 +218,7 @@ def _mapping(kind, arm, limits, master, increments, box):
         except ValueError:
             raise BrazoError(f"--box {box}; wanted xmin,xmax,ymin,ymax,zmin,zmax in m") from None
         workspace = Box(edges[:, 0], edges[:, 1])
-    held = None if master is None else brazo.load(master)
+    held = None if master is None else load_robot(master)
     return PoseMap(arm, limits, held, increments, workspace=workspace)
 
 
@@ -213,7 +232,7 @@ def master(
     robot: str = typer.Option(
         None, help="A robot the hand holds, its joints are sent, too; a page has the Delta."
     ),
-    token: str = typer.Option(None, envvar="BRAZO_TOKEN", help="What the follower asks for."),
+    token_file: Path = TOKEN_FILE,
     tls: bool = typer.Option(False, help="The follower encrypts."),
     authority: Path = typer.Option(None, help="PEM file to trust instead of the system's."),
     rate: float = typer.Option(250.0, help="Commands a second."),
@@ -234,11 +253,11 @@ def master(
     page: str = PAGE,
     browser: bool = BROWSER,
     record: Path = typer.Option(None, help="Write down what happens, a .parquet file."),
+    force: bool = FORCE,
     seconds: float = typer.Option(None, min=0.0, help="Leave after so long."),
     quiet: bool = typer.Option(False, "--quiet", help="Say nothing."),
 ) -> None:
     """Drive a follower with a device until it is done, with a page of its own."""
-    import brazo
     from brazo.hosts import address
     from brazo.teleop import MasterLink, client_tls
     from brazo.teleop.master_link import VALID
@@ -262,18 +281,20 @@ def master(
         raise BrazoError("--device browser is the page: leave out --headless, or choose another")
     if deadman is not None and device != "browser":
         raise BrazoError(f"--deadman is the page's; --device {device} has its own")
+    replace = require_replaceable(record, force=force)
     page_at = None if headless else address(page)
     scheme = None if bilateral is None else scheme_named(bilateral)
     if robot is None and (scheme is not None or not headless):
         robot = "delta"
-    held = None if robot is None else brazo.load(robot)
+    held = None if robot is None else load_robot(robot)
     if device == "script":
         chosen = load_script(script)
     elif device == "keyboard":
         from brazo.teleop.stations import keyboard
 
         chosen = Keyboard()
-        say((keyboard.__doc__ or "").split("\n\n")[1])
+        for line in (keyboard.__doc__ or "").split("\n\n")[1].splitlines():
+            say(line)
     elif device == "joystick":
         chosen = Joystick(joystick)
     elif device == "browser":
@@ -281,7 +302,7 @@ def master(
     else:
         raise BrazoError(f"--device {device}; wanted script, keyboard, joystick or browser")
     context = client_tls(authority) if tls or authority is not None else None
-    with MasterLink(connect, token=token, tls=context, name=device) as link:
+    with MasterLink(connect, token=_token(token_file), tls=context, name=device) as link:
         try:
             if page_at is None:  # a page tells by itself how the link is
                 link.wait()
@@ -289,10 +310,19 @@ def master(
             if scheme is not None:
                 sim = _arm_alone(held)
                 station = ReflectingMaster(
-                    link, chosen, sim, scheme=scheme, rate=rate, valid=valid, record=record
+                    link,
+                    chosen,
+                    sim,
+                    scheme=scheme,
+                    rate=rate,
+                    valid=valid,
+                    record=record,
+                    replace=replace,
                 )
             else:
-                station = MasterStation(link, chosen, held, rate=rate, valid=valid, record=record)
+                station = MasterStation(
+                    link, chosen, held, rate=rate, valid=valid, record=record, replace=replace
+                )
         except BaseException:
             chosen.close()
             raise
@@ -301,6 +331,8 @@ def master(
                 station.run(seconds, None if quiet else say)
             if not quiet:
                 say(_counted(link.counts))
+                if record is not None:
+                    say_recorded(record)
             return
         from brazo.lab.stations import MasterLab
 
@@ -318,6 +350,8 @@ def master(
                 time.sleep(0.05)
         if not quiet:
             say(_counted(link.counts) or "nothing was sent")
+            if record is not None:
+                say_recorded(record)
 
 
 def _arm_alone(robot: Any) -> Any:
@@ -332,11 +366,13 @@ def report(
     follower: Path = typer.Argument(help="The follower's recording, .parquet."),
     master: Path = typer.Option(None, help="The master's recording of the same session."),
     output: Path = typer.Option(Path("session.html"), "-o", "--output", help="The page."),
+    force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print the key numbers as JSON."),
 ) -> None:
     """A page of a session from what both ends wrote down."""
     from brazo.teleop.stations import session_report
 
+    require_replaceable(output, force=force)
     numbers = session_report(follower, output, master)
     if as_json:
         print_json(numbers)

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from brazo.errors import BrazoError
+from brazo.files import require_file
 
 
 def load_function(path: Path, name: str, signature: str) -> Callable[..., Any]:
@@ -27,8 +28,7 @@ def load_function(path: Path, name: str, signature: str) -> Callable[..., Any]:
 
 def load_module(path: Path) -> ModuleType:
     """A Python file, run once."""
-    if not path.is_file():
-        raise BrazoError(f"{path}: no such file")
+    require_file(path)
     spec = importlib.util.spec_from_file_location(f"user_file_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise BrazoError(f"{path}: not a Python file; its name must end in .py")

@@ -6,8 +6,11 @@ renamed, so readers and parallel writers see a whole file or none; a file that i
 of another format is ignored and written anew. A directory that cannot be written means no cache,
 never a failure: the cache is an optimisation.
 
-The directory is ``$BRAZO_CACHE_DIR`` or the platform's place for user caches. The newest
-``MAX_OBJECTS`` files are kept.
+An object is machine code that this process runs, so directory and file must belong to the user and
+be writable by no one else; otherwise nothing is read or written, and a warning says so once.
+
+The directory is ``$BRAZO_CACHE_DIR`` or the platform's place for user caches (`brazo.folders`),
+made with mode 0700. The newest ``MAX_OBJECTS`` files of at most ``MAX_BYTES`` are kept.
 """
 
 from __future__ import annotations
@@ -15,37 +18,39 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import sys
 import tempfile
+import warnings
 from pathlib import Path
 
-__all__ = ["FORMAT", "MAX_OBJECTS", "cache_dir", "load", "store"]
+from brazo.folders import cache_folder
+from brazo.private import advice, not_private, prune
+
+__all__ = ["FORMAT", "MAX_BYTES", "MAX_OBJECTS", "cache_dir", "load", "store"]
 
 FORMAT = 1
 MAX_OBJECTS = 1000
+MAX_BYTES = 256 << 20
 _MAGIC = b"BRAZO-OBJECT-%03d\n" % FORMAT
 _DIGEST = hashlib.sha256().digest_size
+_refused: set[Path] = set()  # directories a warning was given for
 
 
 def cache_dir() -> Path:
-    """Where compiled objects live; read from the environment at every call."""
-    chosen = os.environ.get("BRAZO_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-        return (Path(base) if base else Path.home() / "AppData" / "Local") / "brazo" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "brazo"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "brazo"
+    """Where compiled objects are; read from the environment at every call."""
+    return cache_folder()
 
 
 def load(key: str) -> bytes | None:
     """The object stored under a key, or None when there is no intact one."""
     try:
         path = _path(key)
-        data = path.read_bytes()
+        if reason := not_private(path.parent.stat()):
+            _warn(path.parent, reason)
+            return None
+        with path.open("rb") as file:
+            if not_private(os.fstat(file.fileno())):
+                return None
+            data = file.read()
     except (OSError, RuntimeError):  # RuntimeError: no home directory
         return None
     head = len(_MAGIC) + _DIGEST
@@ -58,10 +63,13 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, body: bytes) -> bool:
-    """Keep an object; False when the directory cannot be written."""
+    """Keep an object; False when the directory cannot be used."""
     try:
         path = _path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if reason := not_private(path.parent.stat()):
+            _warn(path.parent, reason)
+            return False
         handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
     except (OSError, RuntimeError):
         return False
@@ -75,7 +83,7 @@ def store(key: str, body: bytes) -> bool:
         with contextlib.suppress(OSError):
             Path(temporary).unlink()
         return False
-    _prune(path.parent)
+    prune(path.parent, ".obj", files=MAX_OBJECTS, size=MAX_BYTES)
     return True
 
 
@@ -83,12 +91,11 @@ def _path(key: str) -> Path:
     return cache_dir() / f"{key}.obj"
 
 
-def _prune(directory: Path) -> None:
-    with contextlib.suppress(OSError):
-        files = [e for e in os.scandir(directory) if e.name.endswith(".obj")]
-        if len(files) <= MAX_OBJECTS:
-            return
-        files.sort(key=lambda entry: entry.stat().st_mtime)
-        for entry in files[: len(files) - MAX_OBJECTS]:
-            with contextlib.suppress(OSError):
-                Path(entry.path).unlink()
+def _warn(directory: Path, reason: str) -> None:
+    if directory not in _refused:
+        _refused.add(directory)
+        warnings.warn(
+            f"kernels are compiled without a cache: {directory} {reason}; {advice(directory)}",
+            RuntimeWarning,
+            stacklevel=4,
+        )

@@ -25,6 +25,7 @@ from brazo.codegen.ring import maximum, minimum, sincos, sqrt, where
 from brazo.codegen.route import route
 from brazo.codegen.sharing import thread_count
 from brazo.errors import BrazoError
+from brazo.private import make_private
 
 __all__ = ["Check", "cpu_name", "diagnose"]
 
@@ -97,14 +98,12 @@ def _route() -> Check:
 def _cache() -> Check:
     try:
         folder = cache.cache_dir()
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
         sizes = [f.stat().st_size for f in folder.glob("*.obj")]
-    except (OSError, RuntimeError) as error:
-        return Check(
-            "cache", f"not writable, kernels are compiled by every process ({error})", False
-        )
+    except (OSError, RuntimeError, BrazoError) as error:
+        return Check("cache", f"not usable, kernels are compiled by every process ({error})", False)
     return Check("cache", f"{folder}: {len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB")
 
 

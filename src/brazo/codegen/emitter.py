@@ -9,10 +9,17 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-__all__ = ["Emitter", "Module", "hex_double"]
+__all__ = ["LONG_BLOCK", "MOST_STACK", "Emitter", "Module", "hex_double"]
 
 # Windows would call a stack probe that our objects do not contain; 512-bit registers are welcome.
 _ATTRIBUTES = 'attributes #0 = { nounwind "no-stack-arg-probe" "min-legal-vector-width"="512" }'
+
+
+# Instructions in a basic block.  The time of LLVM's instruction selection and scheduling grows with
+# the square of a block's length: the poses of 50 bodies take 7 s in one block, 0.8 s in many.
+LONG_BLOCK = 1000
+
+MOST_STACK = 256 * 1024  # bytes for the lanes of a function; threads of some systems have 512 KiB
 
 
 class Module:
@@ -30,7 +37,8 @@ class Emitter:
     """Appends instructions on ``double`` or ``<width x double>``, naming results.
 
     ``lines`` is the body so far; ``entry_lines`` (stack memory) belong at the start of the
-    function, before any loop. ``label`` is the basic block the last line is in.
+    function, before any loop; ``stack`` is their size in bytes. ``label`` is the basic block the
+    last line is in.
     """
 
     def __init__(self, width: int, module: Module, prefix: str = "v", label: str = "entry"):
@@ -40,24 +48,44 @@ class Emitter:
         self.suffix = "f64" if width == 1 else f"v{width}f64"
         self.lines: list[str] = []
         self.entry_lines: list[str] = []
+        self.stack = 0
         self.label = label
         self._prefix, self._count = prefix, 0
+        self._block_start = 0
+        self._true = ""
+
+    def limit_block(self) -> None:
+        """Begin another basic block if the present one is long.
+
+        Blocks that merely follow each other would be merged again, so the branch depends on a value
+        in memory that is always true.
+        """
+        if len(self.lines) - self._block_start < LONG_BLOCK:
+            return
+        if not self._true:
+            self._true = self._name()
+            self.entry_lines.append(f"  {self._true} = alloca i1")
+            self.entry_lines.append(f"  store volatile i1 true, ptr {self._true}")
+        test = self.emit(f"load volatile i1, ptr {self._true}")
+        after, never = self._name()[1:], self._name()[1:]
+        self.put(f"br i1 {test}, label %{after}, label %{never}")
+        self.put(f"{never}:")
+        self.put("unreachable")
+        self._begin(after)
 
     def repeat(self, count: int, body: Callable[[str], None]) -> None:
         """Emit a loop whose body is given the counter, 0 to ``count - 1``."""
         loop, after = self._name()[1:], self._name()[1:]
         before, i = self.label, f"%{loop}.i"
         self.put(f"br label %{loop}")
-        self.put(f"{loop}:")
-        self.label = loop
+        self._begin(loop)
         head = len(self.lines)
         body(i)
         self.lines.insert(head, f"  {i} = phi i64 [ 0, %{before} ], [ {i}.next, %{self.label} ]")
         self.put(f"{i}.next = add i64 {i}, 1")
         self.put(f"{i}.more = icmp ult i64 {i}.next, {count}")
         self.put(f"br i1 {i}.more, label %{loop}, label %{after}")
-        self.put(f"{after}:")
-        self.label = after
+        self._begin(after)
 
     def emit(self, instruction: str) -> str:
         """Append an instruction and return the name of its result."""
@@ -72,6 +100,7 @@ class Emitter:
     def buffer(self, size: int) -> str:
         """Stack memory for ``size`` values, one after the other."""
         name = self._name()
+        self.stack += 8 * self.width * size
         self.entry_lines.append(f"  {name} = alloca [{size} x {self.type}], align {8 * self.width}")
         return name
 
@@ -140,6 +169,11 @@ class Emitter:
         one = self.emit(f"insertelement {self.type} poison, double {scalar}, i64 0")
         zeros = f"<{self.width} x i32> zeroinitializer"
         return self.emit(f"shufflevector {self.type} {one}, {self.type} poison, {zeros}")
+
+    def _begin(self, label: str) -> None:
+        """Begin a basic block."""
+        self.put(f"{label}:")
+        self.label, self._block_start = label, len(self.lines)
 
     def _name(self) -> str:
         self._count += 1

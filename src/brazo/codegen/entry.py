@@ -21,11 +21,12 @@ import sys
 import sysconfig
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["available", "entry_function", "make_builtin"]
+__all__ = ["available", "bound_as", "entry_function", "make_builtin"]
 
 # struct PyArrayObject: head, data, nd, dimensions, strides, base, descr, flags
 _TYPE, _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
@@ -63,18 +64,59 @@ def entry_function(
 
 
 def make_builtin(
-    address: int, name: str, fallback: Callable[..., Any], keep: object
+    address: int,
+    name: str,
+    fallback: Callable[..., Any],
+    keep: object,
+    doc: str | None = None,
 ) -> Callable[..., Any]:
-    """The Python builtin for a compiled ``name_call``; ``keep`` lives as long as it does."""
+    """The Python builtin for a compiled ``name_call``; ``keep`` lives as long as it does.
+
+    ``doc`` may begin with ``name(arguments)``, a line ``--`` and an empty line: the signature.
+    """
     objects = _objects()
     table = np.array([id(fallback), *(objects[key] for key in _TABLE[1:])], dtype=np.uint64)
-    definition = _MethodDef(name.encode(), address, _FASTCALL_KEYWORDS, None)
+    text = None if doc is None else doc.encode()
+    definition = _MethodDef(name.encode(), address, _FASTCALL_KEYWORDS, text)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = (
         ctypes.py_object,
-        (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p),
+        (ctypes.c_void_p, ctypes.py_object, ctypes.py_object),
     )
-    return new(ctypes.addressof(definition), (table, fallback, keep, definition), None)
+    context = CompiledCall((table, fallback, keep, definition))
+    return new(ctypes.addressof(definition), context, getattr(fallback, "__module__", None))
+
+
+def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Callable[..., Any]:
+    """A builtin of this module under a method's name, with the method taking all other calls;
+    the method itself where ``function`` is no such builtin."""
+    context = getattr(function, "__self__", None)
+    if type(context) is not CompiledCall:
+        return method
+    _, _, keep, definition = context
+    return make_builtin(definition.ml_meth, method.__name__, method, keep, doc)
+
+
+class CompiledCall(tuple):
+    """The self argument of a builtin: table, fallback, what must live as long, definition.
+
+    To the outside it is the object whose method the fallback is: `help` names that object's class,
+    and pickle, which stores a builtin as ``getattr(self, name)``, stores that object.
+    """
+
+    __slots__ = ()
+
+    @property
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
+        owner = getattr(self[1], "__self__", None)
+        return CompiledCall if owner is None else type(owner)
+
+    def __reduce__(self) -> tuple:
+        return _itself, (self[1].__self__,)
+
+
+def _itself(owner: Any) -> Any:
+    return owner
 
 
 @lru_cache(maxsize=1)
@@ -87,7 +129,7 @@ def available() -> bool:
     sample = np.arange(6.0).reshape(2, 3)
     at = id(sample)
     flags = _CONTIGUOUS_ALIGNED | _WRITEABLE
-    marker = (sample, sample)
+    marker = CompiledCall((sample, sample))
     return (
         _word(at + _TYPE) == id(np.ndarray)
         and _word(at + _DATA) == sample.__array_interface__["data"][0]

@@ -36,14 +36,17 @@ class Interpreted:
         return fallback
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
-        """Evaluate one set of vectors; False when an input is not finite."""
+        """Evaluate one set of vectors; False when an input or an explained result is not finite."""
         inputs = {key: a.tolist() for key, a in zip(self._kernel.inputs, arrays, strict=True)}
         values = evaluate(self._results, inputs)
         start = 0
         for result in results:
             result.reshape(-1)[:] = values[start : start + result.size]
             start += result.size
-        return all(math.isfinite(x) for v in inputs.values() for x in v)
+        seen = (
+            [inputs.values(), [values]] if self._kernel.explain is not None else [inputs.values()]
+        )
+        return all(math.isfinite(x) for group in seen for v in group for x in v)
 
     def many(
         self,
@@ -52,7 +55,7 @@ class Interpreted:
         results: Sequence[np.ndarray],
         threads: int | None,
     ) -> bool:
-        """Evaluate every row of a batch; False when an input is not finite."""
+        """Evaluate every row of a batch; False as in `one`."""
         keys = list(self._kernel.inputs)
         wide = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in arrays]
         rows = math.prod(lead)
@@ -72,4 +75,5 @@ class Interpreted:
                         target[start:stop, j] = next(values)
 
         share(run, rows, 16 * _CHUNK, threads)
-        return all(np.isfinite(a).all() for a in arrays)
+        seen = [*arrays, *results] if self._kernel.explain is not None else arrays
+        return all(np.isfinite(a).all() for a in seen)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Kernel", "compile_kernel"]
 
+Explain = Callable[..., None]
+
 _WORK_PER_THREAD = 5_000_000  # operations: some hundred microseconds, several times a hand-over
 _SINCOS_COST = 22  # operations that a sine or a cosine counts for
 
@@ -41,14 +43,17 @@ def compile_kernel(
     outputs: Mapping[str, Sequence[Any]],
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     finite: bool = True,
+    explain: Explain | None = None,
 ) -> Kernel:
     """A kernel with the graph's inputs as arguments and the given outputs.
 
     ``outputs`` maps names to flat lists of expressions or numbers; ``shapes`` gives an output more
     than one trailing dimension, e.g. ``{"T": (4, 4)}``. With ``finite`` a NaN or infinite input is
-    an error instead of a NaN in the result. Nothing is compiled before the first call.
+    an error instead of a NaN in the result. ``explain`` is called when finite inputs give a result
+    that is not finite, with the input vectors of the first such row; it raises the error that names
+    the cause, or returns and the result is passed on. Nothing is compiled before the first call.
     """
-    return Kernel(name, graph, outputs, shapes or {}, finite)
+    return Kernel(name, graph, outputs, shapes or {}, finite, explain)
 
 
 class Kernel:
@@ -61,6 +66,7 @@ class Kernel:
         outputs: Mapping[str, Sequence[Any]],
         shapes: Mapping[str, tuple[int, ...]],
         finite: bool,
+        explain: Explain | None = None,
     ):
         if not name.isidentifier() or not name.isascii():
             raise BrazoError(f"kernel name {name!r}: it must be an ASCII identifier")
@@ -69,6 +75,7 @@ class Kernel:
         if not graph.input_sizes:
             raise BrazoError(f"kernel {name}: the graph has no inputs; declare them first")
         self.name, self.graph, self.finite = name, graph, finite
+        self.explain = explain
         self.inputs = dict(graph.input_sizes)
         self.outputs = {k: [graph.expression(x) for x in v] for k, v in outputs.items()}
         self.shapes = {k: tuple(shapes.get(k, (len(v),))) for k, v in self.outputs.items()}
@@ -114,6 +121,7 @@ class Kernel:
         fine = code.many(lead, arrays, results, threads) if lead else code.one(arrays, results)
         if not fine and self.finite:
             self._complain_about_nonfinite(arrays)
+            self._explain_nonfinite(lead, arrays, results)
         if out is not None:
             return out
         return results[0] if len(results) == 1 else tuple(results)
@@ -147,7 +155,8 @@ class Kernel:
         from brazo.codegen.llvm import lower_kernel
 
         module = Module()
-        lower_kernel(module, self.name, self.graph, self.outputs, width or host().width)
+        probed = self.explain is not None
+        lower_kernel(module, self.name, self.graph, self.outputs, width or host().width, probed)
         if route() == "builtin":
             shapes = list(self.shapes.values())
             sizes = list(self.inputs.values())
@@ -159,6 +168,7 @@ class Kernel:
     def signature(self) -> str:
         """A text that only kernels with the same machine code share."""
         shape = f"{self.name} {self.inputs} {self.shapes} {self.finite} {route()}"
+        shape += " explained" * (self.explain is not None)
         return f"kernel {shape}\n{signature(x for v in self.outputs.values() for x in v)}"
 
     def _build(self) -> Native | Interpreted:
@@ -232,6 +242,18 @@ class Kernel:
                 if np.may_share_memory(array, source):
                     arrays[i] = source.copy()
         return list(given)
+
+    def _explain_nonfinite(
+        self, lead: tuple[int, ...], arrays: list[np.ndarray], results: list[np.ndarray]
+    ) -> None:
+        if self.explain is None:
+            return
+        rows = math.prod(lead)
+        fine = [np.isfinite(r.reshape(rows, -1)).all(axis=1) for r in results]
+        bad = np.flatnonzero(~np.logical_and.reduce(fine))
+        if len(bad):
+            index = np.unravel_index(int(bad[0]), lead)
+            self.explain(*(np.broadcast_to(a, (*lead, a.shape[-1]))[index] for a in arrays))
 
     def _complain_about_nonfinite(self, arrays: list[np.ndarray]) -> None:
         for key, array in zip(self.inputs, arrays, strict=True):

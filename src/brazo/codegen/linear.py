@@ -2,6 +2,9 @@
 
 ``A = L D L^T`` with unit lower triangular L: n divisions, no square root. Zeros of A that stay zero
 in L cost nothing on a graph.
+
+A is positive definite when every pivot D_j is positive. A pivot below ``LEAST_PIVOT`` times A_jj is
+rounding error and counts as zero.
 """
 
 from __future__ import annotations
@@ -9,7 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["dot", "ldl_solve"]
+from brazo.codegen.ring import where
+
+__all__ = ["LEAST_PIVOT", "definite_solve", "dot", "ldl_solve"]
+
+LEAST_PIVOT = 1e-13
+_HUGE = 1.7e308  # twice that is infinite; a graph has no infinite constants
 
 
 def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
@@ -25,28 +33,52 @@ def ldl_solve(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[
 
     Only the lower triangle of A is read. Returns one solution per right side.
     """
+    L, _, inverse = _factored(A)
+    return [_substituted(L, inverse, b) for b in columns]
+
+
+def definite_solve(A: Sequence[Sequence[Any]], b: Sequence[Any]) -> list[Any]:
+    """As `ldl_solve`, but where A is not positive definite some of the result is infinite or NaN.
+
+    The test runs beside the solution, so that nothing has to wait for it.
+    """
+    L, pivots, inverse = _factored(A)
+    x = _substituted(L, inverse, b)
+    mark: Any = 0.0
+    for j, pivot in enumerate(pivots):
+        mark = where(LEAST_PIVOT * A[j][j] - pivot, _HUGE, mark)
+    x[0] = x[0] + (mark + mark)  # 0 or infinity
+    return x
+
+
+def _factored(A: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[Any], list[Any]]:
+    """L, the pivots D and their inverses."""
     n = len(A)
     L: list[list[Any]] = [[0.0] * n for _ in range(n)]
     LD: list[list[Any]] = [[0.0] * n for _ in range(n)]  # L D, shared by both uses of each product
+    pivots: list[Any] = []
     inverse: list[Any] = []
     for j in range(n):
         for k in range(j):
             L[j][k] = LD[j][k] * inverse[k]
-        pivot = _less(A[j][j], LD[j][:j], L[j][:j])
-        inverse.append(1.0 / pivot)
+        pivots.append(_less(A[j][j], LD[j][:j], L[j][:j]))
+        inverse.append(1.0 / pivots[j])
         for i in range(j + 1, n):
             LD[i][j] = _less(A[i][j], LD[i][:j], L[j][:j])
-    solutions = []
-    for b in columns:
-        y: list[Any] = []
-        for i in range(n):
-            y.append(_less(b[i], L[i][:i], y))
-        x = [y[i] * inverse[i] for i in range(n)]
-        for i in reversed(range(n)):
-            later = range(n - 1, i, -1)  # the one known last comes last
-            x[i] = _less(x[i], [L[k][i] for k in later], [x[k] for k in later])
-        solutions.append(x)
-    return solutions
+    return L, pivots, inverse
+
+
+def _substituted(L: list[list[Any]], inverse: list[Any], b: Sequence[Any]) -> list[Any]:
+    """The solution of ``L D L^T x = b``."""
+    n = len(L)
+    y: list[Any] = []
+    for i in range(n):
+        y.append(_less(b[i], L[i][:i], y))
+    x = [y[i] * inverse[i] for i in range(n)]
+    for i in reversed(range(n)):
+        later = range(n - 1, i, -1)  # the one known last comes last
+        x[i] = _less(x[i], [L[k][i] for k in later], [x[k] for k in later])
+    return x
 
 
 def _less(value: Any, a: Sequence[Any], b: Sequence[Any]) -> Any:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from brazo.codegen.emitter import Emitter, Module
+from brazo.codegen.emitter import MOST_STACK, Emitter, Module
 from brazo.codegen.function import Function, GraphFunction
 from brazo.codegen.graph import Expr, Graph, live_nodes
 from brazo.codegen.rows import load_columns, row_pointers, store_buffer, store_columns
@@ -32,11 +32,16 @@ _INTRINSIC = {"min": "llvm.minimum", "max": "llvm.maximum"}
 
 
 def lower_kernel(
-    module: Module, name: str, graph: Graph, outputs: dict[str, list[Expr]], width: int
+    module: Module,
+    name: str,
+    graph: Graph,
+    outputs: dict[str, list[Expr]],
+    width: int,
+    probe_results: bool = False,
 ) -> None:
     """Put the two functions of a kernel into a module; ``width`` is 4 or 8 lanes."""
-    lower_one(module, f"{name}_one", graph, outputs)
-    _lower_many(module, name, graph, outputs, width)
+    lower_one(module, f"{name}_one", graph, outputs, probe_results=probe_results)
+    _lower_many(module, name, graph, outputs, width, probe_results)
 
 
 def lower_one(
@@ -46,10 +51,12 @@ def lower_one(
     outputs: dict[str, list[Expr]],
     probe: Sequence[str] | None = None,
     linkage: str = "",
+    probe_results: bool = False,
 ) -> None:
     """Define ``double name(ptr in_0, ..., ptr out_0, ...)``.
 
-    It returns 0, or NaN when one of the inputs named in ``probe`` (all by default) is not finite.
+    It returns 0, or NaN when one of the inputs named in ``probe`` (all by default) is not finite,
+    with ``probe_results`` also when a result is not.
     """
     e = Emitter(1, module)
     inputs = {}
@@ -59,6 +66,8 @@ def lower_one(
     values = lower_body(e, [x for v in outputs.values() for x in v], inputs)
     probed = [v for (key, _), v in inputs.items() if probe is None or key in probe]
     flag = _finite_probe(e, probed, e.number(0.0))
+    if probe_results:
+        flag = _finite_probe(e, _result_values(outputs, values), flag)
     for i, expressions in enumerate(outputs.values()):
         _store_output(e, [f"%out{i}"], expressions, values)
     pointers = [f"ptr %in{i}" for i in range(len(graph.input_sizes))]
@@ -80,6 +89,7 @@ def lower_lanes(function: GraphFunction, module: Module, width: int) -> str:
     values = lower_body(e, function.results, inputs)
     for i, result in enumerate(function.results):
         e.store(values[result], "%out", i)
+        e.limit_block()
     head = f"define internal void @{symbol}(ptr %in, ptr %out) #0 {{"
     lines = [head, "entry:", *e.entry_lines, *e.lines, "  ret void", "}"]
     module.definitions[symbol] = "\n".join(lines)
@@ -92,6 +102,7 @@ def call_function(e: Emitter, function: Function, args: Sequence[str]) -> str:
     given, results = e.buffer(len(args)), e.buffer(sum(function.outputs.values()))
     for i, value in enumerate(args):
         e.store(value, given, i)
+        e.limit_block()
     e.put(f"call void @{symbol}(ptr {given}, ptr {results})")
     return results
 
@@ -115,6 +126,7 @@ def lower_body(e: Emitter, results: Sequence[Expr], inputs: dict[tuple[str, int]
             values[node] = call_function(e, node.value, args)
         else:
             values[node] = _operation(e, node, args, inputs)
+        e.limit_block()
     return values
 
 
@@ -168,6 +180,7 @@ def _sines_in_lanes(
         for lane, angle in enumerate(group):
             picked = (four.emit(f"extractelement {four.type} {x}, i64 {lane}") for x in pair)
             values.sincos(angle, *picked)
+        e.limit_block()
 
 
 class Values(dict[Expr, str]):
@@ -188,7 +201,12 @@ class Values(dict[Expr, str]):
 
 
 def _lower_many(
-    module: Module, name: str, graph: Graph, outputs: dict[str, list[Expr]], width: int
+    module: Module,
+    name: str,
+    graph: Graph,
+    outputs: dict[str, list[Expr]],
+    width: int,
+    probe_results: bool,
 ) -> None:
     in_sizes = list(graph.input_sizes.values())
     out_sizes = [len(v) for v in outputs.values()]
@@ -205,10 +223,15 @@ def _lower_many(
             inputs[key, j] = value
     probe = _finite_probe(e, list(inputs.values()), "%acc")
     values = lower_body(e, [x for v in outputs.values() for x in v], inputs)
+    if probe_results:
+        probe = _finite_probe(e, _result_values(outputs, values), probe)
     for i, expressions in enumerate(outputs.values()):
         rows = row_pointers(e, f"%out{i}", "%i", str(len(expressions)))
         _store_output(e, rows, expressions, values)
 
+    if e.stack > MOST_STACK:  # no lanes: every row is one of those left over
+        e = Emitter(width, module, label="blocks")
+        probe = "%acc"
     end = e.label
     reduce = f"@llvm.vector.reduce.fadd.v{width}f64"
     module.declarations.add(f"declare double {reduce}(double, {e.type})")
@@ -217,7 +240,7 @@ def _lower_many(
         f"define double @{name}_many({', '.join(parameters)}) #0 {{",
         "entry:",
         *e.entry_lines,
-        f"  %full = and i64 %rows, {-width}",
+        f"  %full = and i64 %rows, {-width if e.lines else 0}",
         "  %any = icmp sgt i64 %full, 0",
         "  br i1 %any, label %blocks, label %tail",
         "blocks:",
@@ -264,6 +287,10 @@ def _store_output(e: Emitter, rows: list[str], expressions: list[Expr], values: 
         store_buffer(e, rows, len(expressions), buffer)
     else:
         store_columns(e, rows, len(expressions), lambda j: values[expressions[j]])
+
+
+def _result_values(outputs: dict[str, list[Expr]], values: Values) -> list[str]:
+    return [values[x] for v in outputs.values() for x in v]
 
 
 def _finite_probe(e: Emitter, inputs: list[str], start: str) -> str:

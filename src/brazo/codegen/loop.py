@@ -255,8 +255,7 @@ class Loop:
         lines = [
             f"define void @{symbol}({', '.join(parameters)}) #0 {{",
             "entry:",
-            *setup.entry_lines,
-            *body.entry_lines,
+            *(line for e in (setup, body, write, finish) for line in e.entry_lines),
             "  br label %runs",
             "runs:",
             f"  %i = phi i64 [ 0, %entry ], [ %i_next, %{finish.label} ]",

@@ -47,7 +47,8 @@ class Native:
         return entry.make_builtin(function, self._name, fallback, self.library)
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
-        """Evaluate one set of vectors; False when an input may not be finite."""
+        """Evaluate one set of vectors; False when an input, or a result that the kernel explains,
+        may not be finite."""
         flag = self._one(*map(address, arrays), *map(address, results))
         return flag == flag
 

@@ -34,6 +34,7 @@ def load_columns(e: Emitter, rows: Sequence[str], size: int) -> list[str]:
             loaded = [_load(e, row, start, count) for row in rows[group : group + 4]]
             parts.append(_rows_to_columns(e, loaded, count))
         columns += [_join(e, [part[c] for part in parts]) for c in range(count)]
+        e.limit_block()
     return columns
 
 
@@ -42,6 +43,7 @@ def store_columns(e: Emitter, rows: Sequence[str], size: int, column: Callable[[
     if e.width == 1:
         for j in range(size):
             _store(e, rows[0], j, 1, column(j))
+            e.limit_block()
         return
     for start, count in _chunks(size):
         columns = [column(j) for j in range(start, start + count)]
@@ -54,6 +56,7 @@ def store_columns(e: Emitter, rows: Sequence[str], size: int, column: Callable[[
                 ]
             for lane, row in enumerate(_columns_to_rows(e, four, count)):
                 _store(e, rows[group + lane], start, count, row)
+        e.limit_block()
 
 
 def store_buffer(e: Emitter, rows: Sequence[str], size: int, buffer: str) -> None:

@@ -22,13 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from brazo.codegen.emitter import Emitter, Module, hex_double
+from brazo.codegen.emitter import MOST_STACK, Emitter, Module, hex_double
 from brazo.codegen.function import Function
 from brazo.codegen.graph import Expr, Graph, evaluate, live_nodes, op_counts, signature
 
 __all__ = ["Pass", "Sweep"]
-
-_MOST_STACK = 256 * 1024  # bytes of fields; threads of some systems have little more
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +130,7 @@ class Sweep(Function):
             return symbol
         module.definitions[symbol] = ""
         size = 8 * width * (len(self.parents) + 1) * sum(self.fields.values())
-        if width > 1 and size > _MOST_STACK:
+        if width > 1 and size > MOST_STACK:
             text = _lane_by_lane(self, module, symbol, width)
         else:
             text = _Loops(self, module, width).text(symbol)
@@ -190,10 +188,9 @@ class _Loops:
         before = "entry"
         entry_lines: list[str] = []
         for number, each in enumerate(sweep.passes):
-            block, loop_entry = self._loop(number, each, before, fields, places, symbol)
+            block, loop_entry, before = self._loop(number, each, before, fields, places, symbol)
             bodies += block
             entry_lines += loop_entry
-            before = f"loop{number}"
         lines[2:2] = entry_lines
         return "\n".join([*globals_, *lines, "  br label %loop0", *bodies, "  ret void", "}"])
 
@@ -205,12 +202,13 @@ class _Loops:
         fields: str,
         places: Mapping[str, int],
         symbol: str,
-    ) -> tuple[list[str], list[str]]:
+    ) -> tuple[list[str], list[str], str]:
+        """The lines of a pass, those of the function's start, and the block the pass ends in."""
         from brazo.codegen.llvm import lower_body
 
         rows = len(self.sweep.parents)
         first, step = (rows - 1, -1) if each.inward else (0, 1)
-        e = Emitter(self.width, self.module, f"p{number}_")
+        e = Emitter(self.width, self.module, f"p{number}_", f"loop{number}")
         i = f"%i{number}"
         own_row = e.emit(f"add i64 {i}, 1")
         own = self._row(e, fields, own_row, self.row_size)
@@ -258,15 +256,19 @@ class _Loops:
                 if kind == "up":
                     value = e.fadd(e.load(target, place), value)
                 e.store(value, target, place)
-        return [
-            f"loop{number}:",
-            f"  {i} = phi i64 [ {first}, %{before} ], [ {i}_next, %loop{number} ]",
-            *e.lines,
-            f"  {i}_next = add i64 {i}, {step}",
-            f"  {i}_end = icmp eq i64 {i}, {rows - 1 - first}",
-            f"  br i1 {i}_end, label %{self._after(number)}, label %loop{number}",
-            *(["done:"] if number + 1 == len(self.sweep.passes) else []),
-        ], e.entry_lines
+        return (
+            [
+                f"loop{number}:",
+                f"  {i} = phi i64 [ {first}, %{before} ], [ {i}_next, %{e.label} ]",
+                *e.lines,
+                f"  {i}_next = add i64 {i}, {step}",
+                f"  {i}_end = icmp eq i64 {i}, {rows - 1 - first}",
+                f"  br i1 {i}_end, label %{self._after(number)}, label %loop{number}",
+                *(["done:"] if number + 1 == len(self.sweep.passes) else []),
+            ],
+            e.entry_lines,
+            e.label,
+        )
 
     def _after(self, number: int) -> str:
         return f"loop{number + 1}" if number + 1 < len(self.sweep.passes) else "done"

@@ -50,6 +50,9 @@ class Adaptive(CompiledController):
         Gain("kd", "damping of s, K", ("N m s/rad", "N s/m"), zero=False),
         Gain("rate", "speed of learning", "1/s"),
     )
+    wn: Any
+    known: float
+    bound: float | None
 
     def __init__(
         self,

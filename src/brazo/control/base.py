@@ -23,9 +23,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from brazo.control.gains import Gain, Gains, Parameter
+from brazo.dynamics.reading import read_vector, refuse_nonfinite
 from brazo.errors import BrazoError
+from brazo.model.declared import Declared
 from brazo.model.description import DeltaModel
 from brazo.robot import Robot
+from brazo.trajectory.reading import floats
 
 _ORIGIN = (0.0, 0.0, 0.0)
 
@@ -42,10 +45,11 @@ class Reference:
         return iter((self.q, self.qd, self.qdd))
 
 
-class Controller(ABC):
+class Controller(Declared, ABC):
     """A law that turns state and reference into torques; see the module for the order of calls."""
 
     GAINS: ClassVar[tuple[Gain, ...]] = ()
+    limits: np.ndarray
 
     def __init__(self, **gains: Any) -> None:
         self._given = {name: value for name, value in gains.items() if value is not None}
@@ -65,18 +69,16 @@ class Controller(ABC):
     def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
         """The torque wanted, (n,), before the drives' limits."""
 
-    def start(self, q: np.ndarray, qd: np.ndarray) -> None:  # noqa: B027
+    def start(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Forget the past: integrators and estimates as at the beginning of a run."""
 
-    def prepare(self, robot: Robot) -> None:  # noqa: B027
+    def prepare(self, robot: Robot) -> None:
         """What there is to do once, when sizes and gains are known."""
 
-    def gains_changed(self) -> None:  # noqa: B027
+    def gains_changed(self) -> None:
         """A gain was set; for laws that derive something from them."""
 
-    def payload(  # noqa: B027
-        self, mass: float, com: Any = _ORIGIN, inertia: Any = _ORIGIN
-    ) -> None:
+    def payload(self, mass: float, com: Any = _ORIGIN, inertia: Any = _ORIGIN) -> None:
         """The tool now holds a load (mass in kg, centre and inertia in the tool frame).
 
         Laws that use the robot's model take it into account; the others feel it.
@@ -199,6 +201,16 @@ class Controller(ABC):
     def _refuse_nonfinite(self, values: np.ndarray, what: str) -> None:
         refuse_nonfinite(values, self.robot, f"{self.name}: {what}")
 
+    def _unknown(self, name: str) -> tuple[str, Sequence[str], str]:
+        gains = [gain.name for gain in self.GAINS]
+        if name in gains:
+            advice = (
+                f'It is a gain: controller.gains["{name}"] = value sets it after bind(robot, dt), '
+                f"{self.name}({name}=value) before."
+            )
+            return self.name, (), advice
+        return self.name, gains, f"Gains ({', '.join(gains)}) are set by controller.gains[name]."
+
     def _unbound(self) -> BrazoError:
         return BrazoError(f"{self.name} has no robot yet; call bind(robot, dt) first")
 
@@ -226,10 +238,7 @@ def torque_limits(robot: Robot) -> np.ndarray:
 
 def per_joint(value: Any, robot: Robot, what: str) -> np.ndarray:
     """An option that is one positive number, or one a joint, as (n,)."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"{what}: not a number ({error})") from None
+    array = floats(value, what)
     if array.shape not in ((), (robot.n,)):
         raise BrazoError(f"{what} has shape {array.shape}; wanted a number or ({robot.n},)")
     if not (np.isfinite(array) & (array > 0.0)).all():
@@ -242,26 +251,3 @@ def one_of(value: Any, allowed: Sequence[str], what: str) -> str:
     if value not in allowed:
         raise BrazoError(f"{what} = {value!r} is not one of {', '.join(allowed)}")
     return value
-
-
-def read_vector(value: Any, robot: Robot, what: str) -> np.ndarray:
-    """Anything array-like as finite (n,) floats of its own; the complaint names the joint."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"{what}: not a vector of numbers ({error})") from None
-    if array.shape != (robot.n,):
-        raise BrazoError(f"{what} has shape {array.shape}; wanted ({robot.n},)")
-    refuse_nonfinite(array, robot, what)
-    return array
-
-
-def refuse_nonfinite(values: np.ndarray, robot: Robot, what: str) -> None:
-    """Raise for the first joint whose value is NaN or infinite."""
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        i = int(bad[0])
-        raise BrazoError(
-            f"{what} of joint {i + 1} ({robot.joint_names[i]}) is {values[i]}; "
-            "every value must be finite"
-        )

@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 
 from brazo.codegen import Graph, Kernel, absolute, compile_kernel, maximum, minimum, where
-from brazo.control.base import Controller, Reference, read_vector
+from brazo.control.base import Controller, Reference
 from brazo.control.equations import Equations, equations_of
 from brazo.control.gains import Gains
+from brazo.dynamics.reading import read_vector
 from brazo.errors import BrazoError
 from brazo.robot import Robot
 
@@ -160,13 +161,27 @@ class CompiledController(Controller):
             self._equations = equations_of(robot.model)
             self._tables["load"] = np.zeros(self.equations.load_size)
         self._refresh_tables()
+        self._compile(robot)
+        self._inputs = [self.gains.vector, np.array([self.dt]), *self._tables.values()]
+        if self.compiled.state_sizes:
+            self._inputs.append(np.zeros(sum(self.compiled.state_sizes.values())))
+
+    def _compile(self, robot: Robot) -> None:
         zero = np.zeros(robot.n)
         state = {name: len(v) for name, v in self.initial_state(zero, zero).items()}
         self._compiled = CompiledLaw(self, robot, self.gains, self._tables, state)
-        self._inputs = [self.gains.vector, np.array([self.dt]), *self._tables.values()]
-        if state:
-            self._inputs.append(np.zeros(sum(state.values())))
         _ = self._compiled.entry  # machine code now, not in the first period
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what follows from the robot: equations and machine code."""
+        return {**vars(self), "_compiled": None, "_equations": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._robot is not None:
+            if self.uses_model:
+                self._equations = equations_of(self._robot.model)
+            self._compile(self._robot)
 
     def start(self, q: np.ndarray, qd: np.ndarray) -> None:
         if self.compiled.state_sizes:
@@ -197,7 +212,7 @@ class CompiledController(Controller):
             self._refuse_nonfinite(wanted, "the torque")
         if law.state_sizes:
             inputs[-1] = results[3]
-        self._wanted = wanted
+        _set(self, "_wanted", wanted)  # every period: past the check of `Declared`
         return tau
 
     def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
@@ -293,6 +308,7 @@ class CompiledLaw:
 
 
 _HUGE = float(np.finfo(float).max)
+_set = object.__setattr__
 
 
 def _split(vector: Any, sizes: Mapping[str, int]) -> dict[str, Any]:

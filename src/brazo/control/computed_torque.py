@@ -29,6 +29,8 @@ class ComputedTorque(CompiledController):
         Gain("kd", "damping of the error", "1/s"),
         Gain("ki", "integral of the error", "1/s³"),
     )
+    wn: Any
+    zeta: Any
 
     def __init__(
         self, wn: Any = 25.0, zeta: Any = 1.0, *, kp: Any = None, kd: Any = None, ki: Any = 0.0

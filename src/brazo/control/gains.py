@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.trajectory.reading import floats
 
 Key = str | tuple[str, str | int]
 
@@ -99,10 +100,7 @@ class Gains:
         name, entry = key if isinstance(key, tuple) else (key, None)
         where = self._slice(name)
         size = where.stop - where.start
-        try:
-            given = np.array(value, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise BrazoError(f"{self._what(name)}: not a number ({error})") from None
+        given = floats(value, self._what(name))
         wanted = "a number" if entry is not None else f"a number or an array of shape ({size},)"
         if given.shape != () and (entry is not None or given.shape != (size,)):
             raise BrazoError(f"{self._what(name)} has shape {given.shape}; wanted {wanted}")

@@ -53,6 +53,10 @@ class CartesianImpedance(CompiledController):
         Gain("posture_damping", "damping of the joints where the tool does not feel it",
              ("N m s/rad", "N s/m")),
     )  # fmt: skip
+    wn: Any
+    zeta: Any
+    frame: Literal["tool", "base"]
+    feedforward: bool
 
     def __init__(
         self,
@@ -74,7 +78,7 @@ class CartesianImpedance(CompiledController):
         )
         self.wn, self.zeta, self.feedforward = wn, zeta, bool(feedforward)
         one_of(frame, ("tool", "base"), "CartesianImpedance: frame")
-        self.frame: Literal["tool", "base"] = frame
+        self.frame = frame
         self._redundant = False
 
     def default_gains(self, robot: Robot) -> Mapping[str, Any]:

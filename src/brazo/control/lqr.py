@@ -24,16 +24,18 @@ import numpy as np
 
 from brazo.codegen.linear import dot
 from brazo.control.bandwidth import joint_inertia
-from brazo.control.base import one_of, per_joint, read_vector
+from brazo.control.base import one_of, per_joint
 from brazo.control.compiled import CompiledController, Signals, State, Vector
 from brazo.control.equations import Equations
 from brazo.control.feedforward import FEEDFORWARDS, Feedforward, feedforward
 from brazo.control.gains import Gain
+from brazo.dynamics.reading import read_vector
 from brazo.errors import BrazoError
 from brazo.model.description import DeltaModel, Friction
 from brazo.robot import Robot
 
 _DEVIATION = 0.1  # rad or m: what one unit of torque weight is worth (Bryson's rule)
+MAX_JOINTS = 64  # the gain has 2n² entries: the law of 100 joints takes 10 s and 500 MiB to compile
 _STEP = 1e-3  # of the differences; two of them leave an error of h⁴
 
 
@@ -60,6 +62,10 @@ class LQR(CompiledController):
         Gain("qd_weight", "cost of speed", ("s²/rad²", "s²/m²")),
         Gain("tau_weight", "cost of torque", ("1/(N m)²", "1/N²"), zero=False),
     )
+    pose: Any
+    wn: Any
+    zeta: Any
+    feedforward: str
 
     def __init__(
         self,
@@ -90,6 +96,10 @@ class LQR(CompiledController):
         }
 
     def prepare(self, robot: Robot) -> None:
+        if robot.n > MAX_JOINTS:
+            raise BrazoError(
+                f"LQR: {robot.name} has {robot.n} joints; at most {MAX_JOINTS}: take ComputedTorque"
+            )
         self._about = read_pose(self.pose, robot, "LQR: pose")
         super().prepare(robot)
 
@@ -104,14 +114,31 @@ class LQR(CompiledController):
         Q = np.diag(np.concatenate([self.gains["q_weight"], self.gains["qd_weight"]]))
         R = self.gains["tau_weight"]
         try:
-            P = solve_continuous_are(model.A, model.B, Q, np.diag(R))
-        except (LinAlgError, ValueError) as error:
-            raise _no_solution(str(error)) from None
+            with np.errstate(all="ignore"):
+                P = solve_continuous_are(model.A, model.B, Q, np.diag(R))
+        except (LinAlgError, ValueError):
+            raise self._no_solution() from None
         K = (model.B.T @ P) / R[:, None]
         poles = np.linalg.eigvals(model.A - model.B @ K)
         if not poles.real.max() < -1e-9 * max(np.abs(poles).max(), 1.0):
-            raise _no_solution("the arm would not come to rest")
+            raise self._no_solution()
         return {"K": K, "tau": model.tau}
+
+    def _no_solution(self) -> BrazoError:
+        weights = {name: self.gains[name] for name in ("q_weight", "qd_weight", "tau_weight")}
+        free = [
+            name
+            for name, weight in zip(self.robot.joint_names, weights["q_weight"], strict=True)
+            if weight == 0.0
+        ]
+        if free:
+            why = f"q_weight of {', '.join(free)} is 0; give every joint a q_weight above 0"
+        else:
+            ranges = ", ".join(f"{k} {v.min():.3g} to {v.max():.3g}" for k, v in weights.items())
+            why = f"too far apart for double precision: {ranges}; take weights nearer to each other"
+        return BrazoError(
+            f"LQR: the Riccati equation has no stable solution for these weights: {why}"
+        )
 
     def feedback(self) -> np.ndarray:
         """The gain K (n, 2n) of now."""
@@ -159,13 +186,6 @@ def read_pose(pose: Any, robot: Robot, what: str) -> np.ndarray:
             raise BrazoError(f"{what} '{pose}' is not one of {', '.join(robot.poses) or 'none'}")
         return np.array(robot.poses[pose], dtype=float)
     return read_vector(pose, robot, what)
-
-
-def _no_solution(why: str) -> BrazoError:
-    return BrazoError(
-        f"LQR: the Riccati equation has no stable solution for these weights ({why}); "
-        "give every joint a q_weight above 0"
-    )
 
 
 def _friction_slope(robot: Robot) -> np.ndarray:

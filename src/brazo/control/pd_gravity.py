@@ -31,6 +31,9 @@ class PDGravity(CompiledController):
         Gain("kp", "proportional", ("N m/rad", "N/m")),
         Gain("kd", "derivative", ("N m s/rad", "N s/m")),
     )
+    wn: Any
+    zeta: Any
+    feedforward: bool
 
     def __init__(
         self,

@@ -41,6 +41,11 @@ class PID(CompiledController):
         Gain("tf", "time constant of the derivative's filter", "s"),
         Gain("kt", "rate of back-calculation", "1/s"),
     )
+    wn: Any
+    zeta: Any
+    alpha: float
+    windup: str
+    feedforward: str
 
     def __init__(
         self,

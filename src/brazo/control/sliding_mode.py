@@ -33,6 +33,7 @@ class SlidingMode(CompiledController):
         Gain("reach", "acceleration towards the surface", ("rad/s²", "m/s²")),
         Gain("layer", "half the thickness of the layer", ("rad/s", "m/s"), zero=False),
     )
+    wn: Any
 
     def __init__(
         self, wn: Any = 25.0, *, slope: Any = None, reach: Any = 50.0, layer: Any = None

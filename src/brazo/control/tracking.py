@@ -7,26 +7,19 @@ moves on by Runge–Kutta steps of its exact equations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from brazo.control.base import (
-    Controller,
-    Reference,
-    read_vector,
-    refuse_nonfinite,
-    torque_limits,
-)
+from brazo.control.base import Controller, Reference, torque_limits
 from brazo.control.compiled import CompiledController
 from brazo.control.loop import REFERENCE, law_loop
+from brazo.dynamics.definite import doubt
+from brazo.dynamics.reading import Trajectory, read_vector, sample_trajectory
 from brazo.dynamics.simulate import MAX_SAMPLES, Run
-from brazo.errors import BrazoError
+from brazo.errors import BrazoError, RunFailed
 from brazo.robot import Robot
-
-Trajectory = Callable[[float], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,12 +89,18 @@ def track(
     in, where that is not `robot`.  A law already bound to it keeps its gains and its load.
     `native` compiles law and robot into one loop: slower the first time, then much faster.
     """
+    if not isinstance(robot, Robot):
+        raise BrazoError(f"track: robot is {robot!r}; wanted a brazo.Robot: brazo.load(name)")
+    if not isinstance(controller, Controller):
+        raise BrazoError(
+            f"track: controller is {controller!r}; wanted a brazo.control.Controller such as PID()"
+        )
     steps = _steps(t_end, dt, substeps)
     believed = robot if model is None else model
     if not controller.is_bound_to(believed, dt):
         controller.bind(believed, dt)
     t = np.linspace(0.0, t_end, steps + 1)
-    goals = _samples(trajectory, t, robot)
+    goals = sample_trajectory(trajectory, t, robot)
     q = goals[0, 0].copy() if q0 is None else read_vector(q0, robot, "q0")
     qd = goals[1, 0].copy() if qd0 is None else read_vector(qd0, robot, "qd0")
     controller.reset(q, qd)
@@ -200,32 +199,11 @@ def _steps(t_end: float, dt: float, substeps: int) -> int:
     return steps
 
 
-def _samples(trajectory: Trajectory, t: np.ndarray, robot: Robot) -> np.ndarray:
-    """The trajectory (3, m, n) at every sample, checked."""
-    goals = np.empty((3, len(t), robot.n))
-    for k, now in enumerate(t.tolist()):
-        value = trajectory(now)
-        try:
-            q, qd, qdd = value
-            goals[0, k], goals[1, k], goals[2, k] = q, qd, qdd
-        except (TypeError, ValueError):
-            raise BrazoError(
-                f"trajectory(t) at t = {now:g} s gave a {type(value).__name__}; "
-                f"wanted q, qd, qdd, each of shape ({robot.n},)"
-            ) from None
-    bad = np.argwhere(~np.isfinite(goals))
-    if len(bad):
-        part, k, _ = bad[np.argmin(bad[:, 1])]
-        what = ("q", "qd", "qdd")[part]
-        refuse_nonfinite(goals[part, k], robot, f"trajectory(t) at t = {t[k]:g} s: {what}")
-    return goals
-
-
 def _ran_away(
     robot: Robot, controller: Controller, q: np.ndarray, qd: np.ndarray, t: float
 ) -> BrazoError:
     bad = [*np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd)).tolist(), 0][0]
-    return BrazoError(
+    return RunFailed(
         f"joint {bad + 1} ({robot.joint_names[bad]}) is no longer finite at t = {t:g} s under "
-        f"{controller.name}; take lower gains, a smaller dt or more substeps"
+        f"{controller.name}; take lower gains, a smaller dt or more substeps" + doubt(robot.model)
     )

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from brazo.codegen.ring import where
 from brazo.dynamics.frames import JointTransform
 from brazo.dynamics.newton_euler import ZERO, Spin, carried_force, outward
 from brazo.dynamics.vectors import add, cross, dot, tensor_times
@@ -84,7 +85,7 @@ def give_way(
     Uf = along(H[2], (M[2], M[4], M[5]))
     D = turning * Un[2] + sliding * Uf[2] + armature
     u = tau - (turning * body.n[2] + sliding * body.f[2])
-    inverse = 1.0 / D
+    inverse = 1.0 / where(-D, 0.0, D)  # infinite where the joint moves no positive inertia
     Vn, Vf = [x * inverse for x in Un], [x * inverse for x in Uf]
     J = [x - y for x, y in zip(J, _symmetric(Un, Vn), strict=True)]
     M = [x - y for x, y in zip(M, _symmetric(Uf, Vf), strict=True)]

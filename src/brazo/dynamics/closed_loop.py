@@ -28,8 +28,9 @@ import numpy as np
 
 from brazo.codegen import Graph, maximum, minimum, where
 from brazo.codegen.loop import Loop, compile_loop
+from brazo.dynamics.definite import doubt
 from brazo.dynamics.integrators import held_torque_step
-from brazo.errors import BrazoError
+from brazo.errors import BrazoError, RunFailed
 
 __all__ = ["PID", "ClosedLoop", "ComputedTorque", "HeldTorque", "Reference", "closed_loop"]
 
@@ -210,7 +211,8 @@ def _reference(reference: Any, q0: np.ndarray, n: int) -> dict[str, np.ndarray]:
 def _blown_up(arm: Any, x: np.ndarray, t_end: float) -> None:
     *run, joint = np.argwhere(~np.isfinite(x))[0].tolist()
     which = f" of run {run[0] if len(run) == 1 else tuple(run)}" if run else ""
-    raise BrazoError(
+    raise RunFailed(
         f"joint {joint % arm.n + 1} ({arm.joint_names[joint % arm.n]}){which} is no longer finite "
         f"before t = {t_end:g} s: the loop is unstable; take lower gains or a smaller dt"
+        + doubt(arm.model)
     )

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 
 from brazo.codegen import Graph, GraphFunction, Kernel, compile_kernel
-from brazo.codegen.linear import ldl_solve
+from brazo.codegen.linear import definite_solve
 from brazo.codegen.ring import sincos, sqrt, where
+from brazo.dynamics.definite import mass_matrix_at, refuse_at, refuse_everywhere
 from brazo.dynamics.friction import joint_friction
 from brazo.dynamics.integrators import held_torque_step
 from brazo.dynamics.vectors import add, cross, dot
@@ -84,13 +85,15 @@ class DeltaDynamics:
     def mass_matrix(self) -> Callable[..., Any]:
         g = Graph()
         M, _ = self._matrices(g.inputs("q", 3), [0.0] * 3)
-        return _guarded(compile_kernel("mass_matrix", g, {"M": _flat(M)}, {"M": (3, 3)}))
+        shape = {"M": (3, 3)}
+        return compile_kernel("mass_matrix", g, {"M": _flat(M)}, shape, explain=self._explain).entry
 
     @cached_property
     def coriolis(self) -> Callable[..., Any]:
         g = Graph()
         _, C = self._matrices(g.inputs("q", 3), g.inputs("qd", 3))
-        return _guarded(compile_kernel("coriolis", g, {"C": _flat(C)}, {"C": (3, 3)}))
+        shape = {"C": (3, 3)}
+        return compile_kernel("coriolis", g, {"C": _flat(C)}, shape, explain=self._explain).entry
 
     @cached_property
     def gravity(self) -> Callable[..., Any]:
@@ -103,7 +106,8 @@ class DeltaDynamics:
         M, _ = self._matrices(q, [0.0] * 3)
         momentum = [dot(row, qd) for row in M]
         kinetic = 0.5 * dot(momentum, qd)
-        return _guarded(compile_kernel("energy", g, {"E": [kinetic, self._potential(q)]}))
+        E = [kinetic, self._potential(q)]
+        return compile_kernel("energy", g, {"E": E}, explain=self._explain).entry
 
     @cached_property
     def motion(self) -> GraphFunction:
@@ -124,6 +128,10 @@ class DeltaDynamics:
         q1, qd1 = held_torque_step(g, self.motion, q, qd, tau, dt)
         return compile_kernel("rk4_step", g, {"q": q1, "qd": qd1}).entry
 
+    def mass_matrix_over(self, q: Vector) -> list[Vector]:
+        """M (3 x 3) over any scalar."""
+        return self._matrices(q, [0.0] * 3)[0]
+
     # -- kernels ------------------------------------------------------------------------------
 
     @cached_property
@@ -131,7 +139,7 @@ class DeltaDynamics:
         g = Graph()
         q, qd, qdd = (g.inputs(name, 3) for name in ("q", "qd", "qdd"))
         tau = self._torque(q, qd, qdd, self.model.gravity.tolist(), None)
-        return compile_kernel("inverse_dynamics", g, {"tau": tau})
+        return compile_kernel("inverse_dynamics", g, {"tau": tau}, explain=self._explain)
 
     @cached_property
     def _inverse_full(self) -> Kernel:
@@ -139,13 +147,14 @@ class DeltaDynamics:
         q, qd, qdd = (g.inputs(name, 3) for name in ("q", "qd", "qdd"))
         wrench, gravity = g.inputs("wrench", 6), g.inputs("gravity", 3)
         tau = self._torque(q, qd, qdd, gravity, wrench)
-        return compile_kernel("inverse_dynamics_full", g, {"tau": tau})
+        return compile_kernel("inverse_dynamics_full", g, {"tau": tau}, explain=self._explain)
 
     @cached_property
     def _forward(self) -> Kernel:
         g = Graph()
         q, qd, tau = (g.inputs(name, 3) for name in ("q", "qd", "tau"))
-        return compile_kernel("forward_dynamics", g, {"qdd": self._acceleration(q, qd, tau)})
+        qdd = self._acceleration(q, qd, tau)
+        return compile_kernel("forward_dynamics", g, {"qdd": qdd}, explain=self._explain)
 
     @cached_property
     def _forward_full(self) -> Kernel:
@@ -153,38 +162,50 @@ class DeltaDynamics:
         q, qd, tau = (g.inputs(name, 3) for name in ("q", "qd", "tau"))
         wrench, gravity = g.inputs("wrench", 6), g.inputs("gravity", 3)
         qdd = self._acceleration(q, qd, tau, gravity, wrench)
-        return compile_kernel("forward_dynamics_full", g, {"qdd": qdd})
+        return compile_kernel("forward_dynamics_full", g, {"qdd": qdd}, explain=self._explain)
 
     @cached_property
     def _weight(self) -> Kernel:
         g = Graph()
         G = self._holding(g.inputs("q", 3), self.model.gravity.tolist())
-        return compile_kernel("gravity", g, {"G": G})
+        return compile_kernel("gravity", g, {"G": G}, explain=self._explain)
 
     @cached_property
     def _gravity_full(self) -> Kernel:
         g = Graph()
         G = self._holding(g.inputs("q", 3), g.inputs("gravity", 3))
-        return compile_kernel("gravity_full", g, {"G": G})
+        return compile_kernel("gravity_full", g, {"G": G}, explain=self._explain)
 
-    def _inverse_dynamics(self, q, qd, qdd, wrench=None, gravity=None, out=None) -> np.ndarray:
+    def _inverse_dynamics(
+        self, q, qd, qdd, wrench=None, gravity=None, base=None, out=None, threads=None
+    ) -> np.ndarray:
+        if base is not None:
+            raise BrazoError("base: a Delta's dynamics are those of a base at rest; leave it out")
         if wrench is None and gravity is None:
-            return _posed(self._inverse(q, qd, qdd, out=out))
+            return self._inverse(q, qd, qdd, out=out, threads=threads)
         wrench = _NO_FORCE if wrench is None else wrench
         gravity = self.model.gravity if gravity is None else gravity
-        return _posed(self._inverse_full(q, qd, qdd, wrench, gravity, out=out))
+        return self._inverse_full(q, qd, qdd, wrench, gravity, out=out, threads=threads)
 
-    def _forward_dynamics(self, q, qd, tau, wrench=None, gravity=None, out=None) -> np.ndarray:
+    def _forward_dynamics(
+        self, q, qd, tau, wrench=None, gravity=None, out=None, threads=None
+    ) -> np.ndarray:
         if wrench is None and gravity is None:
-            return _posed(self._forward(q, qd, tau, out=out))
+            return self._forward(q, qd, tau, out=out, threads=threads)
         wrench = _NO_FORCE if wrench is None else wrench
         gravity = self.model.gravity if gravity is None else gravity
-        return _posed(self._forward_full(q, qd, tau, wrench, gravity, out=out))
+        return self._forward_full(q, qd, tau, wrench, gravity, out=out, threads=threads)
 
-    def _gravity(self, q, gravity=None, out=None) -> np.ndarray:
+    def _gravity(self, q, gravity=None, out=None, threads=None) -> np.ndarray:
         if gravity is None:
-            return _posed(self._weight(q, out=out))
-        return _posed(self._gravity_full(q, gravity, out=out))
+            return self._weight(q, out=out, threads=threads)
+        return self._gravity_full(q, gravity, out=out, threads=threads)
+
+    def _explain(self, q: np.ndarray, *others: np.ndarray) -> None:
+        """Name the cause of a result that is not finite."""
+        if not np.isfinite(mass_matrix_at(self.model, q)).all():
+            raise BrazoError("the rods are too short to meet at these arm angles: no pose exists")
+        refuse_at(self.model, q)
 
     # -- the model over any scalar --------------------------------------------------------------
 
@@ -312,6 +333,7 @@ class DeltaDynamics:
         return [t - _columns(J, i, [[f] for f in wrench[:3]], 0) for i, t in enumerate(tau)]
 
     def _acceleration(self, q, qd, tau, gravity=None, wrench=None) -> Vector:
+        refuse_everywhere(self.model)
         M, C = self._matrices(q, qd)
         field = self.model.gravity.tolist() if gravity is None else gravity
         bias = add([dot(row, qd) for row in C], self._holding(q, field), self._friction(qd))
@@ -319,21 +341,10 @@ class DeltaDynamics:
         if wrench is not None:
             J = self._motion(q, qd).J
             rest = [t + _columns(J, i, [[f] for f in wrench[:3]], 0) for i, t in enumerate(rest)]
-        return ldl_solve(M, rest)[0]
+        return definite_solve(M, rest)
 
     def _friction(self, qd: Vector) -> Vector:
         return [joint_friction(self.model.friction, w) for w in qd]
-
-
-def _posed(result: np.ndarray) -> np.ndarray:
-    """Refuse the NaN of arm angles at which the rods cannot meet."""
-    if np.isnan(result).any():
-        raise BrazoError("the rods are too short to meet at these arm angles: no pose exists")
-    return result
-
-
-def _guarded(kernel: Kernel) -> Callable[..., Any]:
-    return kernel.entry_or(lambda *inputs, out=None: _posed(kernel(*inputs, out=out)))
 
 
 def _columns(A: list[Vector], i: int, B: list[Vector], j: int) -> Scalar:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from brazo.codegen import Function, Graph
 
 Scalar = Any
@@ -43,3 +45,22 @@ def held_torque_step(
 
     x = rk4(rate, [*q, *qd], dt)
     return x[:n], x[n:]
+
+
+def retrace(
+    forward: Callable[..., np.ndarray],
+    q: np.ndarray,
+    qd: np.ndarray,
+    tau: np.ndarray,
+    dt: np.ndarray,
+) -> None:
+    """Repeat a step whose result is not finite stage by stage, so that `forward(q, qd, tau)` raises
+    the error of the stage that failed."""
+    n = len(q)
+
+    def rate(x: Vector) -> Vector:
+        if not np.isfinite(x).all():
+            return x
+        return [*x[n:], *forward(np.array(x[:n]), np.array(x[n:]), tau).tolist()]
+
+    rk4(rate, [*q.tolist(), *qd.tolist()], float(dt[0]))

@@ -8,13 +8,14 @@ constants from the potential).
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from brazo.codegen import Graph, GraphFunction, Kernel, compile_kernel
+from brazo.dynamics.definite import refuse_at, refuse_everywhere
 from brazo.dynamics.energy import kinetic_energy, potential_energy
 from brazo.dynamics.friction import friction, has_friction
-from brazo.dynamics.integrators import held_torque_step
+from brazo.dynamics.integrators import held_torque_step, retrace
 from brazo.dynamics.links import Links, links_of
 from brazo.dynamics.newton_euler import joint_transforms
 from brazo.dynamics.straight import StraightDynamics
@@ -34,6 +35,7 @@ class TreeDynamicsKernels:
         self.links: Links = links_of(model)
         self.rigid = self._algorithms(len(self.links.links) > MOST_STRAIGHT)
         self.n = model.n
+        self._explain = partial(refuse_at, model)
         self._up = [-float(g) for g in model.gravity]
 
     @cached_property
@@ -88,7 +90,8 @@ class TreeDynamicsKernels:
         """(q, qd, tau) -> qdd."""
         g = Graph()
         q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
-        return compile_kernel("forward_dynamics", g, {"qdd": self.acceleration(q, qd, tau)})
+        qdd = self.acceleration(q, qd, tau)
+        return compile_kernel("forward_dynamics", g, {"qdd": qdd}, explain=self._explain)
 
     @cached_property
     def forward_dynamics_full(self) -> Kernel:
@@ -97,7 +100,7 @@ class TreeDynamicsKernels:
         q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
         wrench, gravity = g.inputs("wrench", 6), g.inputs("gravity", 3)
         qdd = self.acceleration(q, qd, tau, [-x for x in gravity], wrench)
-        return compile_kernel("forward_dynamics_full", g, {"qdd": qdd})
+        return compile_kernel("forward_dynamics_full", g, {"qdd": qdd}, explain=self._explain)
 
     @cached_property
     def energy(self) -> Kernel:
@@ -124,7 +127,8 @@ class TreeDynamicsKernels:
         q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
         (dt,) = g.inputs("dt", 1)
         q1, qd1 = held_torque_step(g, self.motion, q, qd, tau, dt)
-        return compile_kernel("rk4_step", g, {"q": q1, "qd": qd1})
+        explain = partial(retrace, self.forward_dynamics)
+        return compile_kernel("rk4_step", g, {"q": q1, "qd": qd1}, explain=explain)
 
     def acceleration(
         self,
@@ -134,7 +138,9 @@ class TreeDynamicsKernels:
         up: list[Scalar] | None = None,
         wrench: list[Scalar] | None = None,
     ) -> list[Scalar]:
-        """Forward dynamics on a graph, friction and motors included."""
+        """Forward dynamics on a graph, friction and motors included; refuses a robot with a joint
+        that moves no inertia."""
+        refuse_everywhere(self.model)
         if has_friction(self.links):
             tau = [t - f for t, f in zip(tau, friction(self.links, qd), strict=True)]
         return self.rigid.forward(q, qd, tau, up or self._up, wrench)

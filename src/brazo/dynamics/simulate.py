@@ -10,20 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from brazo.dynamics.adaptive import Dopri5
+from brazo.dynamics.definite import doubt
+from brazo.dynamics.reading import Trajectory, raised, read_vector, sample_trajectory
+from brazo.dynamics.stick_slip import StickSlip
 from brazo.dynamics.stops import hold_at_limits
-from brazo.errors import BrazoError
+from brazo.errors import BrazoError, RunFailed
 from brazo.model.joint_fields import outside
 
 Torque = Callable[[float, np.ndarray, np.ndarray], Any]
-Trajectory = Callable[[float], Any]
 Method = Literal["rk4", "dopri5"]
 MAX_SAMPLES = 20_000_000
-_PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,13 +100,17 @@ def simulate(
     atol: float | None = None,
     stops: bool = False,
     restitution: float = 0.0,
+    progress: Callable[[float], None] | None = None,
 ) -> Run:
     """Motion under torques: none, a constant (n,), or a function `torque(t, q, qd)`.
 
     `dt` is the step of `rk4` and the spacing of the output of `dopri5`, whose own steps follow
     `rtol` and `atol` (default: rtol / 100).  With `stops` joints halt at their limits.
     `dopri5` calls the torque function at trial times, some of which it takes back: a law with a
-    memory needs `rk4`, which calls it four times a step in order.
+    memory needs `rk4`, which calls it four times a step in order.  Joints with sharp Coulomb
+    friction stick and slip with `dopri5`; `rk4` takes the formula, which creeps by O(dt) at rest.
+    `progress(fraction)` is called now and then.  An error or an interruption after the first
+    samples has them as its attribute `run`.
     """
     dynamics = arm.dynamics
     if method not in ("rk4", "dopri5"):
@@ -113,46 +118,96 @@ def simulate(
     t = _grid(t_end, dt)
     q = _state(arm, q0, "q0", default=next(iter(arm.poses.values()), np.zeros(arm.n)))
     qd = _state(arm, qd0, "qd0", default=np.zeros(arm.n))
-    drive = _Torque(torque, arm.n)
+    drive = _Torque(torque, arm)
     limits = arm.limits if stops else None
     for i, (low, high) in enumerate([] if limits is None else limits.tolist()):
         if not low <= q[i] <= high:
             said = outside(float(q[i]), low, high, arm.joint_names[i], arm.joint_kinds[i], False)
             raise BrazoError(f"q0: {said}; stops need a start inside them")
-    rate = _rate(arm, drive, method)
+    friction = StickSlip(arm, drive) if method == "dopri5" else None
+    if friction is not None and not friction.needed:
+        friction = None
+    rate = _rate(arm, drive, method, friction)
     advance = (
         _rk4(dynamics, drive, rate, dt)
         if method == "rk4"
-        else _dopri5(rate, dt, rtol, rtol / 100.0 if atol is None else atol, arm.n)
+        else Dopri5(arm, rate, dt, rtol, rtol / 100.0 if atol is None else atol, friction)
     )
     Q, QD = np.empty((len(t), arm.n)), np.empty((len(t), arm.n))
+    every = max(1, len(t) // 200)
     Q[0], QD[0] = q, qd
-    applied = []
-    for k in range(len(t) - 1):
-        drive.first = None
-        q, qd = advance(float(t[k]), q, qd)
-        applied.append(drive.first)
-        if limits is not None:
-            q, qd = hold_at_limits(q, qd, limits, dynamics.mass_matrix, restitution)
-        if not (math.isfinite(q.sum()) and math.isfinite(qd.sum())):
-            _blown_up(arm, q, qd, float(t[k + 1]), method)
-        Q[k + 1], QD[k + 1] = q, qd
+    applied, gains = [], []
+
+    def accelerations(count: int) -> np.ndarray | None:
+        """Those of joints that stick and slip; None where the formula of friction gives them."""
+        if friction is None:
+            return None
+        friction.settle(0.0, Q[0], QD[0])
+        return np.array([friction.acceleration(0.0, Q[0], QD[0])[0], *gains])[:count]
+
+    def partial(count: int) -> Run | None:
+        """The samples before a failure, the first `count` or, without its torque, one less."""
+        asked: list[Any] = []
+        if method == "rk4" and drive.function is not None:
+            asked = applied if drive.first is None else [*applied[: count - 1], drive.first]
+            count = min(count, len(asked))
+        states = t[:count], Q[:count], QD[:count]
+        try:
+            tau = np.array(asked[:count]) if asked else drive.rows(*states)
+            return _run(arm, method, rtol, drive, *states, tau, accelerations(count))
+        except BrazoError:
+            return None
+
+    k = 0
+    try:
+        for k in range(len(t) - 1):
+            drive.first = None
+            if progress is not None and k % every == 0:
+                progress(k / len(t))
+            q, qd = advance(float(t[k]), q, qd)
+            if friction is not None:
+                gains.append(friction.acceleration(float(t[k + 1]), q, qd)[0])
+            applied.append(drive.first)
+            if limits is not None:
+                q, qd = hold_at_limits(q, qd, limits, dynamics.mass_matrix, restitution)
+            if not (math.isfinite(q.sum()) and math.isfinite(qd.sum())):
+                _blown_up(arm, q, qd, float(t[k + 1]), method)
+            Q[k + 1], QD[k + 1] = q, qd
+    except (BrazoError, KeyboardInterrupt) as error:
+        if k > 0:
+            error.run = partial(k + 1)  # pyright: ignore[reportAttributeAccessIssue]
+        raise
     if method == "rk4" and drive.function is not None:
         # What moved the robot, not what the function would say if asked again.
         tau = np.array([*applied, drive(float(t[-1]), Q[-1], QD[-1])])
     else:
         tau = drive.rows(t, Q, QD)
+    return _run(arm, method, rtol, drive, t, Q, QD, tau, accelerations(len(t)))
+
+
+def _run(
+    arm: Any,
+    method: str,
+    rtol: float,
+    drive: _Torque,
+    t: np.ndarray,
+    q: np.ndarray,
+    qd: np.ndarray,
+    tau: np.ndarray,
+    qdd: np.ndarray | None = None,
+) -> Run:
+    dynamics = arm.dynamics
     return Run(
         robot=arm.name,
         joint_names=arm.joint_names,
         joint_kinds=arm.joint_kinds,
         t=t,
-        q=Q,
-        qd=QD,
-        qdd=dynamics.forward_dynamics(Q, QD, tau),
+        q=q,
+        qd=qd,
+        qdd=dynamics.forward_dynamics(q, qd, tau) if qdd is None else qdd,
         tau=tau,
-        energy=dynamics.energy(Q, QD),
-        tool=arm.fk(Q),
+        energy=dynamics.energy(q, qd),
+        tool=arm.fk(q),
         method=method if method == "rk4" else f"dopri5, rtol {rtol:g}",
         evaluations=drive.evaluations,
     )
@@ -163,16 +218,15 @@ def follow(
 ) -> Run:
     """Carry the robot along a trajectory and find the torques that motion needs.
 
-    `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) spaced by `dt`.  A
-    robot without inertia is only moved: its torques stay None.
+    `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) spaced by `dt`, of
+    which the samples up to `t_end` are taken.  A robot without inertia is only moved: its torques
+    stay None.
     """
     if callable(trajectory):
         if t_end is None:
             raise BrazoError("a trajectory function needs t_end, the end of the run in seconds")
         t = _grid(t_end, dt)
-        samples = np.empty((3, len(t), arm.n))
-        for k, moment in enumerate(t):
-            samples[:, k] = _sample(trajectory, float(moment), arm.n)
+        samples = sample_trajectory(trajectory, t, arm)
     else:
         try:
             array = np.array(trajectory, dtype=float)
@@ -187,8 +241,9 @@ def follow(
             raise BrazoError("trajectory has values that are not finite")
         if not (math.isfinite(dt) and dt > 0.0):
             raise BrazoError(f"dt = {dt} s; it must be greater than 0")
-        samples = np.ascontiguousarray(array.transpose(2, 1, 0))
-        t = dt * np.arange(array.shape[1])
+        count = array.shape[1] if t_end is None else _count_until(t_end, dt, array.shape[1])
+        samples = np.ascontiguousarray(array[:, :count].transpose(2, 1, 0))
+        t = dt * np.arange(count)
     q, qd, qdd = samples
     known = arm.has_dynamics
     return Run(
@@ -207,15 +262,28 @@ def follow(
     )
 
 
+def _count_until(t_end: float, dt: float, samples: int) -> int:
+    """How many of the samples, spaced by `dt`, lie between 0 and `t_end`."""
+    last = (samples - 1) * dt
+    if not t_end > 0.0:
+        raise BrazoError(f"t_end = {t_end} s; it must be greater than 0")
+    if not t_end <= last + 1e-9 * max(last, 1.0):
+        raise BrazoError(
+            f"the trajectory has {samples} samples, {dt:g} s apart: it ends at {last:g} s, before "
+            f"{t_end:g} s; choose an earlier end (t_end, --t-end) or none"
+        )
+    return 1 + math.floor(t_end / dt * (1 + 1e-12) + 1e-9)
+
+
 class _Torque:
     """A user's torques, checked at every call."""
 
-    def __init__(self, torque: Any, n: int) -> None:
-        self.n = n
+    def __init__(self, torque: Any, arm: Any) -> None:
+        self._arm = arm
         self.evaluations = 0
         self.first: np.ndarray | None = None  # of the calls since it was last cleared
         self.function = torque if callable(torque) else None
-        self.constant = np.zeros(n)
+        self.constant = np.zeros(arm.n)
         if torque is not None and self.function is None:
             self.constant = self._checked(torque, "torque")
 
@@ -228,7 +296,7 @@ class _Torque:
         except BrazoError:
             raise
         except Exception as error:
-            raise BrazoError(_raised("torque(t, q, qd)", t, error)) from error
+            raise BrazoError(raised("torque(t, q, qd)", t, error)) from error
         tau = self._checked(value, f"torque(t, q, qd) at t = {t:g} s")
         if self.first is None:
             self.first = tau
@@ -244,10 +312,12 @@ class _Torque:
         return rows
 
     def _checked(self, value: Any, what: str) -> np.ndarray:
-        return _vector(value, self.n, what)
+        return read_vector(value, self._arm, what)
 
 
-def _rate(arm: Any, drive: _Torque, method: str) -> Callable[[float, np.ndarray], np.ndarray]:
+def _rate(
+    arm: Any, drive: _Torque, method: str, friction: StickSlip | None
+) -> Callable[[float, np.ndarray], np.ndarray]:
     forward, n = arm.dynamics.forward_dynamics, arm.n
 
     def rate(t: float, x: np.ndarray) -> np.ndarray:
@@ -256,7 +326,10 @@ def _rate(arm: Any, drive: _Torque, method: str) -> Callable[[float, np.ndarray]
             _blown_up(arm, q, qd, t, method)
         result = np.empty(2 * n)
         result[:n] = qd
-        forward(q, qd, drive(t, q, qd), out=result[n:])
+        if friction is not None:
+            result[n:] = friction.acceleration(t, q, qd)[0]
+        else:
+            forward(q, qd, drive(t, q, qd), out=result[n:])
         return result
 
     return rate
@@ -286,70 +359,8 @@ def _rk4(dynamics: Any, drive: _Torque, rate: Any, dt: float) -> Callable[..., A
     return general
 
 
-def _dopri5(rate: Any, dt: float, rtol: float, atol: float, n: int) -> Callable[..., Any]:
-    """Advance by dt with as many adaptive steps as the tolerance asks for."""
-    from scipy.integrate import RK45
-
-    if not (rtol >= 3e-14 and atol > 0.0):
-        raise BrazoError(f"rtol {rtol:g}, atol {atol:g}: rtol must be at least 3e-14, atol above 0")
-    solver: RK45 | None = None
-    dense: Any = None
-
-    def advance(t: float, q: np.ndarray, qd: np.ndarray):
-        nonlocal solver, dense
-        x = np.concatenate([q, qd])
-        if solver is None or not np.array_equal(x, expected[0]):
-            # A fresh start, or the state was changed from outside (a joint stop).
-            solver = RK45(rate, t, x, math.inf, rtol=rtol, atol=atol)
-            dense = None
-        goal = t + dt
-        while solver.t < goal * (1.0 - 1e-15):
-            message = solver.step()
-            if solver.status == "failed":
-                raise BrazoError(f"dopri5 cannot go on at t = {solver.t:g} s: {message}")
-            dense = solver.dense_output()
-        x = solver.y if abs(solver.t - goal) < 1e-15 * goal else dense(goal)
-        expected[0] = x
-        return x[:n], x[n:]
-
-    expected: list[Any] = [None]
-    return advance
-
-
-def _sample(trajectory: Trajectory, t: float, n: int) -> np.ndarray:
-    try:
-        value = trajectory(t)
-    except BrazoError:
-        raise
-    except Exception as error:
-        raise BrazoError(_raised("trajectory(t)", t, error)) from error
-    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 3:
-        raise BrazoError(
-            f"trajectory(t) at t = {t:g} s returned {type(value).__name__}; "
-            "wanted three vectors: q, qd, qdd"
-        )
-    return np.array(
-        [
-            _vector(part, n, f"trajectory(t) at t = {t:g} s: {name}")
-            for name, part in zip(("q", "qd", "qdd"), value, strict=True)
-        ]
-    )
-
-
-def _vector(value: Any, n: int, what: str) -> np.ndarray:
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"{what}: not a vector of numbers ({error})") from None
-    if array.shape != (n,):
-        raise BrazoError(f"{what} has shape {array.shape}; wanted ({n},)")
-    if not np.isfinite(array).all():
-        raise BrazoError(f"{what} has values that are not finite")
-    return array
-
-
 def _state(arm: Any, value: Any, what: str, default: np.ndarray) -> np.ndarray:
-    return np.array(default, dtype=float) if value is None else _vector(value, arm.n, what)
+    return np.array(default, dtype=float) if value is None else read_vector(value, arm, what)
 
 
 def _grid(t_end: float, dt: float) -> np.ndarray:
@@ -367,18 +378,6 @@ def _grid(t_end: float, dt: float) -> np.ndarray:
     return np.linspace(0.0, t_end, count + 1)
 
 
-def _raised(what: str, t: float, error: Exception) -> str:
-    """A user's exception in one sentence, with the line of the user's own file."""
-    place = ""
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if not Path(code.co_filename).is_relative_to(_PACKAGE):
-            place = f" ({code.co_filename}:{trace.tb_lineno})"
-        trace = trace.tb_next
-    return f"{what} raised {type(error).__name__} at t = {t:g} s: {error}{place}"
-
-
 def _blown_up(arm: Any, q: np.ndarray, qd: np.ndarray, t: float, method: str) -> None:
     bad = int(np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd))[0])
     if arm.model.kind == "delta":
@@ -387,6 +386,7 @@ def _blown_up(arm: Any, q: np.ndarray, qd: np.ndarray, t: float, method: str) ->
         hint = "take a smaller dt or method dopri5"
     else:
         hint = "check the torques"
-    raise BrazoError(
+    raise RunFailed(
         f"joint {bad + 1} ({arm.joint_names[bad]}) is no longer finite at t = {t:g} s; {hint}"
+        + doubt(arm.model)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from brazo.codegen.linear import ldl_solve
+from brazo.codegen.linear import definite_solve
 from brazo.dynamics.composite import mass_matrix
 from brazo.dynamics.coriolis import coriolis_matrix
 from brazo.dynamics.links import Links
@@ -52,9 +52,9 @@ class StraightDynamics:
         up: Vector,
         wrench: Vector | None = None,
     ) -> Vector:
-        """q̈ from M q̈ = τ − h(q, q̇), by L D Lᵀ."""
+        """q̈ from M q̈ = τ − h(q, q̇), by L D Lᵀ; not finite where M is not positive definite."""
         bias = self.inverse(q, qd, None, up, wrench)
         rest = [t - h for t, h in zip(tau, bias, strict=True)]
         # Both recursions know the tip first; eliminating from there, nothing has to wait for them.
         M = [row[::-1] for row in self.mass_matrix(q)[::-1]]
-        return ldl_solve(M, rest[::-1])[0][::-1]
+        return definite_solve(M, rest[::-1])[::-1]

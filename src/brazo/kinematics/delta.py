@@ -19,14 +19,17 @@ from brazo.kinematics.options import read_options
 from brazo.kinematics.orientation import angle_between
 from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
 from brazo.kinematics.sampling import sampling_box
-from brazo.model.description import DeltaModel, JointKind, Part
+from brazo.model.description import DeltaModel, JointKind, Part, frozen
 
 _KINDS: tuple[JointKind, ...] = ("revolute", "revolute", "revolute")
 _RODS = tuple(f"rod {i}{rod}" for i in (1, 2, 3) for rod in "ab")
 
 
 class DeltaKinematics:
-    """Forward and inverse maps of a `DeltaModel`; every q is (..., 3) in rad."""
+    """Forward and inverse maps of a `DeltaModel`; every q is (..., 3) in rad.
+
+    `threads` is accepted as by a tree robot's maps; these run in one thread.
+    """
 
     n = 3
     joint_kinds = _KINDS
@@ -40,7 +43,7 @@ class DeltaKinematics:
     def __init__(self, model: DeltaModel) -> None:
         self.model = model
         self.joint_names: tuple[str, ...] = model.joint_names
-        self.limits = np.array(model.limits)
+        self.limits = frozen(model.limits)
         self.body_names = ("base", "arm 1", "arm 2", "arm 3", *_RODS, "platform")
         self.link_names = self.body_names
         self.parts: tuple[tuple[Part, ...], ...] = tuple(
@@ -50,7 +53,7 @@ class DeltaKinematics:
         self.sampling_box = sampling_box(self.limits, self.joint_kinds)
         self.has_dynamics = None not in (model.arm_inertia, model.rod_mass, model.platform_mass)
 
-    def fk(self, q, out=None) -> np.ndarray:
+    def fk(self, q, out=None, threads=None) -> np.ndarray:
         """The tool in the base frame, of the assembly below the base."""
         P = self._platform(self._read(q))
         T = _result((*P.shape[:-1], 4, 4), out)
@@ -58,7 +61,7 @@ class DeltaKinematics:
         T[..., :3, 3] += P
         return T
 
-    def frames(self, q, out=None) -> np.ndarray:
+    def frames(self, q, out=None, threads=None) -> np.ndarray:
         """Poses of base, arms, rods and platform."""
         q = self._read(q)
         P = self._platform(q)
@@ -75,7 +78,9 @@ class DeltaKinematics:
             raise BrazoError(f"no link named '{link}'; links: {', '.join(self.link_names)}")
         return self.frames(q)[..., self.link_names.index(link), :, :]
 
-    def jacobian(self, q, frame="base", link: str | None = None, out=None) -> np.ndarray:
+    def jacobian(
+        self, q, frame="base", link: str | None = None, out=None, threads=None
+    ) -> np.ndarray:
         """(..., 6, 3): the platform's linear rows, and zeros."""
         if frame not in ("base", "tool"):
             raise BrazoError(f"frame '{frame}' is not one of base, tool")
@@ -105,12 +110,15 @@ class DeltaKinematics:
         """Joint values that put the tool at T (4, 4) or xyz (3,): every choice of elbows."""
         given = read_options(branch, options)
         if given.method == "numeric" or given.weights is not None:
-            raise BrazoError("a Delta is solved in closed form; use method='auto', no weights")
+            raise BrazoError(
+                "a Delta is solved in closed form; use --method auto (in Python 'auto'), no weights"
+            )
         target, orientation = tree_ik.read_target(T, given.orientation)
         start = tree_ik.read_start(self, q0)
         tolerance = given.tolerance
         turn = float(angle_between(np.eye(3), target[:3, :3]))
         turned = orientation == "full" and turn > tolerance
+        off = 0.0 if orientation == "free" else turn
         P = target[:3, 3] - self.model.tool[:3, 3]
         theta, valid = delta.ik_branches(self.model, P)
         # The same angles put the other assembly elsewhere: only what comes back counts.
@@ -128,7 +136,7 @@ class DeltaKinematics:
                 within_limits=beyond.size == 0,
                 limit_violations=tuple(beyond.tolist()),
                 position_error=float(error[slot]),
-                orientation_error=turn if orientation == "full" else 0.0,
+                orientation_error=off,
             )
             branches.append(one)
             if slot in allowed:
@@ -140,7 +148,7 @@ class DeltaKinematics:
         if best is None:
             q = self._nearest(P, start)
             gap = float(np.linalg.norm(self._platform(q) - P))
-            residual, name = Residual(gap, turn if orientation == "full" else 0.0), None
+            residual, name = Residual(gap, off), None
         else:
             q, residual, name = best.q, best.residual, best.name
         return IKResult(
@@ -148,7 +156,7 @@ class DeltaKinematics:
             success=not reason,
             reason=reason,
             residual=residual,
-            all=tuple(branches),
+            all=() if turned else tuple(branches),
             branch=name,
             method="closed form, Delta",
         )
@@ -168,7 +176,7 @@ class DeltaKinematics:
         if turned:
             return (
                 f"a Delta's platform stays level: the target is turned by "
-                f"{math.degrees(turn):.3f}° (orientation='free' accepts it)"
+                f"{math.degrees(turn):.3f}° (orientation free accepts it)"
             )
         return ""
 

@@ -24,7 +24,15 @@ from brazo.kinematics.closed_form.base import ClosedForm
 from brazo.kinematics.closed_form.redundant_scara import RedundantScara
 from brazo.kinematics.options import IKOptions, Orientation, read_options
 from brazo.kinematics.orientation import angle_between, nearest_rotation
-from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
+from brazo.kinematics.result import (
+    Branch,
+    IKResult,
+    Residual,
+    into_limits,
+    joint_text,
+    range_text,
+    violations,
+)
 from brazo.model.description import JointKind
 
 if TYPE_CHECKING:
@@ -68,7 +76,9 @@ def solve(arm: TreeKinematics, T, q0=None, branch: str | None = None, **options:
     closed = None if numeric else arm.closed_form
     if given.method == "closed" and closed is None:
         if orientation == "free":
-            raise BrazoError("the closed form needs an orientation; use method='auto'")
+            raise BrazoError(
+                "the closed form needs an orientation; use --method auto (in Python 'auto')"
+            )
         raise BrazoError(f"no closed form for '{arm.model.name}': {arm.no_closed_form}")
     if branch is not None and closed is None:
         raise BrazoError(f"'{arm.model.name}' has no named branches here: the method is numeric")
@@ -173,6 +183,7 @@ def _closed(
     ]
     usable = [b for b, slot in zip(branches, slots.tolist(), strict=True) if slot in allowed]
     branches.sort(key=lambda b: (not b.within_limits, distance(b.q, start)))
+    exact = [b for b in branches if orientation != "full" or b.orientation_error <= tolerance]
     method = f"closed form, {closed.family}"
 
     def result(best: Branch | None, reason: str) -> IKResult:
@@ -181,7 +192,7 @@ def _closed(
             success=not reason,
             reason=reason,
             residual=Residual(math.inf, math.inf) if best is None else best.residual,
-            all=tuple(branches),
+            all=tuple(exact),
             branch=None if best is None else best.name,
             method=method,
         )
@@ -204,7 +215,7 @@ def _closed(
         return result(
             best,
             f"{len(used)} joints cannot take this orientation: the nearest one at this position is "
-            f"{math.degrees(best.orientation_error):.3f}° away (orientation='nearest' accepts it)",
+            f"{math.degrees(best.orientation_error):.3f}° away (orientation nearest accepts it)",
         )
     return result(best, "")
 
@@ -299,6 +310,8 @@ def _numeric(
         residual = Residual(found.first, 2.0 * math.asin(min(0.5 * found.rest, 1.0)))
     else:
         residual = _residual(arm, q, T)
+    if orientation == "free" or (options.weights is not None and not options.weights[3:].any()):
+        residual = Residual(residual.position, 0.0)
     reason = ""
     if not found.success:
         reason = (
@@ -307,11 +320,15 @@ def _numeric(
             + ("" if orientation == "free" else f" and {math.degrees(residual.orientation):.3f}°")
             + " away"
         )
+    reached = ()
+    if found.success:  # the solver keeps inside the limits
+        reached = (Branch(q, "", True, (), residual.position, residual.orientation),)
     return IKResult(
         q=q,
         success=bool(found.success),
         reason=reason,
         residual=residual,
+        all=reached,
         method="numeric, damped least squares",
         iterations=int(found.iterations),
     )
@@ -338,12 +355,11 @@ def slots_of(names: tuple[str, ...], wanted: str | None) -> set[int]:
 
 def beyond_limits(arm: Joints, best: Branch, count: int) -> str:
     i = best.limit_violations[0]
-    value, (low, high) = best.q[i], arm.limits[i]
-    scale, unit = (180.0 / math.pi, "°") if arm.joint_kinds[i] == "revolute" else (1000.0, " mm")
-    which = "the branch lies" if count == 1 else f"all {count} branches lie"
+    kind = arm.joint_kinds[i]
+    which = "the only IK solution is" if count == 1 else f"all {count} IK solutions are"
     return (
-        f"{which} beyond the joint limits: {best.name} needs {arm.joint_names[i]} at "
-        f"{scale * value:.2f}{unit}, allowed {scale * low:.2f} to {scale * high:.2f}{unit}"
+        f"{which} outside the joint limits: {best.name} needs {arm.joint_names[i]} at "
+        f"{joint_text(kind, best.q[i])}, allowed {range_text(kind, arm.limits[i])}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -32,6 +32,18 @@ class IKOptions:
     tolerance: float = 1e-9
     seed: int = 0
     attempts: int = 100
+
+
+class IKKeywords(TypedDict, total=False):
+    """The same as keywords of `Robot.ik`, for a type checker."""
+
+    orientation: Orientation
+    method: Method
+    redundancy: Redundancy
+    weights: Any
+    tolerance: float
+    seed: int
+    attempts: int
 
 
 _DEFAULT = IKOptions()

@@ -24,6 +24,10 @@ Array = np.ndarray
 TURN = 2 * math.pi
 # A joint value this little past its limit (rad or m) counts as on the limit.
 LIMIT_TOLERANCE = 1e-9
+_SHOWN: dict[str, tuple[float, str]] = {
+    "revolute": (180.0 / math.pi, "°"),
+    "prismatic": (1e3, " mm"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Residual:
     """How far the tool ends from the target; as a number (`float(r)`) the larger of the two."""
 
     position: float  # m
-    orientation: float  # rad
+    orientation: float  # rad; 0 where the target leaves the orientation free
 
     def __float__(self) -> float:
         return max(self.position, self.orientation)
@@ -42,7 +46,7 @@ class Branch:
     """One way to reach a target."""
 
     q: Array  # (n,) inside the limits by whole turns where that is possible
-    name: str  # e.g. "LEFTY ABOVE NOFLIP"
+    name: str  # e.g. "LEFTY ABOVE NOFLIP"; "" from the numeric method (see `Robot.configuration`)
     within_limits: bool
     limit_violations: tuple[int, ...]  # indices of the joints past a limit
     position_error: float  # m, by forward kinematics of q
@@ -61,7 +65,8 @@ class IKResult:
     success: bool  # q reaches the target within the tolerances and the limits
     reason: str  # a sentence: why there is no success, or "" when there is
     residual: Residual  # of q
-    all: tuple[Branch, ...] = ()  # every branch that reaches the target, also those past limits
+    # Every solution that was found, also those past limits; with success, q is among them.
+    all: tuple[Branch, ...] = ()
     branch: str | None = None  # name of the chosen branch; None when the method knows no branches
     method: str = ""  # the closed form's family, or the numeric method
     iterations: int = 0  # of the numeric method
@@ -97,6 +102,19 @@ def violations(q: ArrayLike, limits: ArrayLike) -> Array:
     """(..., n) True where a joint value is past its limit (by more than 1e-9)."""
     q, limits = np.asarray(q, dtype=float), np.asarray(limits, dtype=float)
     return (q < limits[..., 0] - LIMIT_TOLERANCE) | (q > limits[..., 1] + LIMIT_TOLERANCE)
+
+
+def joint_text(kind: str, value: float) -> str:
+    """A joint value with its unit, as messages show it: `90.00°` or `200.00 mm`."""
+    scale, unit = _SHOWN[kind]
+    return f"{scale * value:.2f}{unit}"
+
+
+def range_text(kind: str, limits: ArrayLike) -> str:
+    """The limits (2,) of a joint, as messages show them: `-90.00 to 90.00°`."""
+    scale, unit = _SHOWN[kind]
+    low, high = scale * np.asarray(limits, dtype=float)
+    return f"{low:.2f} to {high:.2f}{unit}"
 
 
 def _middle(low: Array, high: Array) -> Array:

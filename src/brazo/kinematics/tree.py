@@ -16,7 +16,7 @@ from brazo.errors import BrazoError
 from brazo.kinematics.kernels import JacobianFrame, TreeKernels
 from brazo.kinematics.measures import ROWS
 from brazo.kinematics.sampling import sampling_box
-from brazo.model.description import IDENTITY, JointKind, Part, TreeModel
+from brazo.model.description import IDENTITY, JointKind, Part, TreeModel, frozen
 
 if TYPE_CHECKING:
     from brazo.kinematics.closed_form import ClosedForm
@@ -56,7 +56,7 @@ class TreeKinematics:
         self.n = model.n
         self.joint_names = tuple(joint.name for joint in joints)
         self.joint_kinds: tuple[JointKind, ...] = tuple(joint.kind for joint in joints)
-        self.limits = coordinate_limits(model)
+        self.limits = frozen(coordinate_limits(model))
         self.body_names = tuple(body.name for body in model.bodies)
         self.link_names = tuple(dict.fromkeys([*self.body_names, *model.named_frames]))
         self.parts: tuple[tuple[Part, ...], ...] = tuple(body.parts for body in model.bodies)

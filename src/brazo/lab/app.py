@@ -10,9 +10,7 @@ STOP has a thread of its own, so that it never waits behind anything.
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.lab import responsive
 from brazo.lab.channel import topic_of
 from brazo.lab.clock import Clock
 from brazo.lab.jobs import Jobs
@@ -31,19 +30,25 @@ from brazo.lab.moving import Mover
 from brazo.lab.opening import CELL, ROBOT, as_simulation, choices
 from brazo.lab.panels import Panel, panel_types
 from brazo.lab.program_run import program_in
+from brazo.lab.repeats import Repeats
 from brazo.lab.replay import Replay
+from brazo.lab.requests import Requests
+from brazo.lab.runs import Runs
 from brazo.lab.scene import FIELD_OF_VIEW_DEG, Scene
 from brazo.lab.server import LabServer
 from brazo.lab.stopping import Stopper
+from brazo.lab.unsaved import Unsaved
 from brazo.lab.view import View
 from brazo.simulation import Simulation
 from brazo.simulation.robot import SimRobot
+from brazo.text import printable
 
 RATE = 60.0  # Hz
 LOOK_EVERY = 0.25  # s between looks at a simulation that is paused: a program may move it
 BRAND = (232, 89, 12)
 
 log = logging.getLogger(__name__)
+log.addFilter(Repeats())
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +62,27 @@ class Selection:
 class Lab:
     """A running lab; use from any thread.
 
-    `sim` is its simulation, `selection` what the user points at, `robot` the selected robot.
+    `sim` is its simulation, `selection` what the user points at, `robot` the selected robot, `runs`
+    the folder of its recordings.
     """
 
     def __init__(
-        self, source: Any, host: str = "127.0.0.1", port: int = 8080, wait: bool = False
+        self,
+        source: Any,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        wait: bool = False,
+        token: bool = False,
+        runs: str | Path | None = None,
     ) -> None:
         self._waits = wait  # time begins when the first page is there
+        self.runs = Runs(runs)
         self.sim: Simulation = as_simulation(source)
         self._own = self.sim is not source
         self.selection = Selection(next(iter(self.sim.robots), ""))
-        self._wishes: queue.Queue[Callable[[], None] | None] = queue.Queue(maxsize=10_000)
-        self._server = LabServer(host, port, self.post)
+        self._requests = Requests()
+        self._ended = False  # set on the lab's thread
+        self._server = LabServer(host, port, self._requests, token)
         self.channel = self._server.channel
         self.uploads = self._server.uploads
         self.jobs = Jobs(self.post, lambda jobs: self.channel.put({"jobs": jobs}))
@@ -85,6 +99,7 @@ class Lab:
         except BaseException:
             self._server.stop()
             raise
+        responsive.begin()
         self._stopper = Stopper(self._stop_now)
         self._thread = threading.Thread(target=self._run, name="brazo lab", daemon=True)
         self._thread.start()
@@ -98,6 +113,7 @@ class Lab:
         self.view = View(self)
         self.clock = Clock(self)
         self.mover = Mover(self)
+        self.unsaved = Unsaved(self)
         self.panels: dict[str, Panel] = {}
         for make in self.panel_types():
             self.panels[make.id] = make(self)
@@ -126,6 +142,10 @@ class Lab:
         """The link to open."""
         return self._server.url
 
+    def browser_url(self) -> str:
+        """The address to start a browser with; it does not hold the token."""
+        return self._server.browser_url()
+
     @property
     def note(self) -> str:
         """What the user should know about the start; empty when all went as asked."""
@@ -136,17 +156,23 @@ class Lab:
         """The selected robot."""
         return self.sim.robot(self.selection.robot)
 
-    def open(self, source: Any, before: Callable[[], None] | None = None) -> None:
+    def open(self, source: Any, before: Callable[[], None] | None = None, ask: str = "") -> None:
         """Show another cell, robot, file or simulation; returns once it is done.
 
-        `before` is called when everything is read, and may raise to call it off.
+        `before` is called when everything is read, and may raise to call it off.  With `ask`, the
+        name the user knows it by, the page is asked first when work would be lost.
         """
         sim = as_simulation(source)
 
         def change() -> None:
             if before is not None:
                 before()
-            self._change(sim, sim is not source)
+            if ask:
+                self.unsaved.before_opening(
+                    ask, lambda: self._change(sim, sim is not source), sim.player.close
+                )
+            else:
+                self._change(sim, sim is not source)
 
         try:
             self.do(change)
@@ -200,23 +226,25 @@ class Lab:
         return "Nothing was moving; the program is paused." if ran else "Nothing was moving."
 
     def stop(self) -> None:
-        """End the lab and release its port; a second call does nothing."""
+        """End the lab, release its port and finish its recordings; a second call does nothing."""
         if self._closed:
             return
         self._closed = True
-        self._wishes.put(None)
+        self._requests.put(self._end)
         self._thread.join()
         self._stopper.close()
         self.jobs.close()
+        self.unsaved.close()
         for panel in self.panels.values():
             panel.closed()
         self._let_go(self.sim)
         self._server.stop()
+        responsive.end()
+        self.runs.finish()
 
     def post(self, wish: Callable[[], None]) -> None:
-        """Have something done on the lab's thread; in a flood what does not fit is dropped."""
-        with contextlib.suppress(queue.Full):
-            self._wishes.put_nowait(wish)
+        """Have something done on the lab's thread."""
+        self._requests.put(wish)
 
     def do(self, wish: Callable[[], None]) -> None:
         """Have something done on the lab's thread; returns once it is, and raises what it did."""
@@ -235,7 +263,7 @@ class Lab:
             raise BrazoError("this lab has been stopped")
         if threading.current_thread() is self._thread:
             return wish()
-        self._wishes.put(run)
+        self._requests.put(run)
         while not done.wait(0.2):
             if not self._thread.is_alive():
                 raise BrazoError("this lab was stopped meanwhile")
@@ -257,7 +285,7 @@ class Lab:
     def say(self, text: str, kind: str = "info") -> None:
         """Show a sentence: `info`, `warn` or `error`; to the page that asked, else to all."""
         self._notices += 1
-        notice = {"number": self._notices, "text": text, "kind": kind}
+        notice = {"number": self._notices, "text": printable(text), "kind": kind}
         asked, topic = self.channel.page, topic_of(self.channel.event)
         if asked is not None and kind == "error" and topic:
             # One a panel: it goes with the next, or when that panel does as it is asked.
@@ -357,7 +385,7 @@ class Lab:
         shipped = choices()
         kind, _, rest = name.partition(":")
         if rest in shipped.get(f"{kind}s", ()):
-            self._change(as_simulation(name), True)
+            self.unsaved.before_opening(rest, lambda: self._change(as_simulation(name), True))
 
     def _let_go(self, sim: Simulation) -> None:
         """A simulation the lab made ends with it; one it was given is only paused."""
@@ -440,7 +468,7 @@ class Lab:
 
     def _stop_now(self) -> None:
         unseen = self.halt()
-        self.post(lambda: self._after_stop(unseen))
+        self._requests.put(lambda: self._after_stop(unseen), "stopped")
 
     def _after_stop(self, unseen: str | None = None) -> None:
         overtaken, self.channel.overtaken = self.channel.overtaken, False
@@ -457,22 +485,22 @@ class Lab:
     def _run(self) -> None:
         due = 0.0  # when the next frame may be shown
         while True:
-            try:
-                wish = self._wishes.get(timeout=self._wait(due))
-            except queue.Empty:
-                wish = None
-            else:
-                if wish is None:
-                    return
+            wish = self._requests.take(self._wait(due))
+            if wish is not None:
                 self._dirty = True
                 self._carefully(wish)
                 self.channel.page = None
+            if self._ended:
+                return
             if self.channel.driving.settle():
                 self._carefully(self._show_driving)
             now = time.monotonic()
             if now >= due:
                 due = max(due + 1.0 / RATE, now)
                 self._carefully(self._frame)
+
+    def _end(self) -> None:
+        self._ended = True
 
     def _wait(self, due: float) -> float:
         awake = self._dirty or self.sim.player.running or self._late()

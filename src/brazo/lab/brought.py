@@ -10,8 +10,10 @@ from __future__ import annotations
 import io
 import shutil
 import stat
+import struct
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 from brazo.errors import BrazoError
@@ -26,6 +28,19 @@ TAKEN = (*DESCRIPTIONS, *MESHES, ARCHIVE)
 MAX_FILES = 2000
 MAX_BYTES = 256 << 20  # of all files together
 MAX_DEPTH = 12  # folders
+# The other methods of zip unpack without a limit: a read of one byte may cost gigabytes.
+METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
+_CHUNK = 1 << 18  # bytes unpacked at a time
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    NotImplementedError,  # an unknown version or method
+    RuntimeError,  # encrypted
+    ValueError,
+    OSError,
+    EOFError,
+)
 
 
 class Brought:
@@ -107,11 +122,12 @@ class Brought:
     def _unpack(self, upload: Upload) -> list[str]:
         try:
             archive = zipfile.ZipFile(io.BytesIO(upload.content))
-        except (zipfile.BadZipFile, ValueError, OSError) as error:
+        except _ZIP_ERRORS as error:
             raise BrazoError(f"{upload.name}: not an archive that can be read ({error})") from None
         wanted = (*DESCRIPTIONS, *MESHES, *BESIDE)
         with archive:
-            members = [m for m in archive.infolist() if not m.is_dir()]
+            # `is_dir` of Python 3.11 fails at an empty name.
+            members = [m for m in archive.infolist() if not m.filename.endswith("/")]
             if len(members) > MAX_FILES:
                 raise BrazoError(f"{upload.name}: {len(members)} files; at most {MAX_FILES}")
             if sum(m.file_size for m in members) > MAX_BYTES:
@@ -120,8 +136,11 @@ class Brought:
             names = {m: _inside(upload.name, m) for m in chosen}
             if not names:
                 raise BrazoError(f"{upload.name}: nothing in it that is read ({', '.join(wanted)})")
+            room = MAX_BYTES - self._bytes
             for member, name in names.items():
-                self._write(name, _content(upload.name, archive, member))
+                content = _content(upload.name, archive, member, room)
+                room -= len(content)
+                self._write(name, content)
         return self._offer(list(names.values()))
 
 
@@ -135,12 +154,26 @@ def _inside(archive: str, member: zipfile.ZipInfo) -> str:
     return str(PurePosixPath(*(safe_name(part) for part in path.parts)))
 
 
-def _content(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+def _content(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, room: int) -> bytes:
+    """The bytes of a member, unpacked piece by piece; at most `room`."""
+    where = f"{name}: {member.filename[:80]}"
+    if member.compress_type not in METHODS:
+        raise BrazoError(
+            f"{where}: compression method {member.compress_type}; members of an archive are "
+            f"{' or '.join(METHODS.values())}: pack it again as a plain zip"
+        )
+    pieces, total = [], 0
     try:
         with archive.open(member) as stream:
-            content = stream.read(member.file_size + 1)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
-        raise BrazoError(f"{name}: {member.filename[:80]}: cannot be read ({error})") from None
-    if len(content) != member.file_size:
-        raise BrazoError(f"{name}: {member.filename[:80]}: not as long as the archive says")
-    return content
+            while piece := stream.read(_CHUNK):
+                total += len(piece)
+                if total > min(room, member.file_size):
+                    break
+                pieces.append(piece)
+    except _ZIP_ERRORS as error:
+        raise BrazoError(f"{where}: cannot be read ({error})") from None
+    if total > room:
+        raise BrazoError(f"{where}: more than {MAX_BYTES >> 20} MiB when unpacked")
+    if total != member.file_size:
+        raise BrazoError(f"{where}: not as long as the archive says")
+    return b"".join(pieces)

@@ -12,7 +12,8 @@ from brazo.lab.opening import floor_under, keep_faults, robot_name
 from brazo.model.description import Array, frozen
 from brazo.robot import Robot
 from brazo.simulation import Simulation
-from brazo.simulation.robot import IDEAL, arm_of
+from brazo.simulation.cell_arm import arm_of
+from brazo.simulation.robot import IDEAL
 from brazo.world import Cell
 from brazo.world import state as states
 from brazo.world.cell import CellRobot, default_start
@@ -105,6 +106,22 @@ def present_cell(sim: Simulation, standing: bool = False) -> Cell:
         if standing:
             bodies = [replace(one, pose=frozen(sim.world.pose(one.name))) for one in bodies]
         return replace(sim.cell, robots=tuple(robots), bodies=tuple(bodies))
+
+
+def changes(first: Cell, now: Cell) -> list[str]:
+    """What was edited of a cell since `first`, but for the robots' own dimensions."""
+    old = {one.name: one for one in first.robots}
+    new = {one.name: one for one in now.robots}
+    found = [f"{name} placed" for name in new if name not in old]
+    found += [f"{name} removed" for name in old if name not in new]
+    found += [
+        f"{name} moved"
+        for name in new
+        if name in old and not np.array_equal(new[name].base, old[name].base)
+    ]
+    if not np.array_equal(first.gravity, now.gravity):
+        found.append("gravity")
+    return found + ["step"] * (first.step != now.step)
 
 
 def in_the_way(sim: Simulation, name: str) -> str:

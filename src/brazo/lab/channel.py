@@ -14,6 +14,11 @@ run on the network's thread and only set something.
 STOP (`halt`) also overtakes: an event that came before it and still waits is not acted on any more,
 and what one under way set in motion meanwhile is stopped again.  Those declared `still`, and free
 ones, move nothing and are done all the same.
+
+Of a free event that a page repeats before it was handled only the newest counts.  Requests of the
+page in control come before those of other pages and are never dropped: while very many wait, the
+page is not read.  At most `MAX_PAGES` pages are open at a time, the one in control always among
+them.
 """
 
 from __future__ import annotations
@@ -32,12 +37,15 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
+from websockets.frames import CloseCode
 
 from brazo.lab.driving import Driving
+from brazo.lab.requests import Requests
 
 Handler = Callable[..., Any]
 MAX_EVENT_BYTES = 65_536
 MAX_NUMBER = 1e300
+MAX_PAGES = 16
 MAX_TOLD = 32  # sentences and files a page that does not listen is owed
 SAME_PAGE_TWICE = 4001  # a copied tab has the key of the first: it makes itself another
 _KEY = re.compile(r"[\w-]{16,64}", re.ASCII)
@@ -59,10 +67,8 @@ class _Wanted:
 class Channel:
     """Values for all pages and events from the one that drives."""
 
-    def __init__(
-        self, post: Callable[[Callable[[], None]], None], driving: Driving | None = None
-    ) -> None:
-        self._post = post  # runs a call on the lab's thread
+    def __init__(self, requests: Requests, driving: Driving | None = None) -> None:
+        self._requests = requests  # calls for the lab's thread
         self.driving = Driving() if driving is None else driving
         self.page: Page | None = None  # whose event is being handled, on the lab's thread
         self.event = ""  # its name
@@ -131,7 +137,7 @@ class Channel:
         if page is not None:
             page.refuse()
         for callback in self._undoers:
-            self._post(callback)
+            self._requests.put(callback, callback)
 
     def put(self, values: Mapping[str, Any]) -> None:
         """Show values (of JSON types); those that did not change cost nothing."""
@@ -165,6 +171,10 @@ class Channel:
     async def serve(self, connection: ServerConnection) -> None:
         """Talk to one page until it leaves."""
         key = key_of(connection)
+        if len(self._pages) >= MAX_PAGES and not self.driving.holds(key):
+            await connection.close(CloseCode.TRY_AGAIN_LATER, full("pages"))
+            return
+        connection.protocol.max_message_size = MAX_EVENT_BYTES
         page = self._enter(key or secrets.token_urlsafe(18), connection)
         if page is None:
             await connection.close(SAME_PAGE_TWICE, "this page is open already")
@@ -177,12 +187,15 @@ class Channel:
                     await connection.close(1009, "event too long")
                     break
                 self._receive(page, text)
+                while self._requests.crowded and self.driving.drives(page.key):
+                    await asyncio.sleep(0.005)
         except ConnectionClosed:
             pass
         finally:
             with self._lock:
                 self._pages.pop(page.key, None)
                 self.driving.leave(page.key)
+            self._requests.forget(page.key)
             self._changed()
             sender.cancel()
             await asyncio.gather(sender, return_exceptions=True)
@@ -197,7 +210,7 @@ class Channel:
 
     def _changed(self) -> None:
         for callback in self._watchers:
-            self._post(callback)
+            self._requests.put(callback, callback)
 
     def _receive(self, page: Page, text: str | bytes) -> None:
         try:
@@ -224,7 +237,12 @@ class Channel:
             def wish() -> None:
                 self._handle(page, name, wanted.handler, arguments)
 
-            self._post(wish if wanted.still else self.unless_stopped(wish))
+            drives = self.driving.drives(page.key)
+            if wanted.free and not drives:
+                self._requests.put_other(page.key, name, wish)
+            else:
+                kind = (page.key, name) if wanted.free else None
+                self._requests.put(wish if wanted.still else self.unless_stopped(wish), kind)
 
     def _handle(self, page: Page, name: str, handler: Handler, arguments: list[Any]) -> None:
         # The lab forgets the page when it is done, and has said what went wrong.
@@ -286,6 +304,11 @@ class Page:
                 self._pending = {}
             for values in filter(None, news):
                 await self._connection.send(msgspec.json.encode(values).decode())
+
+
+def full(what: str) -> str:
+    """Why one more page or connection is refused."""
+    return f"too many {what}: the maximum is {MAX_PAGES}; close one, then reload"
 
 
 def topic_of(event: str) -> str:

@@ -63,6 +63,10 @@ class Driving:
         """Whether this page may act."""
         return key != "" and key == self._driver and key in self._numbers
 
+    def holds(self, key: str) -> bool:
+        """Whether control is this page's, also while it is away for a moment."""
+        return key != "" and key == self._driver
+
     def ask(self, key: str) -> None:
         """A watcher wants control."""
         with self._lock:

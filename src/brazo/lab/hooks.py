@@ -26,14 +26,19 @@ import viser._messages as messages
 import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosedError
+from websockets.frames import CloseCode
 from websockets.http11 import Request, Response
 
-from brazo.lab.channel import key_of
+from brazo.connections import ACCEPTS, ConnectionLimits, Gate, queue_connections
+from brazo.lab.channel import MAX_PAGES, full, key_of
 from brazo.lab.driving import Driving
 
 SUBPROTOCOL = f"viser-v{viser.__version__}"  # a client of another release is turned away
-MAX_MESSAGE_BYTES = 8 << 20
+MAX_MESSAGE_BYTES = 2 << 20  # a page uploads in pieces of half of that
+# A page sends an event for each of the display's frames at most, on each of its connections.
+LIMITS = ConnectionLimits(frames=500.0, burst=500.0)
 MAX_UPLOAD_BYTES = 64 << 20
+
 
 Pose = tuple[str, tuple[float, float, float], tuple[float, float, float, float]]
 Answer = Callable[[ServerConnection, Request], Response | None]
@@ -56,12 +61,14 @@ def start(
 ) -> Any:
     """Run viser on a listening socket; `answer` sees every request first, `own` talks at its paths.
 
-    `refused(key)` is called when a page that only watches wanted to act.
+    `refused(key)` is called when a page that only watches wanted to act.  A page that floods is
+    closed, unless it is in control.
 
     Returns the `viser.ViserServer`.  viser starts its websocket server by name and prints by
     `rich`; both names are exchanged for the moment it starts, under a lock.
     """
     guard = Guard(driving, refused)
+    gate = Gate(LIMITS, lambda connection: driving.drives(key_of(connection)))
     log = logging.getLogger("brazo.lab.websocket")
     log.addHandler(logging.NullHandler())
     log.propagate = False  # a client that breaks off is no news
@@ -69,15 +76,29 @@ def start(
 
     def serve(handler: Conversation, host: str, port: int, **options: Any) -> Any:
         async def talk(connection: ServerConnection) -> None:
+            gate.introduced(connection)
             request = connection.request
             path = "" if request is None else request.path.partition("?")[0]
             if path in own:
                 await own[path](connection)
+            elif guard.views >= MAX_PAGES and not driving.holds(key_of(connection)):
+                await connection.close(CloseCode.TRY_AGAIN_LATER, full("3D views"))
             else:
                 guard.watch(connection)
-                await handler(connection)
+                guard.views += 1
+                try:
+                    await handler(connection)
+                finally:
+                    guard.views -= 1
 
-        options |= {"process_request": answer, "max_size": MAX_MESSAGE_BYTES, "logger": log}
+        options |= {
+            "process_request": answer,
+            "max_size": MAX_MESSAGE_BYTES,
+            "logger": log,
+            "create_connection": gate.connection,
+            "open_timeout": gate.limits.handshake,
+            "backlog": ACCEPTS,
+        }
         return real_serve(talk, sock=sock, server_header=None, **options)
 
     silent = types.ModuleType("rich")
@@ -92,6 +113,7 @@ def start(
         finally:
             sys.modules["rich"] = rich
             websockets.asyncio.server.serve = real_serve
+    queue_connections([sock])
     guard.server = server
     for request in (messages.ShareUrlRequest, messages.ShareUrlDisconnect):
         server._websock_server.unregister_handler(request)
@@ -121,6 +143,7 @@ class Guard:
 
     def __init__(self, driving: Driving, refused: Callable[[str], None]) -> None:
         self.server: viser.ViserServer | None = None  # set once viser runs; then messages pass
+        self.views = 0  # connections that are open
         self._driving = driving
         self._refused = refused
 

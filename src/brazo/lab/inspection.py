@@ -113,7 +113,7 @@ def delta_table(model: DeltaModel) -> list[dict[str, Any]]:
 def branches(arm: Robot, T: Array, q: Array) -> tuple[Branch, ...]:
     """Every way to hold the tool at T, in an order that stays; none where they have no names."""
     found = arm.ik(T, q0=q, redundancy="rule").all
-    return tuple(sorted(found, key=lambda one: one.name))
+    return tuple(sorted((one for one in found if one.name), key=lambda one: one.name))
 
 
 def beyond(arm: Robot, branch: Branch) -> str:

@@ -4,10 +4,12 @@
     lab.jobs.start_process("Derive", derive, ("puma560",), done)   a module's function elsewhere
 
 `work` calls `job.tell(0.3, "mass matrix")` now and then, which also raises `Cancelled` when the
-user no longer wants it.  Work that cannot look up from what it does belongs in a process, which
-can be ended at any time; where it cannot go there either, `cancellable=False` offers no way to
-cancel it.  `done(result)` is called on the lab's thread; an error is shown.  What was cancelled has
-changed nothing: from `job.settle()` on, and once `done` is called, it is too late to.
+user cancelled it; so does the compiler before each kernel.  Cancel takes effect at once: the job is
+over for the user and its result is dropped, even if its thread needs some seconds to notice.  Work
+without such points belongs in a process, which can be ended at any time; where it cannot go there
+either, `cancellable=False` offers no Cancel.  `done(result)` is called on the lab's thread; an
+error is shown.  A cancelled job has changed nothing: from `job.settle()` on, and once `done` is
+called, it cannot be cancelled.
 """
 
 from __future__ import annotations
@@ -24,9 +26,13 @@ from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any
 
+from brazo.codegen.checkpoint import checkpoints
 from brazo.errors import BrazoError
+from brazo.lab.repeats import Repeats
+from brazo.text import one_line
 
 log = logging.getLogger(__name__)
+log.addFilter(Repeats())
 KEPT = 4  # finished jobs that stay in the list
 LOOK_EVERY = 0.1  # s
 _STARTING = threading.Lock()
@@ -81,16 +87,19 @@ class Job:
         self._changed()
 
     def cancel(self) -> None:
-        """Let it end as soon as it looks up, where it is not too late for that."""
+        """End it, unless it is too late for that; its thread ends when it next checks."""
         with self._lock:
             if not self.cancellable:
                 return
             self._cancelled.set()
-            self.text = "cancelling…"
-        self._changed()
+        self.end("cancelled")
 
     def end(self, state: str, text: str = "") -> None:
-        self.state, self.text = state, text
+        """Set the final state; the first one stays."""
+        with self._lock:
+            if self.state != "running":
+                return
+            self.state, self.text = state, text
         self._changed()
 
     def shown(self) -> dict[str, Any]:
@@ -118,6 +127,7 @@ class Jobs:
         self._numbers = itertools.count(1)
         self._jobs: dict[int, Job] = {}
         self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
         self._telling = threading.Lock()  # so that what is told last is what is true
 
     def start(
@@ -129,9 +139,11 @@ class Jobs:
     ) -> Job:
         """Begin work in a thread."""
         job = self._new(title, cancellable)
-        threading.Thread(
+        thread = threading.Thread(
             target=self._run, args=(job, work, done), name=f"brazo job {title}", daemon=True
-        ).start()
+        )
+        self._threads = [one for one in self._threads if one.is_alive()] + [thread]
+        thread.start()
         return job
 
     def start_process(
@@ -161,6 +173,11 @@ class Jobs:
             job.cancel()
         self._news()
 
+    @property
+    def busy(self) -> bool:
+        """Whether the thread of a job still runs, if only of a cancelled one."""
+        return any(thread.is_alive() for thread in self._threads)
+
     def close(self) -> None:
         """Ask everything under way to end."""
         for job in tuple(self._jobs.values()):
@@ -178,14 +195,15 @@ class Jobs:
 
     def _run(self, job: Job, work: Callable[[Job], Any], done: Callable[[Any], Any] | None) -> None:
         try:
-            result = work(job)
+            with checkpoints(job.check):
+                result = work(job)
             job.check()
         except Cancelled:
             return job.end("cancelled")
         except BrazoError as error:
             return job.end("failed", str(error))
         except Exception as error:
-            log.exception("%s failed", job.title)
+            log.exception("%s failed", one_line(job.title))
             return job.end("failed", f"{type(error).__name__}: {error}")
         if done is not None:
             self._post(lambda: self._hand_over(job, done, result))

@@ -49,8 +49,11 @@ class Held:
         jog: Jog | CartesianJog,
         touched: Callable[[], set[str]] = set,
         known: Collection[str] = (),
+        limit: Callable[[], str] = str,
     ) -> None:
         self.jog = jog
+        self.reason = ""  # why it does not move as asked; kept after it has ended
+        self._limit = limit  # asked in every step
         self.ran_into: set[str] = set()  # what ended it
         self._touched = touched  # asked in every step, or as often as `Coarse` asks
         self._known = touched().union(known)  # it may be on its way back from there
@@ -73,11 +76,6 @@ class Held:
         """Whether it moves, or is held and may begin to."""
         return self._held or self.jog.moving
 
-    @property
-    def reason(self) -> str:
-        """Why the motion was stopped by itself, if it was."""
-        return getattr(self.jog, "reason", "")
-
     def renew(self) -> None:
         """The button is still down; from any thread."""
         self._renewed = time.monotonic()
@@ -94,7 +92,10 @@ class Held:
             self.ran_into, self._held = ran_into, False  # never True again: a release may come now
         if not self._held:
             self.jog.stop()
-        return self.jog.update(dt)
+        sample = self.jog.update(dt)
+        if self._held:
+            self.reason = self._limit() or self.reason
+        return sample
 
 
 class Slowed:

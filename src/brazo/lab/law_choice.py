@@ -75,6 +75,16 @@ def changed(law: Controller, **options: Any) -> Controller:
     return type(law)(**gains, **{**kept, **options})
 
 
+def as_program(robot: str, law: Controller, cell: str) -> str:
+    """The text of a program that gives a robot this controller with these gains."""
+    from brazo.program.program import Program
+    from brazo.program.steps import SetController
+
+    gains = {name: tuple(float(one) for one in law.gains[name]) for name in law.gains}
+    step = SetController(law=law.name, gains=gains)
+    return Program(f"{robot} gains", cell=cell, steps={robot: [step]}).to_yaml()
+
+
 def _spaced(name: str) -> str:
     """A class's name as words: `MyOwnLaw` is `My own law`."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)

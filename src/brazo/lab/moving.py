@@ -16,6 +16,7 @@ from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec
 from brazo.lab.jogging import FOR_EVER, Coarse, Held, Inner, Slowed, source_of
 from brazo.lab.moment import touched
+from brazo.lab.playing import require_no_task
 from brazo.trajectory import (
     CartesianJog,
     GoTo,
@@ -27,6 +28,7 @@ from brazo.trajectory import (
     limits_of,
     line,
 )
+from brazo.trajectory.limits import at_limit
 
 if TYPE_CHECKING:
     from brazo.lab.app import Lab
@@ -125,7 +127,9 @@ class Mover:
         """Go on by one increment (rad, m) of a joint, or of the tool along or about an axis."""
         if frame == "joint":
             q = self.goal(robot).copy()  # clicks add up
-            q[axis] = np.clip(q[axis] + by, *robot.arm.limits[axis])
+            before, q[axis] = q[axis], np.clip(q[axis] + by, *robot.arm.limits[axis])
+            if abs(q[axis] - before) < 1e-9:
+                raise BrazoError(at_limit(robot.arm, limits_of(robot.arm), axis, by > 0.0))
             self.go_to(robot, q)
             return
         T = robot.arm.fk(robot.reference.q)
@@ -155,6 +159,9 @@ class Mover:
                 speeds = np.zeros(arm.n)
                 speeds[axis] = sign * JOG_SHARE * self.override * limits.speed[axis]
                 jog.hold(speeds)
+
+                def limit() -> str:
+                    return "" if jog.limited is None else at_limit(arm, limits, *jog.limited)
             else:
                 v = self.override * (REDUCED if self.reduced else FULL_SPEED)
                 most = ToolLimits(speed=v, angular_speed=self.override * ANGULAR)
@@ -162,12 +169,16 @@ class Mover:
                 velocity = np.zeros(6)
                 velocity[axis] = sign * (v if axis < 3 else self.override * ANGULAR)
                 jog.hold(velocity, "base" if frame == "world" else "tool")
+
+                def limit() -> str:
+                    return jog.reason
+
             world = self._lab.sim.world
 
             def feels() -> set[str]:  # where force feedback is off it rides through
                 return touched(world.contacts(), robot.name) if robot.force_feedback else set()
 
-            held = Held(jog, feels, known)
+            held = Held(jog, feels, known, limit)
             # Along a line every step costs milliseconds, which the simulation does not have.
             robot.follow(self._capped(held, arm) if frame == "joint" else Coarse(held))
             return held
@@ -176,9 +187,7 @@ class Mover:
 
     def _may_move(self, robot: SimRobot) -> None:
         self._lab.require_running()
-        for task in self._lab.sim.tasks:
-            if robot.name in getattr(task, "motions", ()) and not getattr(task, "paused", False):
-                raise BrazoError(f"a program moves {robot.name}: pause it first")
+        require_no_task(self._lab.sim, robot)
 
     def _capped(self, source: Inner, arm: Robot) -> Any:
         return Slowed(source, arm, REDUCED) if self.reduced else source

@@ -15,6 +15,7 @@ import numpy as np
 
 import brazo
 from brazo.errors import BrazoError
+from brazo.files import is_regular
 from brazo.lab.figure import visible_parts
 from brazo.lab.program_run import program_in
 from brazo.model.document import read_document
@@ -95,7 +96,7 @@ def as_cell(source: Any) -> Cell:
 def is_cell_file(path: Path) -> bool:
     """Whether a path leads to a cell file rather than to a robot file."""
     path = path.expanduser()
-    if path.suffix.lower() not in (".yaml", ".yml") or not path.is_file():
+    if path.suffix.lower() not in (".yaml", ".yml") or not is_regular(path):
         return False
     root = read_document(path)
     fields = root.mapping() if root.is_mapping else {}

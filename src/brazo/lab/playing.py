@@ -21,11 +21,18 @@ if TYPE_CHECKING:
 THERE = 1e-6  # rad or m: nearer than this no approach is needed
 
 
-def require_free(sim: Simulation, robot: SimRobot) -> None:
-    """Raise, in words, when something else moves the robot."""
+def require_no_task(sim: Simulation, robot: SimRobot) -> None:
+    """Raise when a task moves the robot: a program, unless the task says in `what` what it is."""
     for task in sim.tasks:
         if robot.name in getattr(task, "motions", ()) and not getattr(task, "paused", False):
-            raise BrazoError(f"a program moves {robot.name}: pause it first")
+            what = getattr(task, "what", "")
+            remedy = "stop it first" if what else "pause it first"
+            raise BrazoError(f"{what or 'a program'} moves {robot.name}: {remedy}")
+
+
+def require_free(sim: Simulation, robot: SimRobot) -> None:
+    """Raise when something else moves the robot."""
+    require_no_task(sim, robot)
     if robot.moving:
         raise BrazoError(f"{robot.name} still moves: wait until it rests, or stop it first")
 
@@ -34,6 +41,7 @@ class Playing:
     """A task; `done(why)` is called once it is over, with "" when the way was gone to its end."""
 
     paused = False
+    what = "a trajectory"
 
     def __init__(
         self, robot: SimRobot, way: Piecewise, loop: bool, done: Callable[[str], None]

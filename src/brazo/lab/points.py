@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,18 @@ class Points:
         while again in taken:
             again, number = f"{name} {number}", number + 1
         return again
+
+
+def as_program(robot: str, points: Iterable[Point], cell: str) -> str:
+    """The text of a program through the points, each after a note with its name."""
+    from brazo.program.program import Program
+    from brazo.program.steps import MoveJoints, Note, Step
+
+    steps: list[Step] = []
+    for point in points:
+        to = tuple(float(value) for value in point.q)
+        steps += [Note(text=point.name), MoveJoints(to=to)]
+    return Program(f"{robot} taught points", cell=cell, steps={robot: steps}).to_yaml()
 
 
 class Tour:

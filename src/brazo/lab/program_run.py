@@ -23,6 +23,19 @@ def program_in(sim: Simulation) -> Execution | None:
     return next((task for task in sim.tasks if isinstance(task, Execution)), None)
 
 
+def describe_run(execution: Execution) -> str:
+    """A program that is not done, and the step each of its robots is at."""
+    status = "paused" if execution.paused else "running"
+    states = [state for state in execution.states.values() if state.status != "done"]
+    alone = len(execution.states) == 1
+    steps = ", ".join(
+        f"{'' if alone else f'{state.robot} '}at step {state.index + 1} of {state.count}"
+        for state in states
+    )
+    name = execution.program.name
+    return f"Program {name} is {status}{' ' if alone or not steps else ': '}{steps}".rstrip()
+
+
 class Rests:
     """A task that notes where the robots of a paused program came to rest.
 

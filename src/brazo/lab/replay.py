@@ -21,9 +21,8 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.lab.puppet import Puppet
-from brazo.lab.replay_file import cell_of
+from brazo.lab.recorded_cell import recorded_cell
 from brazo.lab.signal_groups import is_of_robot
-from brazo.recording.origin import origin_of
 from brazo.recording.recording import Recording
 from brazo.recording.source import Source, event_time, memory_source, open_source
 from brazo.simulation import Simulation
@@ -54,7 +53,8 @@ class Replay(Simulation):
             raise BrazoError(
                 f"{self.path}: a replay needs at least two rows; there are {source.rows}"
             )
-        shown, self.notes = _cell_of(source, self.path, cell)
+        shown, notes = recorded_cell(source, self.path, cell)
+        self.notes = [*source.notes, *notes]
         super().__init__(shown, {robot.name: IDEAL for robot in shown.robots})
         self.player = _Player(self)
         self.stretches = False  # a step shows a row
@@ -247,30 +247,6 @@ def _source_of(recording: str | Path | Recording) -> tuple[Source, Path]:
         return memory_source(given.columns, given.events, given.about), Path("recording")
     path = Path(recording).expanduser()
     return open_source(path), path
-
-
-def _cell_of(source: Source, path: Path, given: Any) -> tuple[Cell, list[str]]:
-    """The cell to draw, and what is to be said about it."""
-    from brazo.lab.opening import as_cell
-
-    about = source.about
-    file = about.get("cell_file", "")
-    if given is not None:
-        return as_cell(given), []
-    cell = cell_of(source, path)
-    state = origin_of(about)
-    if state == "changed":
-        return cell, [
-            f"The cell's file was changed since the run: {file}. What is drawn is the cell as it "
-            "is now."
-        ]
-    if state == "gone" and origin_of(about, cell.path) != "same":
-        where = f" ({cell.path})" if cell.path is not None else ""
-        return cell, [
-            f"The cell's file is gone: {file}. What is drawn is '{cell.name}' as it is known "
-            f"here{where}."
-        ]
-    return cell, []
 
 
 def _file_names(source: Source, cell: Cell) -> dict[str, str]:

@@ -19,6 +19,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.lab.puppet import Puppet
+from brazo.lab.recorded_cell import recorded_cell
 from brazo.recording.source import Event, Progress, Source, event_time
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ def write_replay(
 
     if source.rows < 2:
         raise BrazoError(f"{path}: a replay needs at least two rows; there are {source.rows}")
-    shown = cell_of(source, path) if cell is None else cell
-    sim = Simulation(shown)
+    sim = Simulation(recorded_cell(source, path, cell)[0])
     puppet = Puppet(sim.world, source.units, path)
     times, rows = frame_rows(source)
     server, scene = _start(sim)
@@ -65,31 +65,6 @@ def write_replay(
         temporary.write_text(_dressed(page, source, float(times[-1])), encoding="utf-8")
     if progress is not None:
         progress(1.0)
-
-
-def cell_of(source: Source, path: Path) -> Cell:
-    """The cell a recording was made in: the file it names, else the shipped cell or robot."""
-    from brazo.lab.opening import as_cell, lone_robot
-
-    about = source.about
-    file = Path(about.get("cell_file", ""))
-    if about.get("cell_file") and file.is_file():
-        return as_cell(file)  # in the lab a robot may stand alone: then it is the robot's file
-    if name := about.get("cell"):
-        try:
-            return as_cell(name)
-        except BrazoError as error:
-            raise BrazoError(
-                f"{path}: the recording was made in cell '{name}', which is not here ({error}); "
-                "`brazo replay FILE --cell CELL` takes its file, in Python write_replay(…, cell=…)"
-            ) from None
-    if robot := about.get("robot"):
-        return lone_robot(robot)
-    raise BrazoError(
-        f"{path}: the recording does not say what cell or robot it is of, so there is nothing to "
-        "draw: name it (`brazo replay FILE --cell CELL`), or have its numbers and figures "
-        "(`brazo report`)"
-    )
 
 
 def frame_rows(source: Source) -> tuple[np.ndarray, np.ndarray]:
@@ -118,10 +93,11 @@ def _picked(source: Source, names: Sequence[str], rows: np.ndarray) -> Iterator[
 
 def _start(sim: Simulation) -> tuple[Any, Any]:
     """A server nobody is told of, with the cell drawn in it: viser draws nothing without one."""
+    from brazo.lab.requests import Requests
     from brazo.lab.scene import Scene
     from brazo.lab.server import LabServer
 
-    server = LabServer("127.0.0.1", 0, lambda _: None)
+    server = LabServer("127.0.0.1", 0, Requests())
     try:
         scene = Scene(server.viser, lambda *_: None)
         # The client would load it anew with every loop and be dark until then: the plain one does.

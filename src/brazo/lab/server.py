@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections.abc import Callable
 
 from brazo.errors import BrazoError
 from brazo.hosts import check_name
@@ -18,6 +17,7 @@ from brazo.lab import hooks
 from brazo.lab.access import Access
 from brazo.lab.channel import Channel
 from brazo.lab.driving import Driving
+from brazo.lab.requests import Requests
 from brazo.lab.shell import CHANNEL_PATH, UPLOAD_PATH, Shell
 from brazo.lab.transfers import Downloads, Uploads
 
@@ -27,15 +27,15 @@ PORTS_TO_TRY = 100
 class LabServer:
     """viser, hardened, with the lab's page and channel; `note` says if the port had to change."""
 
-    def __init__(self, host: str, port: int, post: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(self, host: str, port: int, requests: Requests, token: bool = False) -> None:
         sock, self.port = listen(host, port)
         self.host = host
         self.note = f"port {port} is busy, using {self.port}" if 0 != port != self.port else ""
-        self.access = Access.on(host, self.port)
+        self.access = Access.on(host, self.port, token)
         driving = Driving()
-        self.channel = Channel(post, driving)
+        self.channel = Channel(requests, driving)
         self.downloads = Downloads()
-        self.uploads = Uploads(post, driving, lambda event: self.channel.allows(event))
+        self.uploads = Uploads(requests.put, driving, lambda event: self.channel.allows(event))
         shell = Shell(self.access, self.downloads)
         own = {CHANNEL_PATH: self.channel.serve, UPLOAD_PATH: self.uploads.serve}
         self.viser = hooks.start(sock, shell.answer, own, driving, self.channel.refuse)
@@ -43,9 +43,18 @@ class LabServer:
     @property
     def url(self) -> str:
         """What to open in a browser."""
+        return self._address() + (f"/?token={self.access.token}" if self.access.token else "")
+
+    def browser_url(self) -> str:
+        """The address to start a browser with: a code in place of the token, good once.
+
+        Every user can read the command lines of this machine's processes.
+        """
+        return self._address() + (f"/?code={self.access.code()}" if self.access.token else "")
+
+    def _address(self) -> str:
         host = own_address() if self.host in ("", "0.0.0.0", "::") else self.host
-        token = f"/?token={self.access.token}" if self.access.token else ""
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}{token}"
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def stop(self) -> None:
         """Close every page's connection and release the port."""

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+from brazo.codegen.checkpoint import checkpoints
+from brazo.errors import BrazoError
 from brazo.lab.app import Lab
+from brazo.lab.replay import Replay
+from brazo.text import one_line
+
+AGAIN = 10.0  # s in which a second Ctrl+C closes a lab with unsaved work
 
 
 def serve(
@@ -22,39 +31,110 @@ def serve(
     block: bool = True,
     wait: bool = False,
     meanwhile: Callable[[Lab], object] | None = None,
+    token: bool = False,
+    runs: str | Path | None = None,
 ) -> Lab:
     """Open the lab on a cell, a robot, a file, a simulation or a recording.
 
-    With `block`, stay until Ctrl+C and call `meanwhile(lab)` some times a second.  With `wait`,
-    time begins when the first page is there.  A busy port makes way for the next free one.  Any
-    host but the loopback asks for the token in `Lab.url`.
+    With `block`, stay until Ctrl+C and call `meanwhile(lab)` some times a second; at a terminal, a
+    first Ctrl+C lists unsaved work, if there is any, and a second one within 10 s closes.  Ctrl+C
+    before the lab is open raises KeyboardInterrupt.  With `wait`, time begins when the first page
+    is there.  A busy port makes way for the next free one.  Any host but the loopback asks for the
+    token in `Lab.url`; with `token` the loopback does, too.  Recordings are kept in the folder
+    `runs`, by default `brazo.folders.runs_folder()`; Ctrl+C while the last one is being finished
+    leaves it as a readable .part file.
     """
+
+    def open_lab() -> Lab:
+        lab = Lab(source, host, port, wait, token, runs)
+        if open_browser:
+            show(lab)
+        return lab
+
     if not block:
-        return _open(source, host, port, open_browser, wait)
+        return open_lab()
     with until_signal() as stopped:
-        lab = _open(source, host, port, open_browser, wait)
+        lab = _interruptible(open_lab, stopped)
         try:
             _say(f"brazo lab: {lab.note}" if lab.note else "")
             _say(f"brazo lab: {lab.url}  (Ctrl+C stops)")
-            while not stopped.wait(0.2):  # a wait without end could not be interrupted on Windows
+            _warn_slips(lab)
+            _say_over_limit(lab)
+            # Short waits: on Windows one without end could not be interrupted.
+            while not (stopped.wait(0.2) and _may_close(lab, stopped)):
                 if meanwhile is not None:
                     meanwhile(lab)
         finally:
+            stopped.clear()
+            lab.runs.interrupted = stopped.is_set
             lab.stop()
+            _say_recordings(lab)
     return lab
 
 
-def _open(source: Any, host: str, port: int, open_browser: bool, wait: bool) -> Lab:
-    lab = Lab(source, host, port, wait)
-    if open_browser:
-        show(lab)
-    return lab
+def _warn_slips(lab: Lab) -> None:
+    """Numbers of the files opened that were probably meant in mm or degrees, on stderr."""
+    slips = [] if isinstance(lab.sim, Replay) else lab.sim.world.findings
+    for text in dict.fromkeys(str(finding) for finding in slips if finding.slip):
+        print(one_line(f"warning: {text}"), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _say_over_limit(lab: Lab) -> None:
+    try:
+        over = lab.runs.over_limit()
+    except (BrazoError, OSError):
+        return  # the Data panel shows why the folder cannot be used
+    _say(f"brazo lab: {over}" if over else "")
+
+
+def _say_recordings(lab: Lab) -> None:
+    """Where the recordings of a lab that has ended are."""
+    for path in lab.runs.kept():
+        _say(f"brazo lab: recording kept: {path}")
+    for problem in lab.runs.problems:
+        _say(f"brazo lab: {problem}")
+
+
+def _interruptible(open_lab: Callable[[], Lab], stopped: threading.Event) -> Lab:
+    """Open a lab in a thread, so that a signal does not wait for a compilation to end."""
+    opened: list[Lab] = []
+    errors: list[BaseException] = []
+    done, deciding = threading.Event(), threading.Lock()
+    abandoned = False
+
+    def check() -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+
+    def work() -> None:
+        try:
+            with checkpoints(check):
+                lab = open_lab()
+            with deciding:
+                if not abandoned:
+                    opened.append(lab)
+                    return
+            lab.stop()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, name="brazo opening", daemon=True).start()
+    while not done.wait(0.05):
+        with deciding:
+            abandoned = stopped.is_set() and not opened
+        if abandoned:
+            raise KeyboardInterrupt
+    if errors:
+        raise errors[0]
+    return opened[0]
 
 
 def show(lab: Lab) -> None:
     """Open a lab in the default browser, where there is a screen for one."""
     if _has_screen():
-        threading.Thread(target=webbrowser.open, args=(lab.url,), daemon=True).start()
+        threading.Thread(target=webbrowser.open, args=(lab.browser_url(),), daemon=True).start()
 
 
 def _has_screen() -> bool:
@@ -64,15 +144,52 @@ def _has_screen() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
+def _may_close(lab: Lab, stopped: Stopped) -> bool:
+    """False for the first Ctrl+C at a terminal while there is work that closing would lose.
+
+    A warning holds for some seconds: after that there may be other work.
+    """
+    at_terminal = sys.stdin is not None and sys.stdin.isatty()
+    warned = time.monotonic() - stopped.warned < AGAIN
+    if warned or stopped.by != signal.SIGINT or not at_terminal:
+        return True
+    lost: list[str] = []
+    lab.do(lambda: lost.extend(one.title for one in lab.unsaved.savable()))
+    if not lost:
+        return True
+    stopped.warned = time.monotonic()
+    stopped.clear()
+    _say(f"brazo lab: unsaved work: {'; '.join(lost)}")
+    _say(f"brazo lab: save it in the page, or press Ctrl+C again within {AGAIN:g} s to discard it")
+    return False
+
+
+class Stopped(threading.Event):
+    """Set by a signal."""
+
+    by = 0  # the signal
+    warned = -math.inf  # when the user was last shown what closing would lose
+
+
 @contextlib.contextmanager
-def until_signal() -> Iterator[threading.Event]:
-    """An event that Ctrl+C and SIGTERM set, in place of what they otherwise do."""
-    stopped = threading.Event()
+def until_signal() -> Iterator[Stopped]:
+    """An event that Ctrl+C and SIGTERM set, in place of what they otherwise do.
+
+    A second Ctrl+C raises KeyboardInterrupt.
+    """
+    stopped = Stopped()
+
+    def stop(by: int, _frame: object) -> None:
+        if by == signal.SIGINT and stopped.is_set():
+            raise KeyboardInterrupt
+        stopped.by = by
+        stopped.set()
+
     if threading.current_thread() is not threading.main_thread():
         yield stopped  # signals are the main thread's; whoever waits here is stopped with it
         return
     signals = (signal.SIGINT, signal.SIGTERM)
-    before = {s: signal.signal(s, lambda *_: stopped.set()) for s in signals}
+    before = {s: signal.signal(s, stop) for s in signals}
     try:
         yield stopped
     finally:
@@ -82,4 +199,4 @@ def until_signal() -> Iterator[threading.Event]:
 
 def _say(line: str) -> None:
     if line:
-        print(line, flush=True)  # noqa: T201
+        print(one_line(line), flush=True)  # noqa: T201

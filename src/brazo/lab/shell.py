@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
+from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from brazo.lab import hooks
 from brazo.lab.access import Access, Refusal
 from brazo.lab.transfers import Downloads, disposition
+from brazo.peers import refuses_user
 
 ASSETS = Path(__file__).parent / "page"
 CHANNEL_PATH = "/channel"
@@ -58,11 +60,13 @@ class Shell:
             if path.suffix in MEDIA_TYPES:
                 self._files[f"/lab/{path.name}"] = _pack(path.suffix, path.read_bytes())
 
-    def answer(self, _connection: object, request: Request) -> Response | None:
+    def answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """The response, or None where a websocket may open."""
         headers = request.headers
         websocket = any("websocket" in v.lower() for v in headers.get_all("Upgrade"))
-        refusal = self._access.check(headers, request.path, websocket)
+        refusal = self._access.check(
+            headers, request.path, websocket, lambda: refuses_user(connection.transport)
+        )
         if refusal is not None:
             return _refuse(refusal)
         path = request.path.partition("?")[0]

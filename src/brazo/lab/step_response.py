@@ -82,6 +82,7 @@ class StepTest:
     """A task: makes the step and watches; `done(response)`, None when something broke it off."""
 
     paused = False
+    what = "a step response"
 
     def __init__(
         self,

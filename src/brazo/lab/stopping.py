@@ -6,7 +6,10 @@ import logging
 import threading
 from collections.abc import Callable
 
+from brazo.lab.repeats import Repeats
+
 log = logging.getLogger(__name__)
+log.addFilter(Repeats())
 
 
 class Stopper:

@@ -10,6 +10,7 @@ has a use, is asked again when the file is there: either may have changed meanwh
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import secrets
@@ -24,6 +25,7 @@ from urllib.parse import quote
 import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
+from websockets.frames import CloseCode
 
 from brazo.errors import BrazoError
 from brazo.lab.channel import key_of
@@ -32,6 +34,8 @@ from brazo.lab.driving import Driving
 MAX_UPLOAD_BYTES = 64 << 20
 KEPT_FOR = 300.0  # s
 MAX_OFFERS = 32
+MAX_UPLOADS = 4  # at a time
+PIECE_TIME = 20.0  # s that a page may take for the next piece
 _ODD = re.compile(r"[^\w .()+-]")
 
 
@@ -115,6 +119,7 @@ class Uploads:
         self._driving = driving
         self._allows = allows  # whether an event may be acted on now
         self._wishes: dict[str, _Wish] = {}
+        self._under_way = 0
 
     def on(
         self,
@@ -128,6 +133,18 @@ class Uploads:
 
     async def serve(self, connection: ServerConnection) -> None:
         """Take one file."""
+        if self._under_way >= MAX_UPLOADS and not self._driving.holds(key_of(connection)):
+            await connection.close(
+                CloseCode.TRY_AGAIN_LATER, f"too many uploads: the maximum is {MAX_UPLOADS}"
+            )
+            return
+        self._under_way += 1
+        try:
+            await self._serve(connection)
+        finally:
+            self._under_way -= 1
+
+    async def _serve(self, connection: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):
             try:
                 event, upload = await self._take(connection)
@@ -151,7 +168,7 @@ class Uploads:
     async def _take(self, connection: ServerConnection) -> tuple[str, Upload]:
         try:
             event, name, size = msgspec.json.decode(
-                await connection.recv(), type=tuple[str, str, int]
+                await _next(connection), type=tuple[str, str, int]
             )
         except msgspec.DecodeError:
             raise BrazoError("the upload did not say what it is") from None
@@ -163,13 +180,21 @@ class Uploads:
             raise BrazoError(f"{name}: {size / 1e6:.1f} MB; at most {wish.most / 1e6:.0f} MB")
         pieces, total = [], 0
         while total < size:
-            piece = await connection.recv()
+            piece = await _next(connection)
             total += len(piece)
             if isinstance(piece, str) or total > size:
                 raise BrazoError(f"{name}: other bytes came than were announced")
             pieces.append(piece)
         self._wish(key_of(connection), event)
         return event, Upload(name, b"".join(pieces))
+
+
+async def _next(connection: ServerConnection) -> str | bytes:
+    try:
+        async with asyncio.timeout(PIECE_TIME):
+            return await connection.recv()
+    except TimeoutError:
+        raise BrazoError(f"the upload sent nothing for {PIECE_TIME:g} s") from None
 
 
 def safe_name(name: str) -> str:

@@ -8,6 +8,7 @@ way of the tool, where it passes a limit, and sentences on these limits.
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Literal
@@ -65,14 +66,14 @@ CURVES: dict[str, dict[str, Size]] = {
     },
     "helix": {
         "radius": Size("Radius", "mm", 0.04),
-        "pitch": Size("Rise a turn", "mm", 0.01),
+        "pitch": Size("Pitch", "mm", 0.01),
         "turns": Size("Turns", "number", 2.0),
     },
     "lissajous": {
         "width": Size("Width", "mm", 0.08),
         "height": Size("Height", "mm", 0.06),
-        "across": Size("Swings across", "number", 1.0),
-        "along": Size("Swings along", "number", 2.0),
+        "across": Size("X frequency", "number", 1.0),
+        "along": Size("Y frequency", "number", 2.0),
     },
 }
 
@@ -90,6 +91,11 @@ class Curve:
     def size(self, name: str) -> float:
         """One of its numbers, SI."""
         return self.sizes.get(f"{self.kind}.{name}", CURVES[self.kind][name].first)
+
+    def text(self) -> str:
+        """Its numbers as a line to read, SI."""
+        sizes = ", ".join(f"{name} {self.size(name):g}" for name in CURVES[self.kind])
+        return f"{self.kind}, plane {self.plane}, {sizes}, time {self.time:g}"
 
     def path(self) -> CartesianPath:
         """The way of the tool over time."""
@@ -143,6 +149,23 @@ class Way:
         self.curved = False  # whether the curve is what is played, not the points
         self.curve = Curve(arm.fk(q))
         self._numbers = count(1)
+        self._fresh = self.curve.text()
+        self._saved: set[str] = set()
+
+    def unsaved(self) -> tuple[bool, bool]:
+        """Whether the points, and the curve, were edited since they were last saved."""
+        points, curve = self._texts()
+        return bool(self.rows) and points not in self._saved, curve not in {
+            *self._saved,
+            self._fresh,
+        }
+
+    def mark_saved(self) -> None:
+        """A file has what is played: the points, or the curve."""
+        self._saved.add(self._texts()[self.curved])
+
+    def _texts(self) -> tuple[str, str]:
+        return self.via_list().to_yaml() if self.rows else "", self.curve.text()
 
     def add(self, arm: Robot, q: Array, t: float | None = None) -> Row:
         """A point at joint values, a second after the last unless a time is given."""
@@ -203,6 +226,23 @@ class Way:
             return ViaList(knots(plan.motion), "quintic").to_yaml()
         return self.via_list().to_yaml()
 
+    def points_file(self) -> str:
+        """The text of a via-point file with the points of the list."""
+        return self.via_list().to_yaml()
+
+    def curve_file(self, arm: Robot, q0: Array) -> str:
+        """The text of a via-point file with the motion of the curve, planned here.
+
+        Of a curve that the arm cannot follow it has the numbers alone.
+        """
+        head = f"# {self.curve.text()} (m, s); starts at {_numbers(self.curve.start[:3, 3])}\n"
+        curved = copy(self)
+        curved.curved = True
+        try:
+            return head + curved.file(plan_of(arm, curved, q0))
+        except BrazoError as error:
+            return head + "".join(f"# {line}\n" for line in str(error).splitlines())
+
     def slow(self, factor: float) -> None:
         """Take longer for the same way."""
         self.curve.time *= factor if self.curved else 1.0
@@ -256,6 +296,10 @@ def plan_of(arm: Robot, way: Way, q0: Array) -> Plan:
         points,
         tuple(check(motion, arm)),
     )
+
+
+def _numbers(values: Array) -> str:
+    return ", ".join(f"{v:g}" for v in values)
 
 
 def _most(limits: list[float]) -> Array:

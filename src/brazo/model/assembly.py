@@ -8,7 +8,7 @@ them, some of which do not move.  Here
 * a moving connection starts a new body, whose frame is its child link's frame;
 * a connection that mimics another shares its coordinate, q_i = multiplier · q_master + offset;
   chains of mimics are multiplied out;
-* the tip is the link asked for, or the likely one (`choose_tip`).
+* the tip is the link asked for, or the likely one (`brazo.model.tip`).
 
 Bodies come in depth-first order, children in the file's order (those that mimic last), so a serial
 robot gives a serial model.  What cannot be a tree (two parents, a ring, two roots) is refused,
@@ -17,7 +17,6 @@ and so is what cannot move.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn
@@ -33,11 +32,11 @@ from brazo.model.description import (
     Inertia,
     Joint,
     Part,
+    TipChoice,
     frozen,
 )
 from brazo.model.inertia import merge, transformed
-
-_TOOL_WORDS = ("tool", "tcp", "ee", "eef", "effector", "flange", "hand", "gripper", "attachment")
+from brazo.model.tip import choose_tip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +92,7 @@ class Assembly:
     tip: int
     tool: Array
     named_frames: Mapping[str, tuple[int, Array]]
+    tip_choice: TipChoice
 
 
 def assemble(
@@ -138,43 +138,14 @@ def assemble(
         joints.append((parent, joint))
     bodies = [_body(i, joints[i], members[i], complaints) for i in range(len(joints))]
     if tip is None:
-        tip = choose_tip(tree)
+        choice = choose_tip(tree.root, tree.order, tree.links)
     elif tip not in frames:
         known = ", ".join(frames)
         complaints.fail(None, f"no link '{tip}' to be the tip; the links are: {known}")
-    index, tool = frames[tip]
-    return Assembly(tuple(bodies), index, tool, frames)
-
-
-def choose_tip(tree: _Tree) -> str:
-    """The link that most likely carries the tool, always the same one for the same file.
-
-    It is the end of the chain with the most moving joints, not counting a gripper: where two
-    joints hang on one body and one mimics the other, they are fingers and the chain ends there.
-    Of ends that are equally far, one named like a tool wins, then the first in the file.
-    """
-    fingers = _fingers(tree)
-    depth: dict[str, int] = {tree.root: 0}
-    inner: set[str] = set()
-    for connection in tree.order:
-        if connection.parent not in depth or connection.name in fingers:
-            continue
-        depth[connection.child] = depth[connection.parent] + (connection.kind != "fixed")
-        if not tree.links[connection.child].is_marker:
-            inner.add(connection.parent)
-    ends = [name for name in depth if name not in inner]
-
-    def rank(name: str) -> tuple[int, int, bool, int]:
-        return -depth[name], tool_rank(name), tree.links[name].is_marker, ends.index(name)
-
-    return min(ends, key=rank)
-
-
-def tool_rank(name: str) -> int:
-    """Place of a link's name among the words that mean a tool; the smaller the likelier."""
-    words = re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
-    ranks = [_TOOL_WORDS.index(word) for word in words if word in _TOOL_WORDS]
-    return min(ranks, default=len(_TOOL_WORDS))
+    else:
+        choice = TipChoice(tip)
+    index, tool = frames[choice.link]
+    return Assembly(tuple(bodies), index, tool, frames, choice)
 
 
 class _Tree:
@@ -291,26 +262,6 @@ def _body(
     if hung is None:
         return Body(main.name, inertia=inertia, parts=parts)
     return Body(main.name, hung[0], hung[1], inertia, parts)
-
-
-def _fingers(tree: _Tree) -> set[str]:
-    """The last moving connections of grippers: on one body, and one of them mimics another."""
-    holder: dict[str, str] = {tree.root: tree.root}  # link -> the link its body is named after
-    siblings: dict[str, list[Connection]] = {}
-    for connection in tree.order:
-        carrier = holder[connection.parent]
-        if connection.kind == "fixed":
-            holder[connection.child] = carrier
-        else:
-            holder[connection.child] = connection.child
-            siblings.setdefault(carrier, []).append(connection)
-    found: set[str] = set()
-    for group in siblings.values():
-        names = {c.name for c in group}
-        if any(c.mimic is not None and c.mimic.master in names for c in group):
-            # A motor's horn or propeller beside the fingers is no chain either.
-            found |= {c.name for c in group if c.child not in siblings}
-    return found
 
 
 def _or_identity(T: Array | None) -> Array:

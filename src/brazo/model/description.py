@@ -9,7 +9,8 @@ conventions are special cases (`brazo.model.dh`), as are URDF and MJCF joints, s
 dynamics are written once.  A serial arm is a tree without branches.  A `DeltaModel` is the
 three-armed parallel robot of Clavel with its four lengths.
 
-SI and radians throughout.  Arrays are read-only float64.
+SI and radians throughout.  Arrays are read-only float64, mappings are read-only, also in a pickled
+copy.
 """
 
 from __future__ import annotations
@@ -22,19 +23,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from brazo.model.read_only import ReadOnlyDict, freeze_arrays, frozen
 from brazo.model.shapes import Shape
 
 Array = np.ndarray
 JointKind = Literal["revolute", "prismatic"]
-
-
-def frozen(values: Any, shape: tuple[int, ...] | None = None) -> Array:
-    """Copy to a read-only float64 array (of the given shape)."""
-    array = np.array(values, dtype=np.float64)
-    if shape is not None:
-        array = array.reshape(shape)
-    array.flags.writeable = False
-    return array
 
 
 IDENTITY = frozen(np.eye(4))
@@ -139,11 +132,20 @@ class Finding:
     path: Path | None = None
     line: int | None = None
     field: str = ""
+    slip: bool = False  # probably a unit was forgotten, see `plausible`
 
     def __str__(self) -> str:
         from brazo.errors import at
 
         return at(self.path, self.line, self.field) + self.message
+
+
+@dataclass(frozen=True, slots=True)
+class TipChoice:
+    """The link of an imported file that carries the tool, and why; no reason: the user named it."""
+
+    link: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -158,6 +160,18 @@ class Model:
     gripper: Gripper | None = None
     findings: tuple[Finding, ...] = ()
     path: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, Mapping):
+                object.__setattr__(self, name, ReadOnlyDict(value))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        freeze_arrays(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        return self  # nothing in it changes
 
     @property
     def kind(self) -> str:
@@ -174,6 +188,7 @@ class TreeModel(Model):
     tool: Array = _constant(IDENTITY)  # (4, 4) tool in the tip body
     named_frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     convention: Literal["standard", "modified", "general"] = "general"
+    tip_choice: TipChoice | None = None  # of imported files; a robot file has one end
     dh: tuple[Any, ...] = ()  # the D-H rows (brazo.model.dh.DHRow) where the file gave them
 
     @property

@@ -18,6 +18,9 @@ import yaml
 
 from brazo import units
 from brazo.errors import BrazoError, at
+from brazo.files import require_regular
+from brazo.model.description import Finding
+from brazo.model.plausible import doubt
 
 MAX_BYTES = 1 << 20
 MAX_NODES = 20_000
@@ -34,6 +37,7 @@ class Node:
 
     line: int
     value: str | list[Node] | dict[str, tuple[int, Node]] | None
+    quoted: bool = False
 
 
 GONE = Node(0, None)  # in a list: what was put aside, so that the others keep their places
@@ -64,6 +68,7 @@ class Mistake(BrazoError):
 def read_document(path: Path) -> Field:
     """Read a YAML file into its root field."""
     try:
+        require_regular(path)
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
@@ -149,7 +154,7 @@ def _compose(text: str, path: Path | None) -> Node:
                 fail(line, f"tag '{_short(event.tag)}' is not allowed; write plain values")
             plain = event.implicit[0]
             value = None if plain and event.value in _NULLS else event.value
-            node = Node(line, value)
+            node = Node(line, value, quoted=not plain)
             if event.anchor:
                 anchors[event.anchor] = node
             attach(node)
@@ -171,7 +176,7 @@ def _compose(text: str, path: Path | None) -> Node:
 class Field:
     """A typed cursor on one node; every reading method checks and complains with its place."""
 
-    __slots__ = ("line", "name", "node", "parent", "path")
+    __slots__ = ("doubts", "line", "name", "node", "origins", "parent", "path")
 
     def __init__(
         self,
@@ -186,6 +191,10 @@ class Field:
         self.path = path
         self.line = line or node.line
         self.parent = parent
+        # One table each for a whole document: numbers read so far whose unit is doubtful, by the
+        # field that was read and the one the number stands in; fields that define names.
+        self.doubts: dict[tuple[str, str], Finding] = {} if parent is None else parent.doubts
+        self.origins: dict[str, Field] = {} if parent is None else parent.origins
 
     def fail(
         self,
@@ -300,12 +309,34 @@ class Field:
             self.fail(f"{value:g} is below the least allowed, {at_least:g}", value=_STAND_IN)
         if above is not None and value <= above:
             self.fail(f"{value:g} must be greater than {above:g}", value=_STAND_IN)
+        if quantity.dimension is None:
+            for field, message in self._doubtful(value, allowed[0], names or {}).items():
+                finding = Finding(message, field.path, field.line, field.name, slip=True)
+                self.doubts[self.name, field.name] = finding
         return value
+
+    def _doubtful(
+        self, value: float, dimension: units.Dimension, names: Mapping[str, units.Quantity]
+    ) -> dict[Field, str]:
+        """What to report of a number without a unit, at the parameters that cause it if any do."""
+        message = doubt(value, dimension)
+        if not message:
+            return {}
+        causes: dict[Field, str] = {}
+        for name in sorted(units.names_in(self.text()) & self.origins.keys() & names.keys()):
+            if names[name].dimension is None:
+                causes |= self.origins[name]._doubtful(names[name].value, dimension, names)
+        return causes or {self: message}
 
     def quantity(self, names: Mapping[str, units.Quantity] | None = None) -> units.Quantity:
         """A number or expression with its dimension."""
         if not isinstance(self.node.value, str):
             self.fail(f"expected a number, got {self._what()}", value=_STAND_IN)
+        if self.node.quoted and _is_number(self.node.value):
+            words = (
+                f"expected a number, got the text '{_short(self.node.value)}'; remove the quotes"
+            )
+            self.fail(words, value=_STAND_IN)
         try:
             quantity = units.parse(self.node.value, names)
         except BrazoError as error:
@@ -336,6 +367,14 @@ class Field:
         if isinstance(value, list):
             return f"a list of {len(value)}"
         return "fields"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _short(text: str) -> str:

@@ -75,6 +75,15 @@ class MeshFolder:
             write_file(folder / name, data)
 
 
+def mesh_folder(path: Path) -> Path:
+    """The folder for the meshes of a robot exported to `path`, one for each format.
+
+    A robot exported both as `arm.urdf` and as `arm.xml` has two: each keeps its own files.
+    """
+    kind = "" if path.suffix.lower() == ".urdf" else "_mjcf"
+    return path.with_name(f"{safe_stem(path.stem)}{kind}_meshes")
+
+
 def write_file(path: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
     with replacing(path) as temporary:

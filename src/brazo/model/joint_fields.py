@@ -14,8 +14,10 @@ from brazo.model.description import Drive, Finding, Friction, Inertia, JointKind
 from brazo.model.dh import DHRow, row_transform
 from brazo.model.document import Field
 from brazo.model.inertia import broken_rules, rotated, shape_tensor
+from brazo.model.plausible import MAX_PLAIN
 
 Names = Mapping[str, units.Quantity]
+_DEGREES = math.degrees(1.0)
 
 
 @dataclass
@@ -25,8 +27,15 @@ class Context:
     names: Names
     findings: list[Finding] = dataclass_field(default_factory=list)
 
-    def note(self, field: Field, message: str) -> None:
-        self.findings.append(Finding(message, field.path, field.line, field.name))
+    def note(self, field: Field, message: str, slip: bool = False) -> None:
+        self.findings.append(Finding(message, field.path, field.line, field.name, slip))
+
+    def note_turns(self, field: Field, what: str, example: int, limit: float) -> None:
+        """An angle, or list of angles, above a limit (rad); without a unit it is a slip."""
+        items = field.items() if field.is_list else (field,)
+        read = [item.quantity(self.names) for item in items]
+        slip = any(x.dimension is None and abs(x.value) > limit for x in read)
+        self.note(field, f"{what} in radians; write e.g. {example}deg for degrees", slip)
 
 
 def position_of(kind: JointKind) -> units.Dimension:
@@ -37,12 +46,23 @@ def position_of(kind: JointKind) -> units.Dimension:
 def outside(value: float, low: float, high: float, joint: str, kind: str, plain: bool) -> str:
     """What to say of a joint value past its limits; `plain`: it was written without a unit."""
     turns = kind == "revolute"
-    scale, unit, bare = (math.degrees(1.0), "deg", "rad") if turns else (1e3, "mm", "m")
+    scale, unit, bare = (_DEGREES, "deg", "rad") if turns else (1e3, "mm", "m")
     text = f"{value:g} {bare} ({scale * value:g} {unit})" if plain else f"{scale * value:g} {unit}"
     text += f" is outside the limits {scale * low:g} .. {scale * high:g} {unit} of joint '{joint}'"
     if plain and low <= value / scale <= high:
         text += f"; did you mean {value:g}{unit}?"
     return text
+
+
+def slipped(value: float, low: float, high: float, kind: str) -> bool:
+    """Whether a number without a unit, past its joint's limits, was meant in degrees or mm.
+
+    It is past them by more than their width, and inside them in the other unit or implausible
+    anywhere.
+    """
+    scale = _DEGREES if kind == "revolute" else 1e3
+    far = max(low - value, value - high) > high - low
+    return far and (low <= value / scale <= high or abs(value) > MAX_PLAIN)
 
 
 def read_row(fields: dict[str, Field], context: Context) -> DHRow:
@@ -63,7 +83,7 @@ def read_row(fields: dict[str, Field], context: Context) -> DHRow:
     for key in ("alpha", "theta", "offset"):
         angle = key != "offset" or kind == "revolute"
         if key in fields and angle and abs(value(key, units.ANGLE)) > 2.1 * math.pi:
-            context.note(fields[key], "more than a turn in radians; write e.g. 90deg for degrees")
+            context.note_turns(fields[key], "more than a turn", 90, 2.1 * math.pi)
     return DHRow(
         kind=kind,
         theta=value("theta", units.ANGLE),
@@ -81,7 +101,7 @@ def read_limits(field: Field, kind: JointKind, context: Context) -> tuple[float,
     if not low < high:
         field.fail(f"[{low:g}, {high:g}]: the lower limit must be below the upper")
     if kind == "revolute" and max(abs(low), abs(high)) > 8.0 * math.pi:
-        context.note(field, "more than four turns in radians; write e.g. 150deg for degrees")
+        context.note_turns(field, "more than four turns", 150, 8.0 * math.pi)
     return low, high
 
 

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from brazo.errors import BrazoError
+from brazo.files import require_file
 
 SUFFIXES = (".yaml", ".yml", ".urdf", ".xacro", ".xml")
 
@@ -26,13 +27,14 @@ def find_robot(name_or_path: str | Path) -> Path:
     text = str(name_or_path)
     path = Path(text)
     if path.suffix.lower() in SUFFIXES:
-        if not _is_file(path):
+        if not _exists(path):
             raise BrazoError(f"{text[:200]}: no such file")
+        require_file(path.expanduser())
         return path.expanduser()
     names = robot_names()
     if text in names:
         return robot_directory() / f"{text}.yaml"
-    if _is_file(path):
+    if _exists(path) and path.expanduser().is_file():
         raise BrazoError(
             f"{path}: unknown kind of file; robots are read from {', '.join(SUFFIXES)}"
         )
@@ -44,8 +46,8 @@ def find_robot(name_or_path: str | Path) -> Path:
     )
 
 
-def _is_file(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
-        return path.expanduser().is_file()
+        return path.expanduser().exists()
     except (OSError, RuntimeError, ValueError):  # too long, no such user, a null character
         return False

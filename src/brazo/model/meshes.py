@@ -1,24 +1,22 @@
 """Mesh files of any kind to triangles in metres, and triangles to STL.
 
-The formats are trimesh's (STL, OBJ, PLY, COLLADA, glTF, OFF, ...); every object of the file is put
-where the file places it and all become one list of triangles.
-
-COLLADA says in which unit it counts (`<unit meter="0.0254">`), and that is applied.  It also says
-which axis is up, and that is *not*: the tools that draw robot files ignore it by long custom, so
-many files carry a wrong one, and a link's mesh is meant in the link's axes.
+Files are read by `brazo.model.mesh_worker` in a process of its own.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.files import require_regular
 from brazo.model.shapes import Mesh
 
 MAX_BYTES = 200_000_000
-MAX_TRIANGLES = 5_000_000
+MAX_TRIANGLES = 2_000_000
+MAX_COORDINATE = 1e6  # m
 
 Triangles = tuple[np.ndarray, np.ndarray]  # vertices (v, 3) float64, faces (f, 3) int32
 
@@ -26,46 +24,72 @@ Triangles = tuple[np.ndarray, np.ndarray]  # vertices (v, 3) float64, faces (f, 
 def mesh_triangles(mesh: Mesh) -> Triangles:
     """The triangles of a mesh, given or from its file, with its scale applied."""
     if mesh.vertices is not None and mesh.faces is not None:
-        vertices = np.asarray(mesh.vertices, dtype=np.float64)
-        faces = np.asarray(mesh.faces, dtype=np.int32)
+        vertices, faces = checked(mesh.vertices, mesh.faces)
     elif mesh.path is not None:
         vertices, faces = load_triangles(mesh.path)
     else:
         raise BrazoError("a mesh needs a path, or vertices and faces")
     scale = np.asarray(mesh.scale, dtype=np.float64)
+    if scale.shape != (3,) or not np.isfinite(scale).all():
+        raise BrazoError(f"{_name(mesh)}: scale is {mesh.scale}; wanted three finite numbers")
     if scale.prod() < 0.0:  # a mirror turns the faces inside out
         faces = faces[:, ::-1]
-    return vertices * scale, faces
+    with np.errstate(over="ignore"):
+        vertices = vertices * scale
+    if not np.abs(vertices).max() <= MAX_COORDINATE:
+        raise BrazoError(
+            f"{_name(mesh)}: a vertex is {np.abs(vertices).max():.3g} m from the origin; "
+            f"at most {MAX_COORDINATE:g} m: check the scale of the mesh and its unit"
+        )
+    return vertices, faces
 
 
 def load_triangles(path: str | Path) -> Triangles:
-    """Read a mesh file; `BrazoError` when it is missing, too large, broken or empty."""
+    """Read a mesh file; `BrazoError` when it is missing, too large, broken or empty.
+
+    A process of its own reads it, with limits on memory and time.
+    """
     path = Path(path)
     try:
-        size = path.stat().st_size
-    except (OSError, ValueError):
+        size = require_regular(path).st_size
+    except FileNotFoundError:
         raise BrazoError(f"{path}: no such mesh file") from None
     if size > MAX_BYTES:
         raise BrazoError(f"{path}: {size} bytes; mesh files up to {MAX_BYTES} are read")
-    import trimesh
+    from brazo.model.mesh_process import reader
 
+    vertices, faces = reader.read(path, MAX_TRIANGLES)
     try:
-        scene = trimesh.load_scene(path, skip_materials=True)
-        merged = scene.to_mesh()
-        vertices, faces = np.array(merged.vertices, dtype=np.float64), np.array(merged.faces)
-        # STL, OBJ and PLY have no unit: metres, as robot files mean them.
-        unit = trimesh.units.unit_conversion(scene.units, "meters") if scene.units else 1.0
-    # A dozen readers of a dozen formats raise what they like.
-    except Exception as error:
-        reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise BrazoError(f"{path}: not a mesh that can be read: {reason}") from error
+        return checked(vertices, faces)
+    except BrazoError as error:
+        raise BrazoError(f"{path}: {error}") from None
+
+
+def checked(vertices: Any, faces: Any) -> Triangles:
+    """Vertices (v, 3) and faces (f, 3) as arrays; refuse what is no list of triangles."""
+    try:
+        vertices, faces = np.asarray(vertices, dtype=np.float64), np.asarray(faces)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BrazoError(f"vertices are not an array of numbers ({error})") from None
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise BrazoError(f"vertices have shape {vertices.shape}; wanted (v, 3)")
     if faces.size == 0:
-        raise BrazoError(f"{path}: the file holds no triangles")
+        raise BrazoError("the mesh has no triangles")
+    if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu":
+        raise BrazoError(f"faces are {faces.dtype} of shape {faces.shape}; wanted integers (f, 3)")
     if len(faces) > MAX_TRIANGLES:
-        raise BrazoError(f"{path}: {len(faces)} triangles; up to {MAX_TRIANGLES} are read")
+        raise BrazoError(f"{len(faces)} triangles; up to {MAX_TRIANGLES} are read: simplify it")
+    low, high = int(faces.min()), int(faces.max())
+    if low < 0 or high >= len(vertices):
+        bad = low if low < 0 else high
+        raise BrazoError(f"a face has vertex {bad}; vertices are 0 to {len(vertices) - 1}")
     if not np.isfinite(vertices).all():
-        raise BrazoError(f"{path}: a vertex is not a finite number")
-    return vertices * unit, faces.astype(np.int32)
+        raise BrazoError("a vertex is not a finite number")
+    return vertices, faces.astype(np.int32)
+
+
+def _name(mesh: Mesh) -> str:
+    return str(mesh.path) if mesh.path else "mesh"
 
 
 def stl_bytes(vertices: np.ndarray, faces: np.ndarray) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import fields as dataclass_fields
 from pathlib import Path
 
 from brazo import units
+from brazo.files import is_regular
 from brazo.model.body import Style
 from brazo.model.description import Part, frozen
 from brazo.model.document import Field
@@ -111,7 +112,7 @@ def _mesh(field: Field, scale: Field | None, names: Names) -> Mesh:
         field.fail(f"'{text}' is not a mesh file; allowed: {', '.join(_MESHES)}")
     if not path.is_relative_to(folder):
         field.fail(f"'{text}' lies outside the robot file's folder; keep meshes beside it")
-    if not path.is_file():
+    if not is_regular(path):
         field.fail(f"'{text}': no such file beside the robot file")
     factor = scale.number(names=names, above=0.0) if scale is not None else 1.0
     return Mesh(path=path, scale=(factor, factor, factor))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,9 +26,23 @@ def with_payload(source: Source, mass: float, com, inertia) -> Source:
         raise BrazoError(
             "payload: wanted a mass of at least 0, com (3,) and inertia (3,) or (3, 3), all finite"
         )
-    load = Inertia(float(mass), frozen(c), frozen(tensor))
+    carry = Carrying(source.rebuild, Inertia(float(mass), frozen(c), frozen(tensor)))
+    return Source(carry.loaded(source.model), carry)
 
-    def loaded(model: Model) -> Model:
+
+@dataclass(frozen=True, eq=False)
+class Carrying:
+    """The `rebuild` of a robot that holds a load."""
+
+    rebuild: Callable[[Mapping[str, float]], Model]  # of the robot without the load
+    load: Inertia  # in the tool frame
+
+    def __call__(self, overrides: Mapping[str, float]) -> Model:
+        return self.loaded(self.rebuild(overrides))
+
+    def loaded(self, model: Model) -> Model:
+        """The model with the load as part of the body that holds it."""
+        load = self.load
         if isinstance(model, DeltaModel):
             if model.platform_mass is None:
                 raise BrazoError(f"robot '{model.name}' is kinematic only: it cannot feel a load")
@@ -41,8 +55,3 @@ def with_payload(source: Source, mass: float, com, inertia) -> Source:
         bodies = list(model.bodies)
         bodies[model.tip] = replace(tip, inertia=held)
         return replace(model, bodies=tuple(bodies))
-
-    def rebuild(overrides: Mapping[str, float]) -> Model:
-        return loaded(source.rebuild(overrides))
-
-    return Source(loaded(source.model), rebuild)

@@ -23,6 +23,7 @@ from brazo.model.description import (
     EARTH_GRAVITY,
     Body,
     DeltaModel,
+    Finding,
     Gripper,
     Inertia,
     Joint,
@@ -44,6 +45,7 @@ from brazo.model.joint_fields import (
     read_inertia,
     read_limits,
     read_row,
+    slipped,
 )
 from brazo.model.layout import Sizes, proportions
 from brazo.model.part_fields import read_parts, read_style
@@ -86,10 +88,11 @@ class RobotFile:
         given = self.root.mapping()
         kind = given["kind"].choice("serial", "delta") if "kind" in given else "serial"
         fields = self.root.mapping(_COMMON + (_SERIAL if kind == "serial" else _DELTA))
+        size = self._own_size if overrides and kind == "delta" else None
+        sizes = self._own_sizes if overrides and kind == "serial" else None
+        self.root.doubts.clear()  # of a build with other values
         reader = _Reader(self.root, fields, overrides or {})
-        if kind == "delta":
-            return reader.delta(self._own_size if overrides else None)
-        return reader.serial(self._own_sizes if overrides else None)
+        return reader.delta(size) if kind == "delta" else reader.serial(sizes)
 
     def names(self, overrides: Mapping[str, float] | None = None) -> Names:
         """The parameters, evaluated, with `overrides` in place of the file's own."""
@@ -150,6 +153,8 @@ class _Reader:
             if name not in given:
                 known = ", ".join(given) or "none"
                 raise BrazoError(f"unknown parameter '{name}'; this robot has: {known}")
+        self.root.origins.clear()
+        self.root.origins.update({name: given[name] for name in given if name not in overrides})
         return _evaluate_parameters(given, overrides)
 
     def _common(self) -> dict:
@@ -205,13 +210,12 @@ class _Reader:
                 ]
             )
             beyond = np.flatnonzero((q < limits[:, 0] - 1e-9) | (q > limits[:, 1] + 1e-9))
-            if beyond.size:
-                i = int(beyond[0])
+            for i in beyond.tolist():
                 plain = items[i].quantity(self.names).dimension is None
                 low, high = limits[i].tolist()
-                self.context.note(
-                    items[i], outside(float(q[i]), low, high, joints[i], kinds[i], plain)
-                )
+                message = outside(float(q[i]), low, high, joints[i], kinds[i], plain)
+                slip = plain and slipped(float(q[i]), low, high, kinds[i])
+                self.context.note(items[i], message, slip)
             poses[name] = q
         return poses
 
@@ -224,6 +228,17 @@ class _Reader:
                 else f"{len(style.radii)} radii; a Delta has one, that of its drives"
             )
         return style
+
+    def _findings(self) -> tuple[Finding, ...]:
+        """The oddities found, and doubtful units of fields that none of them is about."""
+        found = self.context.findings
+        told = {finding.field for finding in found}
+        doubts = (
+            doubt
+            for (used, _), doubt in self.root.doubts.items()
+            if not told & {used, used.rpartition("[")[0]}
+        )
+        return tuple(dict.fromkeys((*found, *doubts)))
 
     # -- serial arms ------------------------------------------------------------------------
 
@@ -295,7 +310,7 @@ class _Reader:
             tool=frozen(tool),
             convention=convention,
             dh=tuple(rows),
-            findings=tuple(self.context.findings),
+            findings=self._findings(),
         )
 
     def _base(self) -> tuple[np.ndarray, tuple | None]:
@@ -313,9 +328,7 @@ class _Reader:
             fields["rpy"].numbers(3, units.ANGLE, names=self.names) if "rpy" in fields else [0] * 3
         )
         if max(map(abs, rpy)) > 2.1 * math.pi:
-            self.context.note(
-                fields["rpy"], "more than a turn in radians; write e.g. 90deg for degrees"
-            )
+            self.context.note_turns(fields["rpy"], "more than a turn", 90, 2.1 * math.pi)
         return pose(xyz, rpy)
 
     def _tool(self) -> tuple[np.ndarray, Inertia | None]:
@@ -419,7 +432,7 @@ class _Reader:
             drive=read_drive(self.fields.get("drive"), "revolute", self.context),
             rod_spacing=2.0 * rod_offset(sizes["r"], size * style.width),
             parts=delta_parts(**sizes, azimuths=azimuths, style=style, size=size),
-            findings=tuple(self.context.findings),
+            findings=self._findings(),
         )
 
 
@@ -451,7 +464,7 @@ def _overridden(name: str, own: units.Quantity, overrides: Mapping[str, float]) 
     """Another value for a parameter, with the dimension the file gave it."""
     try:
         value = float(overrides[name])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
         raise BrazoError(

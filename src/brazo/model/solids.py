@@ -24,6 +24,8 @@ from functools import lru_cache
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.model.creases import creased, same_place
+from brazo.model.meshes import MAX_COORDINATE, mesh_triangles
 from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Shape, Sphere
 from brazo.model.transforms import exact_sincos, rot_z, translate
 
@@ -31,7 +33,6 @@ ROUND = 48  # points round a circle; a multiple of 8
 BEVEL_STEPS = 3
 BALL_STEPS = 7
 SMALL_ROUND, SMALL_STEPS = 16, 1  # for the copies of a pattern: bolts are small
-CREASE = math.radians(35.0)  # neighbours of a given mesh that meet at more than this shade apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +48,12 @@ class Surface:
 def mesh(shape: Shape) -> Surface:
     """The surface to draw; its vertices are shared where it is smooth and doubled where sharp."""
     _require_positive(shape)
-    surface = _surface(shape, ROUND, BEVEL_STEPS)
+    with np.errstate(all="ignore"):  # judged below
+        surface = _surface(shape, ROUND, BEVEL_STEPS)
+    if not len(surface.faces) or not np.isfinite(surface.normals).all():
+        raise BrazoError(f"{_name(shape)}: too thin for its length, no solid is left")
+    if not np.abs(surface.vertices).max() <= MAX_COORDINATE:
+        raise BrazoError(f"{_name(shape)}: larger than {MAX_COORDINATE:g} m")
     for array in (surface.vertices, surface.faces, surface.normals):
         array.flags.writeable = False
     return surface
@@ -193,7 +199,7 @@ def _loft(rings: np.ndarray, normals: np.ndarray) -> Surface:
 
 def _without_slivers(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> Surface:
     """Drop faces two corners of which coincide; share vertices that agree in place and normal."""
-    same = _same_place(vertices)
+    same = same_place(vertices)
     f = same[faces]
     faces = faces[(f[:, 0] != f[:, 1]) & (f[:, 1] != f[:, 2]) & (f[:, 2] != f[:, 0])]
     keys = np.column_stack([same, np.round(1e6 * normals)])
@@ -203,18 +209,9 @@ def _without_slivers(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarra
 
 
 def _merge(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    same = _same_place(vertices)
+    same = same_place(vertices)
     kept, index = np.unique(same, return_inverse=True)
     return vertices[kept], index[faces].reshape(-1, 3).astype(np.int32)
-
-
-def _same_place(vertices: np.ndarray) -> np.ndarray:
-    """For each vertex the number of the first one at the same place (to 1e-9 of the size)."""
-    size = float(np.ptp(vertices, axis=0).max()) or 1.0
-    # The odd third of a step keeps exact values such as 0 away from where rounding turns over.
-    keys = np.floor((vertices - vertices.min(axis=0)) / (1e-9 * size) + 1.0 / 3.0)
-    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return first[inverse.reshape(-1)]
 
 
 def _directions(angles: np.ndarray) -> np.ndarray:
@@ -237,55 +234,15 @@ def _pattern(one: Surface, count: int, radius: float) -> Surface:
 
 
 def _from_mesh(shape: Mesh) -> Surface:
-    if shape.vertices is not None and shape.faces is not None:
-        vertices, faces = np.array(shape.vertices, dtype=float), np.array(shape.faces)
-    else:
-        vertices, faces = _load(shape)
-    scale = np.asarray(shape.scale, dtype=float)
-    if scale.prod() < 0.0:  # a mirror turns the faces inside out
-        faces = faces[:, ::-1]
-    return _creased(vertices * scale, faces.astype(np.int32))
+    vertices, faces = mesh_triangles(shape)
+    try:
+        return Surface(*creased(vertices, faces))
+    except BrazoError as error:
+        raise BrazoError(f"{shape.path}: {error}" if shape.path else str(error)) from None
 
 
-def _load(shape: Mesh) -> tuple[np.ndarray, np.ndarray]:
-    if shape.path is None:
-        raise BrazoError("a mesh needs a path, or vertices and faces")
-    from brazo.model.meshes import load_triangles
-
-    return load_triangles(shape.path)
-
-
-def _creased(vertices: np.ndarray, faces: np.ndarray) -> Surface:
-    """Normals averaged over the neighbours that meet a face at less than `CREASE`."""
-    same = _same_place(vertices)
-    across = np.cross(
-        vertices[faces[:, 1]] - vertices[faces[:, 0]], vertices[faces[:, 2]] - vertices[faces[:, 0]]
-    )
-    area = np.linalg.norm(across, axis=1)
-    keep = area > 0.0
-    faces, across, area = faces[keep], across[keep], area[keep]
-    flat = across / area[:, None]
-    # Every corner meets every corner at the same place: pairs, expanded place by place.
-    places = same[faces].reshape(-1)
-    order = np.argsort(places, kind="stable")
-    start = np.searchsorted(places[order], np.arange(len(vertices) + 1))
-    count = np.diff(start)[places]
-    first = np.repeat(np.arange(len(places)), count)
-    within = np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)
-    second = order[start[places[first]] + within]
-    one, other = first // 3, second // 3
-    near = np.einsum("ij,ij->i", flat[one], flat[other]) > math.cos(CREASE)
-    normals = np.zeros((len(places), 3))
-    np.add.at(normals, first[near], across[other[near]])
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    normals = normals.reshape(len(faces), 3, 3)
-    corner_data = np.column_stack([same[faces].reshape(-1), np.round(normals.reshape(-1, 3), 6)])
-    _, first, inverse = np.unique(corner_data, axis=0, return_index=True, return_inverse=True)
-    return Surface(
-        vertices[same[faces].reshape(-1)[first]],
-        inverse.reshape(-1, 3).astype(np.int32),
-        normals.reshape(-1, 3)[first],
-    )
+def _name(shape: Shape) -> str:
+    return str(shape.path or "mesh") if isinstance(shape, Mesh) else type(shape).__name__.lower()
 
 
 def _require_positive(shape: Shape) -> None:

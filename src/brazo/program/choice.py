@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brazo.kinematics.result import Branch
+from brazo.kinematics.result import IKResult
 from brazo.model.transforms import rot_z
 from brazo.program.steps import Orientation
 from brazo.robot import Robot
 
 Array = np.ndarray
 _SAME = 1e-6  # rad, m
+_LEANING = np.radians(0.1)  # rad, a body at rest on soft contacts may lean
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,24 +57,36 @@ def choose(
     found: list[Candidate] = []
     refused: dict[str, None] = {}
     for pose, turned in ((T, ""), (T @ rot_z(np.pi), " turned"))[: 2 if either_way else 1]:
-        answer = arm.ik(pose, q0, branch, orientation=orientation)
-        ways: list[tuple[Array, str, Branch | None]] = [(b.q, b.name, b) for b in answer.all]
-        if answer.success:
-            ways.insert(0, (answer.q, answer.branch or "", None))
-        elif not ways:
+        answer = _solve(arm, pose, q0, branch, orientation)
+        if not answer.success:
             refused[answer.reason] = None
-        for q, name, one in ways:
-            if branch is not None and one is not None and not _matches(name, branch):
+            continue
+        ways = [(answer.q, answer.branch or "")]
+        for one in answer.all:
+            if branch is not None and not _matches(one.name, branch):
                 continue
-            if one is not None and not one.within_limits:
+            if one.within_limits:
+                ways.append((one.q, one.name))
+            else:
                 past = ", ".join(arm.joint_names[i] for i in one.limit_violations)
-                refused[f"{name}{turned}: past the limits of {past}"] = None
-                continue
+                refused[f"{one.name}{turned}: past the limits of {past}"] = None
+        for q, name in ways:
             time = float((np.abs(q - q0) / speed).max())
             if all(np.abs(q - other.q).max() > _SAME for other in found):
                 found.append(Candidate(np.array(q), f"{name}{turned}".strip(), time))
     found.sort(key=lambda candidate: candidate.time)
     return Choice(tuple(found), tuple(refused))
+
+
+def _solve(
+    arm: Robot, T: Array, q0: Array, branch: str | None, orientation: Orientation
+) -> IKResult:
+    """Inverse kinematics; a full orientation may be missed by as little as a body leans."""
+    answer = arm.ik(T, q0, branch, orientation=orientation)
+    if answer.success or orientation != "full":
+        return answer
+    near = arm.ik(T, q0, branch, orientation="nearest")
+    return near if near.success and near.residual.orientation <= _LEANING else answer
 
 
 def _matches(name: str, branch: str) -> bool:

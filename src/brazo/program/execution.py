@@ -20,6 +20,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.actions import Actions, Patience
+from brazo.program.displaced import cause, displaced_bodies
 from brazo.program.frames import position_text
 from brazo.program.motions import braking, gathering
 from brazo.program.planner import Planner
@@ -115,6 +116,7 @@ class Execution:
         self._lost = 0.0  # s in pauses, in all
         self._judged = 0
         self._over = False
+        self._displaced = displaced_bodies(sim)
         sim.log("program", f"{program.name} starts", program=program.name)
 
     # ---- how it goes -----------------------------------------------------------------------
@@ -296,7 +298,9 @@ class Execution:
 
     def fail(self, runner: _StepRunner, why: str) -> None:
         """A robot cannot go on."""
-        state = runner.state
+        state, step = runner.state, runner.step
+        first = None if step is None else cause(step, self._displaced, self.sim)
+        why = why if first is None else f"{first}; {why}"
         self._fail(state.robot, f"step {state.index + 1} ({state.text})", state.place, why)
 
     def _fail_of(self, robot: str, why: str) -> None:
@@ -407,8 +411,13 @@ class _StepRunner:
         return () if self._patience is None else self._patience.guards
 
     @property
+    def step(self) -> s.Step | None:
+        """The current step; None when all are done."""
+        return self.steps[self.index] if self.index < len(self.steps) else None
+
+    @property
     def state(self) -> RobotProgress:
-        step = self.steps[self.index] if self.index < len(self.steps) else None
+        step = self.step
         return RobotProgress(
             self.name,
             self.index,

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from brazo.errors import BrazoError
+from brazo.model.description import Finding
 from brazo.program import steps as s
 from brazo.program.curve_fields import check_curve
 
@@ -86,6 +87,7 @@ class Program:
     steps: dict[str, list[s.Step]] = field(default_factory=dict)
     path: Path | None = field(default=None, compare=False, repr=False)
     places: dict[str, s.Place] = field(default_factory=dict, compare=False, repr=False)  # of robots
+    findings: tuple[Finding, ...] = field(default=(), compare=False, repr=False)  # of its file
 
     def __post_init__(self) -> None:
         if not 0.0 < self.speed <= 1.0:
@@ -322,7 +324,7 @@ def _triple(value: Any, what: str) -> s.Triple:
 def _numbers(value: Any, what: str) -> tuple[float, ...]:
     try:
         return tuple(float(one) for one in value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise BrazoError(f"{what}: not a list of numbers ({error})") from None
 
 

@@ -24,6 +24,7 @@ from typing import Any, cast
 
 from brazo import units
 from brazo.errors import BrazoError
+from brazo.files import require_file
 from brazo.model.document import Field, parse_document, read_document
 from brazo.program.program import PLANNERS, WATCHES, Goal, PlannerName, Program, Watch
 from brazo.program.step_fields import MAX_STEPS, read_steps
@@ -61,8 +62,7 @@ def find_program(name_or_path: str | Path) -> Path:
     text = str(name_or_path)
     path = Path(text).expanduser()
     if path.suffix.lower() in SUFFIXES:
-        if not path.is_file():
-            raise BrazoError(f"{path}: no such file")
+        require_file(path)
         return path
     names = program_names()
     if text in names:
@@ -106,6 +106,7 @@ def read_program(root: Field) -> Program:
                 program.__post_init__()
             except BrazoError as error:
                 fields[name].fail(str(error))
+    program.findings = tuple(root.doubts.values())
     return program
 
 

@@ -11,6 +11,8 @@ from brazo.program.watch import Collision
 from brazo.recording.recording import Recording
 from brazo.simulation import Costs
 
+MEANT = 100  # steps; the mean cost of fewer is that of the start
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
@@ -60,7 +62,8 @@ class Summary:
         )
         if self.internal_force is not None:
             found["greatest internal force"] = f"{self.internal_force:.2f} N"
-        found["cost"] = str(self.costs)
+        if self.costs.steps >= MEANT:
+            found["cost"] = str(self.costs)
         return found
 
     def plain(self) -> dict[str, Any]:

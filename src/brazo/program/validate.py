@@ -180,7 +180,8 @@ class _Check:
         """Law and gains; gains alone are those of the law of the step before."""
         if step.law is not None:
             self.law_known = step.law in (*laws(), IDEAL)
-            self.name(step, step.law, [*laws(), IDEAL], "law")
+            own = "a controller of your own: brazo run … --law FILE.py"
+            self.name(step, step.law, [*laws(), IDEAL], "law", own)
             self.law = laws().get(step.law)
         elif not self.law_known:
             return
@@ -256,12 +257,16 @@ class _Check:
                 self.name(step, body, self.bodies, "free body")
                 self.name(step, chute, self.chutes, "chute")
 
-    def name(self, step: s.Step | str, name: str, known: Iterable[str], what: str) -> None:
+    def name(
+        self, step: s.Step | str, name: str, known: Iterable[str], what: str, more: str = ""
+    ) -> None:
         names = list(known)
         if name not in names:
             close = difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean '{close[0]}'? " if close else ""
-            _fail(step, f"no {what} '{name}' here; {hint}there are: {', '.join(names) or 'none'}")
+            listed = ", ".join(names) or "none"
+            rest = f"; {more}" if more else ""
+            _fail(step, f"no {what} '{name}' here; {hint}there are: {listed}{rest}")
 
 
 def _head(step: s.Step | str) -> str:

@@ -116,6 +116,8 @@ def label_lines(ax: Any, labels: Sequence[tuple[str, float, str]], size: float =
     """
     ax._brazo_labels = []
     for text, height, color in labels:
+        if not np.isfinite(height):  # no value at all
+            height = 0.5 * sum(ax.get_ylim())
         note = ax.annotate(
             text,
             (1.0, height),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from brazo.text import one_line
+
 _HEAD = ("t", "kind", "text")
 
 
@@ -17,6 +19,7 @@ class Event(dict[str, Any]):
 
     def __init__(self, entries: Mapping[str, Any]) -> None:
         super().__init__({"t": 0.0, "kind": "", "text": "", **entries})
+        self.update({key: one_line(self[key]) for key in ("kind", "text")})
 
     @property
     def data(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from brazo.recording.numbers import both_hold, internal_forces
-from brazo.recording.paths import moved_bodies, path_figure
+from brazo.recording.paths import moved_bodies, path_figure, xyz
 from brazo.recording.plots import figure, lanes_of, span_figure, timeline_figure, torque_figure
 from brazo.recording.recording import Recording
 from brazo.recording.robots import RobotSignals, robots_of
@@ -50,7 +50,13 @@ def default_figures(recording: Recording) -> list[Chapter]:
         )
     for robot in robots:
         found += _robot(robot)
-    tools = [robot.name for robot in robots if robot.name and robot.has_tool]
+    tools = [
+        robot.name
+        for robot in robots
+        if robot.name
+        and robot.has_tool
+        and np.isfinite(xyz(recording, robot.prefix("tool"))).all(axis=1).any()
+    ]
     if tools:
         text = "The tools in the frame of the cell; both views have one scale."
         found.append(Chapter("Tool paths", text, path_figure(recording, tools)))
@@ -95,11 +101,11 @@ def _forces(recording: Recording, robots: Sequence[RobotSignals]) -> list[Chapte
     contacts, clamps = {}, {}
     for robot in robots:
         force = robot.contact_force()
-        if force is not None and np.nanmax(force, initial=0.0) > 0.0:
+        if force is not None and np.fmax.reduce(force, initial=0.0) > 0.0:
             contacts[f"contact force.{robot.title}"] = (force, "N")
         for name in robot.group("clamp"):
             values = recording[name]
-            if recording.unit(name) == "N" and np.nanmax(np.abs(values), initial=0.0) > 0.0:
+            if recording.unit(name) == "N" and np.fmax.reduce(np.abs(values), initial=0.0) > 0.0:
                 clamps[f"clamp force.{robot.title}"] = (values, "N")
     if contacts:
         text = "Size of the sum of the contact forces on each robot."

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from brazo.files import replacing
+from brazo.recording.drawable import check_time
 from brazo.recording.names import group, last
 from brazo.recording.source import Progress, Source, event_time
 
@@ -59,6 +60,7 @@ def write_mcap(path: Path, source: Source, progress: Progress | None = None) -> 
         waiting = sorted(source.events, key=event_time)[::-1]
         done = 0
         for block in source.read(names):
+            check_time(block[0], names[0], done)
             table = np.column_stack(block)
             cells = table.astype(object)
             cells[~np.isfinite(table)] = None

@@ -9,11 +9,30 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from brazo.errors import BrazoError
+from brazo.text import is_one_line, one_line
 
 SIMULATED = "simulated"  # the simulation's time, where the time axis is the wall's
+
+
+def safe_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """Names and units to record under: control characters, as a robot's file may have, escaped."""
+    found = {one_line(name): one_line(unit) for name, unit in columns.items()}
+    if len(found) < len(columns):
+        raise BrazoError("two signals have the same name once their control characters are escaped")
+    return found
+
+
+def check_names(names: Iterable[str], where: str = "") -> None:
+    """Refuse a name that is empty or not one line of text."""
+    for name in names:
+        if not name or not is_one_line(name):
+            raise BrazoError(
+                f"{where}a signal cannot be named {one_line(name)!r}; a name is one line of text "
+                "without control characters"
+            )
 
 
 def choose(names: Sequence[str], patterns: str | Sequence[str]) -> list[str]:
@@ -44,12 +63,15 @@ def hint(names: Sequence[str], wanted: str) -> str:
         if all(any(matches(name, part) for name in names) for part in parts):
             shown = " ".join(f"-s {part}" for part in parts)
             return f"give them one by one: {shown}, in Python {parts}"
-    close = difflib.get_close_matches(wanted, names, n=3)
+    groups = dict.fromkeys(group(name) for name in names)
+    # A prefix is compared with prefixes: beside `scara3.q` a whole name is too long to be close.
+    close = difflib.get_close_matches(wanted, groups, n=3, cutoff=0.8)
+    close = close or difflib.get_close_matches(wanted, names, n=3)
     if close:
         return f"did you mean {', '.join(close)}?"
     if not names:
         return "there are no signals"
-    heads = list(dict.fromkeys(group(name) for name in names))
+    heads = list(groups)
     some = ", ".join(heads[:8]) + (", …" if len(heads) > 8 else "")
     return f"there are {some}"
 

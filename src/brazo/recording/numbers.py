@@ -77,7 +77,7 @@ def _internal(recording: Recording) -> Table:
             label = "internal force" + ("" if what == "force" else f" {what}")
             label += " while both hold"
             label += f", {pair}" if len(forces) > 1 else ""
-            mean = measure(float(np.nanmean(np.abs(chosen))), "N")
+            mean = measure(_mean(np.abs(chosen)), "N")
             found[f"greatest {label}"] = f"{measure(_peak(chosen), 'N')} (mean {mean})"
     return found
 
@@ -195,11 +195,17 @@ def _worst(signals: dict[str, np.ndarray], unit: str, size) -> str:
 
 
 def _rms(values: np.ndarray) -> float:
-    return float(np.sqrt(np.nanmean(values**2))) if len(values) else 0.0
+    values = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
+
+
+def _mean(values: np.ndarray) -> float:
+    values = values[np.isfinite(values)]
+    return float(np.mean(values)) if len(values) else 0.0
 
 
 def _peak(values: np.ndarray) -> float:
-    return float(np.nanmax(np.abs(values), initial=0.0))
+    return float(np.fmax.reduce(np.abs(values), initial=0.0))
 
 
 def measure_time(value: float) -> str:

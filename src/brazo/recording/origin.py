@@ -11,6 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from brazo.errors import BrazoError
+from brazo.files import require_regular
+
+MAX_BYTES = 64 << 20  # no cell or robot file is larger
+SOURCE = "cell_source"  # field of a description: the text of the cell and its robots, JSON
+LEFT_OUT = "cell_source_left_out"  # why there is none
 Origin = Literal["same", "changed", "gone", "unknown"]
 
 
@@ -26,8 +32,10 @@ def with_digest(about: Mapping[str, Any]) -> dict[str, Any]:
 def digest_of(file: Path) -> str:
     """SHA-256 of a file, whatever its line ends; empty when it cannot be read."""
     try:
+        if require_regular(file).st_size > MAX_BYTES:
+            return ""
         content = file.read_bytes()
-    except OSError:
+    except (BrazoError, OSError):
         return ""
     return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()
 

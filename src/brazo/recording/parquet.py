@@ -3,19 +3,29 @@
 A column of float64 a signal, with its unit in the column's metadata (`unit`); what the run was
 (`brazo.KEY`) and its events (`brazo.events`, a JSON list) in the file's.  Values are stored by byte
 planes, then compressed: exact, and half as large as plain doubles.
+
+Pages carry the format's own checksums, which every reader can verify.  They do not cover page
+headers and the footer, so `brazo.checksums` holds a CRC-32 of each column of each row group, as
+decoded, and one of names, units, description and events.  A file without it (another program's)
+is read with the page checksums only.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.files import replacing
+from brazo.files import replacing, require_file
+from brazo.recording.names import check_names
 from brazo.recording.source import (
     BLOCK_ROWS,
     Event,
@@ -24,105 +34,232 @@ from brazo.recording.source import (
     about_of,
     units_of,
 )
-from brazo.recording.stream import schema_of
 
 GROUP_ROWS = 16_384
+CHECKSUMS = "checksums"
+# pyarrow's own exceptions derive from these; what a damaged file makes it raise is not limited.
+_ERRORS = (OSError, ValueError, KeyError, MemoryError, NotImplementedError, TypeError, RuntimeError)
 
 
-def write_parquet(path: Path, source: Source, progress: Progress | None = None) -> None:
-    """Write a recording; memory does not grow with the number of rows."""
+def write_parquet(
+    path: Path, source: Source, progress: Progress | None = None, *, exclusive: bool = False
+) -> None:
+    """Write a recording; memory does not grow with the number of rows.
+
+    With `exclusive` an existing file is never replaced.
+    """
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
     about = {**source.about, "events": json.dumps(list(source.events), ensure_ascii=False)}
     schema = schema_of(source.units, about)
+    sums: dict[str, list[int]] = {name: [] for name in source.units}
     done = 0
     with (
-        replacing(Path(path)) as temporary,
+        replacing(Path(path), exclusive=exclusive) as temporary,
         parquet.ParquetWriter(
             temporary,
             schema,
             compression="zstd",
             use_dictionary=False,
             column_encoding=dict.fromkeys(source.units, "BYTE_STREAM_SPLIT"),
+            write_page_checksum=True,
         ) as writer,
     ):
-        for columns in _joined(source.read(list(source.units)), GROUP_ROWS):
-            arrays = [pa.array(np.ascontiguousarray(column)) for column in columns]
-            writer.write_table(pa.table(arrays, schema=schema), row_group_size=GROUP_ROWS)
+        for columns in _groups(source.read(list(source.units)), GROUP_ROWS):
+            arrays = [np.ascontiguousarray(column, dtype=float) for column in columns]
+            writer.write_table(
+                pa.table([pa.array(a) for a in arrays], schema=schema), row_group_size=GROUP_ROWS
+            )
+            for name, array in zip(source.units, arrays, strict=True):
+                sums[name].append(zlib.crc32(array.data))
             done += len(columns[0])
             if progress is not None:
                 progress(done / source.rows)
+        found = {"columns": sums, "about": _about_sum(source.units, about)}
+        writer.add_key_value_metadata({f"brazo.{CHECKSUMS}": json.dumps(found)})
 
 
-def parquet_source(path: Path) -> Source:
-    """Read what `write_parquet` wrote, or any Parquet file whose columns are numbers."""
+def schema_of(columns: Mapping[str, str], about: Mapping[str, str]) -> Any:
+    """The Arrow schema of float64 columns with units and a description."""
     import pyarrow as pa
 
-    file = _open(path)
-    schema = file.schema_arrow
-    rows = file.metadata.num_rows
-    file.close()
-    for field in schema:
-        if not pa.types.is_floating(field.type) and not pa.types.is_integer(field.type):
-            raise BrazoError(f"{path}: column '{field.name}' is not of numbers: not a recording")
-    if not len(schema):
-        raise BrazoError(f"{path}: no columns: not a recording")
-    about = about_of(schema)
+    return pa.schema(
+        [pa.field(name, pa.float64(), metadata={"unit": unit}) for name, unit in columns.items()],
+        metadata={f"brazo.{key}": value for key, value in about.items()},
+    )
+
+
+def parquet_source(path: Path, salvage: bool = False) -> Source:
+    """Read what `write_parquet` wrote, or any Parquet file whose columns are numbers.
+
+    Damaged rows are an error that names them when they are read.  With `salvage` they are left out
+    and listed in the source's `damage`.
+    """
+    import pyarrow as pa
+
+    with _opened(path) as file:
+        schema, metadata = file.schema_arrow, file.metadata
+        for field in schema:
+            if not pa.types.is_floating(field.type) and not pa.types.is_integer(field.type):
+                raise BrazoError(f"{path}: column '{field.name}' is not numeric: not a recording")
+        if not len(schema):
+            raise BrazoError(f"{path}: no columns: not a recording")
+        about, units = about_of(metadata.metadata), units_of(schema)
+        check_names(units, f"{path}: ")
+        if len(units) < len(schema):
+            raise BrazoError(f"{path}: two columns have the same name: not a recording")
+        sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    sums = _sums(path, about.pop(CHECKSUMS, None))
+    damage: list[str] = []
+    if sums is not None and sums.about != _about_sum(units, about):
+        if not salvage:
+            raise BrazoError(_advice(path, "its names, description or events are damaged"))
+        damage.append("names, description or events")
     events = _events(path, about.pop("events", "[]"))
+    groups = list(range(len(sizes)))
+    if salvage:
+        groups, lost = _intact(path, sizes, list(units), sums)
+        damage += lost
 
     def read(names: Sequence[str]) -> Iterator[list[np.ndarray]]:
+        with _opened(path) as file:
+            for i in groups:
+                yield from _blocks(path, file, i, sizes, names, sums)
+
+    rows = sum(sizes[i] for i in groups)
+    return Source(units, about, events, rows, read, damage=tuple(damage))
+
+
+def parquet_span(path: Path) -> tuple[dict[str, str], int, float, float]:
+    """The description, the number of rows, the first and the last time (s), from the footer."""
+    with _opened(path) as file:
+        metadata = file.metadata
+        about = about_of(metadata.metadata)
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        found = [g.column(0).statistics for g in groups if g.num_columns and g.num_rows]
+    known = [s for s in found if s is not None and s.has_min_max]
+    times = [float(v) for s in known for v in (s.min, s.max) if isinstance(v, (int, float))]
+    for bulky in (CHECKSUMS, "events"):
+        about.pop(bulky, None)
+    return about, metadata.num_rows, min(times, default=0.0), max(times, default=0.0)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Checksums of the decoded values: of each column, one for each row group."""
+
+    columns: Mapping[str, Sequence[int]]
+    about: int
+
+
+class _Damaged(BrazoError):
+    """Rows that do not match their checksum, or that cannot be decoded."""
+
+
+def _sums(path: Path, text: str | None) -> _Sums | None:
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text, type=_Sums)
+    except msgspec.DecodeError:
+        raise BrazoError(f"{path}: its table of checksums is damaged") from None
+
+
+def _blocks(
+    path: Path, file: Any, i: int, sizes: Sequence[int], names: Sequence[str], sums: _Sums | None
+) -> Iterator[list[np.ndarray]]:
+    """Columns of a row group, some rows at a time; an error at its end if a checksum differs."""
+    first = sum(sizes[:i])
+    place = f"rows {first + 1} to {first + sizes[i]}"
+    found = [0] * len(names)
+    batches = file.iter_batches(BLOCK_ROWS, [i], list(names), use_threads=False)
+    while True:
         try:
-            with _open(path) as file:
-                for batch in _batches(file, list(names)):
-                    columns = [batch.column(name) for name in names]
-                    yield [
-                        column.to_numpy(zero_copy_only=False).astype(float, copy=False)
-                        for column in columns
-                    ]
-        except (pa.ArrowException, OSError) as error:
-            raise BrazoError(f"{path}: cannot be read to its end: {error}") from None
+            batch = next(batches, None)
+            if batch is None:
+                break
+            columns = [
+                batch.column(name).to_numpy(zero_copy_only=False).astype(float, copy=False)
+                for name in names
+            ]
+        except _ERRORS as error:
+            raise _Damaged(_advice(path, f"{place} are damaged ({_first_line(error)})")) from None
+        found = [
+            zlib.crc32(np.ascontiguousarray(column).data, crc)
+            for column, crc in zip(columns, found, strict=True)
+        ]
+        yield columns
+    if sums is None:  # another program's file
+        return
+    for name, crc in zip(names, found, strict=True):
+        known = sums.columns.get(name, ())
+        if i >= len(known) or known[i] != crc:
+            raise _Damaged(_advice(path, f"{place} of '{name}' are damaged"))
 
-    return Source(units_of(schema), about, events, rows, read)
+
+def _intact(
+    path: Path, sizes: Sequence[int], names: Sequence[str], sums: _Sums | None
+) -> tuple[list[int], list[str]]:
+    """Row groups that can be read in all columns, and what is wrong with the others."""
+    good, lost = [], []
+    with _opened(path) as file:
+        for i in range(len(sizes)):
+            try:
+                for _ in _blocks(path, file, i, sizes, names, sums):
+                    pass
+                good.append(i)
+            except _Damaged:
+                first = sum(sizes[:i])
+                lost.append(f"rows {first + 1} to {first + sizes[i]}")
+    return good, lost
 
 
-def _open(path: Path) -> Any:
-    import pyarrow as pa
+def _advice(path: Path, what: str) -> str:
+    return f"{path}: {what}; save the rest with `brazo convert {path} REST.parquet --salvage`"
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     import pyarrow.parquet as parquet
 
+    require_file(path)
     try:
-        return parquet.ParquetFile(path)
-    except FileNotFoundError:
-        raise BrazoError(f"{path}: no such file") from None
-    except (pa.ArrowException, OSError) as error:
-        raise BrazoError(f"{path}: not a Parquet file: {error}") from None
-
-
-def _batches(file: Any, names: list[str]) -> Iterator[Any]:
-    # Group by group: asked for all, the reader keeps what it has read of the file until the end.
-    for i in range(file.num_row_groups):
-        yield from file.iter_batches(BLOCK_ROWS, [i], names)
+        file = parquet.ParquetFile(path, page_checksum_verification=True)
+    except _ERRORS as error:
+        raise BrazoError(f"{path}: not a Parquet file, or damaged: {_first_line(error)}") from None
+    with file:
+        yield file
 
 
 def _events(path: Path, text: str) -> list[Event]:
     try:
         events = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise BrazoError(f"{path}: its events are not JSON ({error}): not a recording") from None
+    if not isinstance(events, list):
+        raise BrazoError(f"{path}: its events are not a JSON list: not a recording")
     return [event for event in events if isinstance(event, dict)]
 
 
-def _joined(blocks: Iterator[list[np.ndarray]], rows: int) -> Iterator[list[np.ndarray]]:
-    """Small blocks put together until they have at least so many rows."""
+def _groups(blocks: Iterator[list[np.ndarray]], rows: int) -> Iterator[list[np.ndarray]]:
+    """Blocks put together and cut so that each has exactly so many rows, the last the rest."""
     held: list[list[np.ndarray]] = []
     count = 0
     for block in blocks:
         held.append(block)
         count += len(block[0])
-        if count >= rows:
-            yield _concatenated(held)
-            held, count = [], 0
-    if held:
+        while count >= rows:
+            joined = _concatenated(held)
+            yield [column[:rows] for column in joined]
+            held = [[column[rows:].copy() for column in joined]]
+            del joined
+            count -= rows
+    if count:
         yield _concatenated(held)
 
 
@@ -130,3 +267,8 @@ def _concatenated(blocks: list[list[np.ndarray]]) -> list[np.ndarray]:
     if len(blocks) == 1:
         return blocks[0]
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+
+def _about_sum(units: Mapping[str, str], about: Mapping[str, str]) -> int:
+    """CRC-32 of names, units, description and events."""
+    return zlib.crc32(json.dumps([list(units.items()), sorted(about.items())]).encode())

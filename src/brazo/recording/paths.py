@@ -25,7 +25,7 @@ def moved_bodies(recording: Recording) -> list[str]:
         thing, _, axis = name.rpartition(".")
         if axis == "x" and thing and "." not in thing and f"{thing}.qw" in recording:
             p = xyz(recording, thing)
-            if len(p) and np.nanmax(np.ptp(p, axis=0)) > MOVED:
+            if len(p) and np.fmax.reduce(np.ptp(p, axis=0), initial=0.0) > MOVED:
                 found.append(thing)
     return found
 
@@ -47,7 +47,8 @@ def path_figure(recording: Recording, robots: Sequence[str], title: str = "") ->
     tools = {robot: 1e3 * xyz(recording, f"{robot}.tool") for robot in robots}
     bodies = {body: 1e3 * xyz(recording, body) for body in moved_bodies(recording)}
     points = np.concatenate([*tools.values(), *bodies.values()])
-    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    points = points[np.isfinite(points).all(axis=1)]
+    low, high = points.min(axis=0), points.max(axis=0)
     pad = 0.06 * max(float(np.max(high - low)), 1.0)
     low, high = low - pad, high + pad
     span = high - low

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.errors import BrazoError
 from brazo.recording.canvas import (
     FONT,
     POINTS,
@@ -29,6 +30,7 @@ from brazo.recording.canvas import (
 )
 from brazo.recording.colors import BAD, COLORS, GRID, INK, ON_COLOR, SOFT
 from brazo.recording.display import number, shown
+from brazo.recording.drawable import drawable
 from brazo.recording.names import choose, common_prefix, last
 from brazo.recording.recording import Recording
 from brazo.recording.timeline import Lane, Span, lanes, merged
@@ -37,6 +39,7 @@ AXIS_HEIGHT = 1.7  # inches
 LANE_HEIGHT = 0.145
 STRIP_LANES = 6
 LINES = 12  # on one axis
+LONGEST_NAME = 48  # characters
 NEAR_LIMIT = 0.4  # of a limit: from there on it is drawn
 
 
@@ -54,6 +57,9 @@ def figure(
     `words` are the names of the values 0, 1, 2, … where signals stand for something.
     """
     names = choose(recording.names, signals)
+    if not names:
+        raise BrazoError("there are no signals to draw")
+    recording, _ = drawable(recording)
     shapes = {name: reference_of(recording, name) for name in names}
     drawn = [n for n in names if n not in shapes.values()] or names
     panels = _panels(recording, drawn, degrees)
@@ -132,10 +138,10 @@ class Panel:
             x, y = thinned(t, self.factor * recording[name])
             ax.plot(x, y, color=color, ls=style, lw=1.2, zorder=2)
             text = name[len(prefix) + 1 :] if prefix else name
-            labels.append((text, last_value(y), color))
+            labels.append((_short(text, LONGEST_NAME), last_value(y), color))
         self._limits(ax, recording)
         what = " ".join(word for word in (prefix, f"[{self.unit}]" if self.unit else "") if word)
-        ax.set_ylabel(what)
+        ax.set_ylabel(_short(what, LONGEST_NAME))
         ax.yaxis.set_major_locator(_ticks())
         if len(t):
             ax.set_xlim(float(t.min()), max(float(t.max()), float(t.min()) + 1e-9))
@@ -148,7 +154,7 @@ class Panel:
             for limit in limits.get(name, ()):
                 at = self.factor * limit
                 values = self.factor * recording[name]
-                near = np.nanmax(values * np.sign(at)) if at and len(values) else 0.0
+                near = np.fmax.reduce(values * np.sign(at), initial=0.0) if at else 0.0
                 if np.isfinite(at) and near > 0.8 * abs(at):
                     i = self.names.index(name)
                     color = COLORS[i % len(COLORS)]
@@ -187,13 +193,13 @@ def _torque_panel(
     ax: Any, recording: Recording, name: str, limits: tuple[float, float] | None
 ) -> None:
     values = recording[name]
-    peak = float(np.nanmax(np.abs(values))) if len(values) else 0.0
+    peak = float(np.fmax.reduce(np.abs(values), initial=0.0))
     raw = recording.unit(name)
     unit, factor = shown(raw, peak)
     x, y = thinned(recording.t, factor * values)
     ax.plot(x, y, color=COLORS[0], lw=1.0)
     text = f"peak {factor * peak:.3g} {unit}"
-    if limits is not None and np.isfinite(limits).all():
+    if limits is not None and np.isfinite(limits).all() and any(limits):
         greatest = max(abs(limits[0]), abs(limits[1]))
         text += f", {number(100 * peak / greatest, 2)} % of {greatest:g} {raw}"
         if peak > NEAR_LIMIT * greatest:
@@ -209,7 +215,7 @@ def _torque_panel(
 
 def span_figure(t: np.ndarray, signals: Mapping[str, np.ndarray], spans: Sequence[Span]) -> Any:
     """Signals (N) in a few short spans of a run, a panel a span, to one scale."""
-    greatest = max(float(np.nanmax(np.abs(v), initial=0.0)) for v in signals.values())
+    greatest = max(float(np.fmax.reduce(np.abs(v), initial=0.0)) for v in signals.values())
     unit, factor = shown("N", greatest)
     with drawing():
         fig = new_figure(2.2)
@@ -349,7 +355,7 @@ def _panels(recording: Recording, names: Sequence[str], degrees: bool) -> list[P
     for unit in units:
         mine = [name for name in names if recording.unit(name) == unit]
         with np.errstate(invalid="ignore"):
-            sizes = [float(np.nanmax(np.abs(recording[n]), initial=0.0)) for n in mine]
+            sizes = [float(np.fmax.reduce(np.abs(recording[n]), initial=0.0)) for n in mine]
         text, factor = shown(unit, max(sizes), degrees)
         for at in range(0, len(mine), LINES):
             panels.append(Panel(mine[at : at + LINES], text, factor))

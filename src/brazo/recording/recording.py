@@ -13,7 +13,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.recording.conversion import writer_of
 from brazo.recording.event import Event
-from brazo.recording.names import choose, hint
+from brazo.recording.names import check_names, choose, hint
 from brazo.recording.source import Progress, Source, event_time, memory_source, open_source
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Recording:
     columns: Mapping[str, tuple[np.ndarray, str]]
     events: Sequence[Any] = field(default_factory=list)  # each becomes an `Event`
     about: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()  # on the file it was read from: which of two, what was damaged
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -50,9 +51,7 @@ class Recording:
                 if len(first) == 1
                 else f"signal '{odd}' has shape {rows[odd]}; a signal is one row of numbers"
             )
-        for name in self.columns:
-            if not name or any(c in name for c in "\r\n\0"):
-                raise BrazoError(f"a signal cannot be named {name!r}: one line of text is wanted")
+        check_names(self.columns)
         events = [one if isinstance(one, Event) else Event(one) for one in self.events]
         object.__setattr__(self, "events", events)
 
@@ -63,19 +62,21 @@ class Recording:
         signals: Signals | None = None,
         start: float | None = None,
         stop: float | None = None,
+        salvage: bool = False,
     ) -> Recording:
-        """Read a .parquet or .csv recording, or the .part a killed run left behind.
+        """Read a .parquet or .csv recording, or the .part an interrupted run left.
 
         Only `signals` (names or patterns) and the rows from `start` to `stop` (s) are kept, if
-        given.  Where a killed run's `run.parquet.part` lies beside `run.parquet`, it is the newer
-        one and is read.
+        given.  Where only `run.parquet.part` exists, it is read for `run.parquet`.  A damaged file
+        is refused with the place of the damage; `salvage` reads what is intact.  `notes` of the
+        result report either.
         """
-        source = open_source(path)
+        source = open_source(path, salvage)
         if signals is not None:
             source = source.select(signals)
         if start is not None or stop is not None:
             source = source.between(start, stop)
-        return cls(source.columns(), list(source.events), source.about)
+        return cls(source.columns(), list(source.events), source.about, source.notes)
 
     @property
     def t(self) -> np.ndarray:
@@ -103,12 +104,12 @@ class Recording:
             found = json.loads(self.about.get("limits", "{}"))
             return {
                 name: (
-                    -np.inf if low is None else float(low),
-                    np.inf if high is None else float(high),
+                    -np.inf if low is None else _number(low),
+                    np.inf if high is None else _number(high),
                 )
                 for name, (low, high) in found.items()
             }
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             raise BrazoError("about.limits: not a JSON map of signal to [low, high]") from None
 
     @overload
@@ -261,6 +262,12 @@ class Recording:
 
     def _source(self) -> Source:
         return memory_source(self.columns, self.events, self.about)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(value)
+    return float(value)
 
 
 def _ending(path: str | Path, ending: str) -> Path:

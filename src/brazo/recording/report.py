@@ -19,15 +19,17 @@ from brazo.files import replacing
 from brazo.recording.canvas import svg_text
 from brazo.recording.colors import BAD, COLORS, DARK_COLORS, GRID, INK, ON_COLOR, SOFT
 from brazo.recording.display import number
+from brazo.recording.drawable import drawable
 from brazo.recording.figures import Chapter, default_figures
 from brazo.recording.names import SIMULATED
 from brazo.recording.numbers import Table, key_numbers, names_of
+from brazo.recording.origin import SOURCE
 from brazo.recording.plots import figure
 from brazo.recording.recording import Recording
 from brazo.recording.source import event_time
 
 EVENT_ROWS = 400  # of one kind; more would only be scrolled past
-_HIDDEN = ("limits", "costs", "title")  # shown elsewhere on the page
+_HIDDEN = ("limits", "costs", "title", SOURCE)  # shown elsewhere on the page, or long
 Figures = Mapping[str, str | Sequence[str]] | Sequence[Chapter]
 
 
@@ -52,11 +54,12 @@ def write_report(
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise BrazoError(f"{path}: a report is a page; its name must end in .html")
+    recording, gaps = drawable(recording)
     title = title or recording.about.get("title") or recording.about.get("cell", "Run")
     chapters = default_figures(recording) if figures is None else _chapters(recording, figures)
     parts = [
         _header(recording, title, verdict, success),
-        _numbers(recording, numbers or {}),
+        _numbers(recording, _left_out(gaps) | dict(numbers or {})),
         _costs(costs if costs is not None else _costs_of(recording)),
         *(_figure(chapter) for chapter in chapters),
         _events(recording),
@@ -76,6 +79,10 @@ def write_report(
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
+
+
+def _left_out(gaps: int) -> dict[str, str | Mapping[str, str]]:
+    return {"values left out": f"{gaps} (not finite, or too large)"} if gaps else {}
 
 
 def _header(recording: Recording, title: str, verdict: str, success: bool | None) -> str:

@@ -6,7 +6,6 @@ that what is made of them needs no more memory for an hour than for a second.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,10 +15,19 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.recording.names import choose
-from brazo.recording.stream import PART, events_beside
+from brazo.recording.part_file import (
+    PART,
+    being_written,
+    events_of,
+    part_of,
+    rows_of,
+    scan,
+    writer_of,
+)
 
 BLOCK_ROWS = 4096
 ROUNDING = 1e-7  # s; of moments, far below any step
+LONGEST_EVENT = 1e9  # s; the time of an event beyond is no time
 READABLE = (".parquet", ".parquet.part", ".csv")
 
 Columns = dict[str, tuple[np.ndarray, str]]
@@ -37,6 +45,14 @@ class Source:
     events: Sequence[Event]
     rows: int
     read: Read
+    damage: tuple[str, ...] = ()  # what was left out of a damaged file
+    note: str = ""  # which of two files was read, and why
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on the file itself, for the person who reads it."""
+        left_out = f"left out, damaged: {'; '.join(self.damage)}" if self.damage else ""
+        return tuple(filter(None, (self.note, left_out)))
 
     @property
     def time(self) -> str:
@@ -58,6 +74,20 @@ class Source:
         low, high = low - ROUNDING, high + ROUNDING
         inside = [(t >= low) & (t <= high) for (t,) in self.read([self.time])]
         keep = np.concatenate(inside) if inside else np.empty(0, bool)
+        events = [e for e in self.events if low <= event_time(e) <= high]
+        return replace(self._only(keep), events=events)
+
+    def at_rate(self, rate: float) -> Source:
+        """Only the first row of every 1/rate seconds; all events."""
+        if not (np.isfinite(rate) and rate > 0.0):
+            raise BrazoError(f"a rate of {rate:g} Hz; it must be greater than 0")
+        blocks = [t for (t,) in self.read([self.time])]
+        t = np.concatenate(blocks) if blocks else np.empty(0)
+        slots = np.floor((t - t[:1]) * rate + 1e-6)  # past rounding
+        return self._only(np.diff(slots, prepend=-1.0) != 0.0)
+
+    def _only(self, keep: np.ndarray) -> Source:
+        """The rows of a mask (rows,)."""
 
         def read(names: Sequence[str]) -> Iterator[list[np.ndarray]]:
             at = 0
@@ -69,8 +99,7 @@ class Source:
                 elif mask.any():
                     yield [column[mask] for column in block]
 
-        events = [e for e in self.events if low <= event_time(e) <= high]
-        return replace(self, events=events, rows=int(keep.sum()), read=read)
+        return replace(self, rows=int(keep.sum()), read=read)
 
     def columns(self) -> Columns:
         """All of it in memory."""
@@ -86,30 +115,42 @@ class Source:
 
 
 def event_time(event: Mapping[str, Any]) -> float:
-    """The moment of an event, in seconds."""
+    """The moment of an event, in seconds; 0 where it has none."""
     t = event.get("t", 0.0)
-    return float(t) if isinstance(t, (int, float)) else 0.0
+    # Compared, not tested for finiteness: an int may be too long for a float.
+    return float(t) if isinstance(t, (int, float)) and abs(t) <= LONGEST_EVENT else 0.0
 
 
-def open_source(path: str | Path) -> Source:
-    """Open a .parquet or .csv recording, or the .part a killed run left behind."""
+def open_source(path: str | Path, salvage: bool = False) -> Source:
+    """Open a .parquet or .csv recording, or the .part an interrupted run left.
+
+    A damaged file is refused, naming the damage; with `salvage` its intact rows are read.
+    """
     path = Path(path)
     name = path.name.lower()
     if name.endswith(".parquet" + PART):
-        return part_source(path)
+        return part_source(path, salvage)
     if name.endswith(".csv"):
         from brazo.recording.tables import read_csv
 
         return memory_source(read_csv(path))
     if name.endswith(".parquet"):
-        beside = path.with_name(path.name + PART)
-        if beside.is_file():
-            # A newer run was killed before it could take the file's place.
-            return part_source(beside)
         from brazo.recording.parquet import parquet_source
 
-        return parquet_source(path)
-    raise BrazoError(f"{path}: recordings are read from {', '.join(READABLE)}")
+        part = part_of(path)
+        if not part.is_file():
+            return parquet_source(path, salvage)
+        if not path.is_file():
+            return replace(part_source(part, salvage), note=f"{path} is not finished: read {part}")
+        writer = writer_of(part)
+        other = "was interrupted" if writer is None else being_written(writer)
+        return replace(
+            parquet_source(path, salvage),
+            note=f"read {path}, a finished run; {part} belongs to another run, which {other}",
+        )
+    inside = sorted(path.glob("*.parquet")) if path.is_dir() else []
+    hint = f"; the folder holds {', '.join(map(str, inside[:3]))}" if inside else ""
+    raise BrazoError(f"{path}: recordings are read from {', '.join(READABLE)}{hint}")
 
 
 def memory_source(
@@ -128,80 +169,46 @@ def memory_source(
     return Source(units, about or {}, list(events), rows, read)
 
 
-def part_source(path: Path) -> Source:
-    """All complete batches of a stream, its description, and the complete events."""
-    with _opened(path) as reader:
-        schema = reader.schema
-        rows = sum(batch.num_rows for batch in _batches(reader))
+def part_source(path: Path, salvage: bool = False) -> Source:
+    """All complete rows of a partial file, its description and its events."""
+    found = scan(path)
+    if found.damage and not salvage:
+        raise BrazoError(
+            f"{path}: damaged: {'; '.join(map(str, found.damage))}; save the rest with "
+            f"`brazo convert {path} REST.parquet --salvage`"
+        )
+    names_of = list(found.columns)
+    rows = found.rows
 
     def read(names: Sequence[str]) -> Iterator[list[np.ndarray]]:
-        with _opened(path) as reader:
-            left = rows  # a run that still goes on may have added some since
-            for batch in _batches(reader):
-                if left <= 0:
-                    return
-                left -= batch.num_rows
-                if batch.num_rows:
-                    yield [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
+        chosen = [names_of.index(name) for name in names]
+        for block in rows_of(path, found):
+            if len(block):
+                yield [block[:, k] for k in chosen]
 
-    return Source(units_of(schema), about_of(schema), _read_events(path), rows, read)
+    return Source(
+        found.columns,
+        found.head["about"],
+        events_of(path, found),
+        rows,
+        read,
+        damage=tuple(map(str, found.damage)),
+    )
 
 
 def units_of(schema: Any) -> dict[str, str]:
     """Names and units of an Arrow schema's columns."""
-    return {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in schema}
+    return {f.name: _decoded((f.metadata or {}).get(b"unit", b"")) for f in schema}
 
 
-def about_of(schema: Any) -> dict[str, str]:
-    """The description in an Arrow schema."""
+def about_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
+    """The description of a run in a file's metadata."""
     return {
-        key.decode().removeprefix("brazo."): value.decode(errors="replace")
-        for key, value in (schema.metadata or {}).items()
+        _decoded(key).removeprefix("brazo."): _decoded(value)
+        for key, value in (metadata or {}).items()
         if key.startswith(b"brazo.")
     }
 
 
-class _opened:
-    """`with _opened(path) as reader:` an Arrow stream, or a complaint that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> Any:
-        import pyarrow as pa
-
-        try:
-            self._file = pa.OSFile(str(self._path), "rb")
-            return pa.ipc.open_stream(self._file)
-        except FileNotFoundError:
-            raise BrazoError(f"{self._path}: no such file") from None
-        except (pa.ArrowInvalid, OSError) as error:
-            raise BrazoError(f"{self._path}: not the rest of a recording ({error})") from None
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-
-def _batches(reader: Any) -> Iterator[Any]:
-    import pyarrow as pa
-
-    while True:
-        try:
-            yield reader.read_next_batch()
-        except (StopIteration, pa.ArrowInvalid, OSError):
-            return  # the end, or a torn last batch
-
-
-def _read_events(path: Path) -> list[Event]:
-    beside = events_beside(path)
-    if not beside.is_file():
-        return []
-    events = []
-    for line in beside.read_bytes().split(b"\n"):
-        try:
-            event = json.loads(line)
-        except (json.JSONDecodeError, UnicodeDecodeError):
-            break  # the line being written when the process ended
-        if isinstance(event, dict):
-            events.append(event)
-    return events
+def _decoded(text: bytes) -> str:
+    return text.decode(errors="replace")

@@ -1,49 +1,58 @@
-"""A recording that survives a crash: rows go to disk in chunks while the run goes on.
+"""A recording that survives a crash: rows go to disk in frames during the run.
 
-The file being written is an Arrow stream (`NAME.parquet.part`): a schema, then record batches, each
-complete in itself and written by one call.  Whatever moment a process is killed, all batches
-written before can be read; a torn last one is left out.  `close` turns the stream into Parquet,
-atomically, and removes it.
+The file being written is `NAME.parquet.part` (`brazo.recording.part_file`).  When the process is
+killed, every row handed to the system before can be read: all but the last `FLUSH_EVERY` seconds.
+`close` turns the file into Parquet, atomically, and removes it.
 
-Rows are handed over to a writer thread, which works outside the interpreter's lock for all but some
-microseconds a chunk.  The loop that records never waits for the disk: what the disk has not taken
-yet stays in memory.  Only when that has grown to `BACKLOG` bytes (a quarter of an hour of 40
-signals at 1 kHz) does the loop wait, rather than fill the machine.
+Rows are handed to a writer thread, which works outside the interpreter's lock for all but some
+microseconds a frame.  What the disk has not taken yet stays in memory, up to `BACKLOG` bytes (a
+quarter of an hour of 40 signals at 1 kHz).  Then a simulation waits; a control loop (`wait=False`)
+never does: the recording ends there instead.
+
+A disk that is full, slow or gone never raises in the loop that records.  The failure is reported
+once (`on_failure`, `failure`), rows after it are counted and dropped, and the file keeps what it
+has, valid to the last complete frame.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import math
 import os
 import queue
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.errors import BrazoError
-from brazo.files import replacing
+from brazo.errors import BrazoError, RunFailed
+from brazo.recording import part_file
+from brazo.recording.names import safe_columns
 from brazo.recording.origin import with_digest
+from brazo.recording.part_file import part_of
+from brazo.text import one_line
 
 if TYPE_CHECKING:
     from brazo.recording.recording import Recording
+    from brazo.recording.source import Progress
 
-PART = ".part"
 CHUNK_ROWS = 1000
 BACKLOG = 256 << 20  # bytes
-SYNC_EVERY = 2.0  # s; what a power cut may cost
+FLUSH_EVERY = 0.1  # s; what a killed process may lose, with the time of one write
+SYNC_EVERY = 2.0  # s; what a power cut may lose
 
 
 class Recorder:
     """Writes columns of float64, by rows or blocks of rows, and events beside them.
 
     `columns` maps names to units, in the order rows are given; the first is the time.  Used as
-    `with Recorder(...) as recorder:`, it is closed however the block is left.
+    `with Recorder(...) as recorder:`, it is closed however the block is left.  An existing
+    recording is refused unless `replace` is set; so is a path that another process writes.
     """
 
     def __init__(
@@ -52,39 +61,35 @@ class Recorder:
         columns: Mapping[str, str],
         about: Mapping[str, Any] | None = None,
         chunk_rows: int = CHUNK_ROWS,
+        *,
+        replace: bool = False,
+        wait: bool = True,
+        on_failure: Callable[[str], None] | None = None,
     ) -> None:
         self.path = Path(path)
         if self.path.suffix.lower() != ".parquet":
             raise BrazoError(f"{path}: a recording is a .parquet file; convert it afterwards")
+        if not columns:
+            raise BrazoError("a recording needs at least one column, the time")
+        if not replace and self.path.exists():
+            raise BrazoError(f"{path}: exists already; choose another name or replace it")
+        columns = safe_columns(columns)
         self.names = tuple(columns)
-        self.part = self.path.with_name(self.path.name + PART)
-        self.part_events = events_beside(self.part)
-        if self.part.exists():
-            raise BrazoError(
-                f"{self.part}: the rest of a run that was killed; finish it with "
-                f"`brazo convert {self.part.name} {self.path.name}` or remove it"
-            )
-        self._schema = schema_of(columns, with_digest(about or {}))
+        self.part = part_of(self.path)
+        self.on_failure = on_failure
+        self.dropped = 0  # rows that came after a failure
+        self._replace, self._wait = replace, wait
         self._rows = np.empty((max(1, chunk_rows), len(columns)))
-        self._filled = 0
+        self._filled = self._taken = 0  # rows in the buffer, and how many of them are handed over
+        self._handing_over = threading.Lock()
         self._queue: queue.SimpleQueue[np.ndarray | str | None] = queue.SimpleQueue()
         self._room = threading.Condition()
         self._waiting = 0  # bytes handed over and not yet on disk
         self._written = 0
-        self._failure: BaseException | None = None
+        self._failure = self._reason = ""
         self._closed = False
-        # The head arrives whole: from here on the file can be opened, whatever happens.
-        with replacing(self.part) as temporary:
-            temporary.write_bytes(self._schema.serialize().to_pybytes())
-        try:
-            self._file = self.part.open("ab", buffering=0)
-            self._event_file = self.part_events.open("wb", buffering=0)
-        except OSError as error:
-            self.part.unlink(missing_ok=True)
-            raise BrazoError(f"{self.path}: cannot be written: {error.strerror}") from error
-        serialized(
-            self._rows[:0], self._schema
-        )  # the first time takes milliseconds: now, not later
+        told = {key: _text(value) for key, value in with_digest(about or {}).items()}
+        self._file = part_file.create(self.part, columns, told)
         self._thread = threading.Thread(target=self._write, name="brazo recorder", daemon=True)
         self._thread.start()
 
@@ -92,6 +97,16 @@ class Recorder:
     def written(self) -> int:
         """How many rows have left this process: a kill can no longer take them."""
         return self._written
+
+    @property
+    def failure(self) -> str:
+        """Why nothing more is written; empty while all is well."""
+        return self._failure
+
+    @property
+    def reason(self) -> str:
+        """The file and what the system says, without what to do; empty while all is well."""
+        return self._reason
 
     def append(self, row: np.ndarray | Sequence[float]) -> None:
         """Add one row of values."""
@@ -106,7 +121,7 @@ class Recorder:
     def append_block(self, rows: np.ndarray, *, own: bool = False) -> None:
         """Add many rows at once, `(k, columns)`; they are copied, so the array may be used again.
 
-        With `own` the array is given away and need not be copied.  A block is a chunk of its own: a
+        With `own` the array is given away and need not be copied.  A block is a frame of its own: a
         few hundred rows or more make a good one.
         """
         self._check_open()
@@ -117,18 +132,29 @@ class Recorder:
             self._send(block)
 
     def event(self, t: float, kind: str, text: str, **data: Any) -> None:
-        """Add an event: a moment, a kind, a sentence, and anything JSON can say."""
+        """Add an event: a time, a kind, a sentence, and anything JSON can hold."""
         self._check_open()
-        self._queue.put(json.dumps(event_entry(t, kind, text, data), ensure_ascii=False) + "\n")
+        if not self._failure:
+            self._queue.put(json.dumps(event_entry(t, kind, text, data), ensure_ascii=False))
 
     def close(self, about: Mapping[str, Any] | None = None) -> Path:
-        """Finish: everything to Parquet, the partial files gone.
+        """Finish: convert everything to Parquet and remove the partial file.
 
-        `about` is what only now is known of the run.
+        `about` holds what is known of the run only at its end.  When writing failed, what is on
+        disk is finished all the same, then the failure is raised.
         """
-        self.abandon()
-        if self.part.exists():  # else closed before
-            finish_part(self.part, self.path, about)
+        if self._closed and not self.part.exists():
+            return self.path
+        self._stop()
+        try:
+            _finish(self.part, self.path, about, exclusive=not self._replace)
+        except BrazoError as error:
+            raise RunFailed(self._failure or f"{error}; {self._kept()}") from error
+        finally:
+            self._file.close()
+        self.part.unlink(missing_ok=True)  # where an open file cannot be removed
+        if self._failure:
+            raise RunFailed(f"{self.path}: not complete: {self._reason}")
         return self.path
 
     def recording(self, about: Mapping[str, Any] | None = None) -> Recording:
@@ -138,15 +164,9 @@ class Recorder:
         return Recording.open(self.close(about))
 
     def abandon(self) -> None:
-        """Stop writing and leave the partial files as they are (still readable)."""
-        if self._closed:
-            return
-        if self._filled:
-            self._hand_over()
-        self._closed = True
-        self._queue.put(None)
-        self._thread.join()
-        self._check_failure()
+        """Stop writing and leave the partial file as it is, readable."""
+        self._stop()
+        self._file.close()
 
     def __enter__(self) -> Recorder:
         return self
@@ -154,62 +174,119 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _stop(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._hand_over()
+        self._queue.put(None)
+        self._thread.join()
+
+    def _kept(self) -> str:
+        command = part_file.finish_command(self.path)
+        return f"what was recorded is in {self.part}; write it to {self.path} with `{command}`"
+
     def _check_open(self) -> None:
         if self._closed:
             raise BrazoError(f"{self.path}: the recording is closed")
 
-    def _check_failure(self) -> None:
-        if self._failure is not None:
-            raise BrazoError(f"{self.part}: writing failed: {self._failure}") from self._failure
-
     def _hand_over(self) -> None:
-        rows, self._rows = self._rows[: self._filled], np.empty_like(self._rows)
-        self._filled = 0
-        self._send(rows)
+        """Give the rows of the buffer that are still here to the writer; begin a new buffer."""
+        with self._handing_over:
+            rows = self._rows[self._taken : self._filled]
+            self._rows = np.empty_like(self._rows)
+            self._filled = self._taken = 0
+        if len(rows):
+            self._send(rows)
+
+    def _flush(self) -> None:
+        """Hand over what is in the buffer, from the writer's thread."""
+        with self._handing_over:
+            # Rows below `_filled` are complete and do not change until the buffer is exchanged.
+            filled = self._filled
+            rows, self._taken = self._rows[self._taken : filled], filled
+            if len(rows):
+                with self._room:
+                    self._waiting += rows.nbytes
+                self._queue.put(rows)  # under the lock: no later row and no end may come first
 
     def _send(self, block: np.ndarray) -> None:
-        self._check_failure()
         with self._room:
-            while self._waiting > BACKLOG and self._failure is None:
+            while self._waiting > BACKLOG and self._wait and not self._failure:
                 self._room.wait()
-            self._waiting += block.nbytes
-        self._queue.put(block)
+            late = self._waiting > BACKLOG
+            if not self._failure and not late:
+                self._waiting += block.nbytes
+        if late:
+            self._fail(f"the disk is too slow: {BACKLOG >> 20} MB wait to be written")
+        if self._failure:
+            self.dropped += len(block)
+        else:
+            self._queue.put(block)
 
     def _write(self) -> None:
-        synced = time.monotonic()
+        synced = flushed = time.monotonic()
         try:
-            with self._file, self._event_file:
-                while (item := self._queue.get()) is not None:
-                    if isinstance(item, str):
-                        self._store(self._event_file, item.encode())
-                        continue
-                    self._store(self._file, serialized(item, self._schema))
-                    self._written += len(item)
-                    with self._room:
-                        self._waiting -= item.nbytes
-                        self._room.notify_all()
-                    if time.monotonic() - synced > SYNC_EVERY:
-                        os.fsync(self._file.fileno())
-                        synced = time.monotonic()
-                os.fsync(self._file.fileno())
-                os.fsync(self._event_file.fileno())
-        except BaseException as error:
-            with self._room:
-                self._failure = error
-                self._room.notify_all()
+            while True:
+                if time.monotonic() - flushed > FLUSH_EVERY:
+                    self._flush()
+                    flushed = time.monotonic()
+                try:
+                    item = self._queue.get(timeout=FLUSH_EVERY)
+                except queue.Empty:
+                    continue
+                if item is None:
+                    break
+                if isinstance(item, str):
+                    self._store(part_file.EVENT, item.encode())
+                    continue
+                self._store_rows(item)
+                self._written += len(item)
+                with self._room:
+                    self._waiting -= item.nbytes
+                    self._room.notify_all()
+                if time.monotonic() - synced > SYNC_EVERY:
+                    os.fsync(self._file.fileno())
+                    synced = time.monotonic()
+            os.fsync(self._file.fileno())
+        except Exception as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self._fail(f"{self.part}: cannot be written: {reason}")
+            self._drain()
 
-    def _store(self, file: Any, data: Any) -> None:
-        view = memoryview(data)
-        while len(view):
-            view = view[file.write(view) :]
+    def _store_rows(self, rows: np.ndarray) -> None:
+        most = max(1, part_file.MAX_BLOCK // (8 * rows.shape[1]))
+        for at in range(0, len(rows), most):
+            block = np.ascontiguousarray(rows[at : at + most], "<f8")
+            self._store(part_file.ROWS, block.data.cast("B"))
+
+    def _store(self, kind: bytes, payload: bytes | memoryview) -> None:
+        part_file.store(self._file, part_file.frame(kind, payload))
+
+    def _fail(self, reason: str) -> None:
+        with self._room:
+            first = not self._failure
+            if first:
+                self._reason = reason
+                self._failure = f"recording stopped: {reason}; {self._kept()}"
+            self._room.notify_all()
+        if first and self.on_failure is not None:
+            # In a thread of its own: who listens may need a lock that the one who closes holds.
+            threading.Thread(target=self.on_failure, args=(self._failure,), daemon=True).start()
+
+    def _drain(self) -> None:
+        """Count what still comes until the recorder is closed."""
+        while (item := self._queue.get()) is not None:
+            if not isinstance(item, str):
+                self.dropped += len(item)
 
 
 class MemoryRecorder:
     """The face of a `Recorder` for a run that leaves no file; `recording` gives what it holds."""
 
     def __init__(self, columns: Mapping[str, str], about: Mapping[str, Any] | None = None) -> None:
-        self.names = tuple(columns)
-        self._units = dict(columns)
+        self._units = safe_columns(columns)
+        self.names = tuple(self._units)
         told = with_digest(about or {})
         self._about = {key: _text(value) for key, value in told.items()}
         self._blocks: list[np.ndarray] = []
@@ -254,42 +331,39 @@ class MemoryRecorder:
             self._rows = []
 
 
-def events_beside(part: Path) -> Path:
-    """The file with the events of a partial recording."""
-    return part.with_name(part.name.removesuffix(PART) + ".events" + PART)
+def finish_part(
+    part: Path,
+    path: Path,
+    about: Mapping[str, Any] | None = None,
+    *,
+    replace: bool = False,
+    progress: Progress | None = None,
+) -> None:
+    """Convert what an interrupted run left to Parquet and remove it; refuse a live file.
+
+    What `progress(fraction)` raises ends the conversion and leaves the file as it was.
+    """
+    with part_file.claimed(part):
+        _finish(part, path, about, not replace, progress)
+    part.unlink(missing_ok=True)
 
 
-def finish_part(part: Path, path: Path, about: Mapping[str, Any] | None = None) -> None:
-    """Turn what a run left behind into Parquet and remove it."""
+def _finish(
+    part: Path,
+    path: Path,
+    about: Mapping[str, Any] | None,
+    exclusive: bool,
+    progress: Progress | None = None,
+) -> None:
     from brazo.recording.parquet import write_parquet
     from brazo.recording.source import part_source
 
     source = part_source(part)
     more = {key: _text(value) for key, value in (about or {}).items()}
-    write_parquet(path, replace(source, about={**source.about, **more}))
-    part.unlink(missing_ok=True)
-    events_beside(part).unlink(missing_ok=True)
-
-
-def schema_of(columns: Mapping[str, str], about: Mapping[str, Any]) -> Any:
-    """The Arrow schema of float64 columns with units and a description."""
-    import pyarrow as pa
-
-    if not columns:
-        raise BrazoError("a recording needs at least one column, the time")
-    return pa.schema(
-        [pa.field(name, pa.float64(), metadata={"unit": unit}) for name, unit in columns.items()],
-        metadata={f"brazo.{key}": _text(value) for key, value in about.items()},
-    )
-
-
-def serialized(block: np.ndarray, schema: Any) -> Any:
-    """Rows as one message of an Arrow stream."""
-    import pyarrow as pa
-
-    # One transposition, then columns that share its memory.
-    arrays = [pa.array(column) for column in np.ascontiguousarray(block.T)]
-    return pa.record_batch(arrays, schema=schema).serialize()
+    complete = dataclasses.replace(source, about={**source.about, **more})
+    write_parquet(path, complete, progress, exclusive=exclusive)
+    with contextlib.suppress(PermissionError):  # still open, on Windows
+        part.unlink(missing_ok=True)
 
 
 def checked_block(rows: np.ndarray, width: int, where: str, own: bool = False) -> np.ndarray:
@@ -302,11 +376,13 @@ def checked_block(rows: np.ndarray, width: int, where: str, own: bool = False) -
 
 def event_entry(t: float, kind: str, text: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """An event as it is kept: only what JSON can say."""
-    return {"t": float(t), "kind": str(kind), "text": str(text), **_plain(dict(data))}
+    return {"t": float(t), "kind": one_line(kind), "text": one_line(text), **_plain(dict(data))}
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False)
+    # The name of a file may hold bytes that are no text.
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _plain(value: Any) -> Any:

@@ -18,6 +18,7 @@ import io
 import math
 import re
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,7 +31,9 @@ from brazo.files import replacing
 from brazo.recording.colors import COLORS
 from brazo.recording.display import shown
 from brazo.recording.names import group, last
+from brazo.recording.origin import SOURCE
 from brazo.recording.source import Event, Progress, Source, event_time
+from brazo.text import one_line, printable
 
 SHEET_ROWS = 1_048_576
 SHEET_COLUMNS = 16_384
@@ -58,27 +61,29 @@ def write_xlsx(
             f"{path}: a sheet has room for {SHEET_COLUMNS} columns, the recording has "
             f"{len(source.units)}; choose some signals"
         )
-    frame = io.BytesIO()
-    book = xlsxwriter.Workbook(
-        frame,
-        {
-            "constant_memory": True,
-            "nan_inf_to_errors": True,
-            "strings_to_formulas": False,
-            "strings_to_urls": False,
-        },
-    )
-    writer = _Book(book)
-    sheets = max(1, math.ceil(source.rows / (sheet_rows - HEAD)))
-    for number in range(1, sheets + 1):
-        writer.data_sheet(source, number)
-    thinned = writer.thinned(source)
-    writer.charts(source, thinned)
-    writer.events(source.events)
-    writer.about(source)
-    writer.chart_data(source, thinned)
-    book.close()
-    with replacing(Path(path)) as temporary:
+    # xlsxwriter leaves its own temporary files behind when it fails: they have a folder here.
+    with replacing(Path(path)) as temporary, tempfile.TemporaryDirectory() as scratch:
+        frame = io.BytesIO()
+        book = xlsxwriter.Workbook(
+            frame,
+            {
+                "constant_memory": True,
+                "nan_inf_to_errors": True,
+                "strings_to_formulas": False,
+                "strings_to_urls": False,
+                "tmpdir": scratch,
+            },
+        )
+        writer = _Book(book)
+        sheets = max(1, math.ceil(source.rows / (sheet_rows - HEAD)))
+        for number in range(1, sheets + 1):
+            writer.data_sheet(source, number)
+        thinned = writer.thinned(source)
+        writer.charts(source, thinned)
+        writer.events(source.events)
+        writer.about(source)
+        writer.chart_data(source, thinned)
+        book.close()
         _fill(frame, temporary, sheets, _rows(source, sheet_rows - HEAD, progress))
     if progress is not None:
         progress(1.0)
@@ -186,8 +191,8 @@ class _Book:
         sheet.freeze_panes(HEAD, 1)
         for i, name in enumerate(source.units):
             sheet.set_column(i, i, min(40, max(10, len(name) + 2)))
-        sheet.write_row(0, 0, list(source.units), self.bold)
-        sheet.write_row(1, 0, list(source.units.values()), self.unit)
+        sheet.write_row(0, 0, map(_cell, source.units), self.bold)
+        sheet.write_row(1, 0, map(_cell, source.units.values()), self.unit)
 
     def charts(self, source: Source, rows: Sequence[Sequence[float | None]]) -> None:
         """A sheet a chart: lines of one group over the whole run."""
@@ -204,7 +209,7 @@ class _Book:
                 end = HEAD + len(rows) - 1
                 chart.add_series(
                     {
-                        "name": f"{last(name)} [{unit}]",
+                        "name": _title(f"{last(name)} [{unit}]"),
                         "categories": ["chart data", HEAD, 0, end, 0],
                         "values": ["chart data", HEAD, at, end, at],
                         "line": {"width": 1.5, "color": COLORS[k % len(COLORS)]},
@@ -212,13 +217,13 @@ class _Book:
                     }
                 )
             grid = {"visible": True, "line": {"color": "#dddddd", "width": 0.5}}
-            axis = {"name": f"time [{source.units[source.time]}]", "label_position": "low"}
+            axis = {"name": _title(f"time [{source.units[source.time]}]"), "label_position": "low"}
             ends = {"min": rows[0][0], "max": rows[-1][0]}
             chart.set_x_axis({**axis, **ends, "num_format": "General", "major_gridlines": grid})
-            chart.set_y_axis({"name": f"[{units[0]}]", "major_gridlines": grid})
+            chart.set_y_axis({"name": _title(f"[{units[0]}]"), "major_gridlines": grid})
             if len(units) > 1:
-                chart.set_y2_axis({"name": f"[{units[1]}]"})
-            chart.set_title({"name": title, "name_font": {"size": 14}})
+                chart.set_y2_axis({"name": _title(f"[{units[1]}]")})
+            chart.set_title({"name": _title(title), "name_font": {"size": 14}})
             chart.set_legend({"position": "bottom"})
             self.book.add_chartsheet(_sheet_name(title, taken)).set_chart(chart)
 
@@ -229,8 +234,8 @@ class _Book:
         sheet = self.book.add_worksheet("chart data")
         units = [("s", 1.0), *(shown(source.units[name]) for name in self.plotted[1:])]
         sheet.freeze_panes(HEAD, 1)
-        sheet.write_row(0, 0, self.plotted, self.bold)
-        sheet.write_row(1, 0, [unit for unit, _ in units], self.unit)
+        sheet.write_row(0, 0, map(_cell, self.plotted), self.bold)
+        sheet.write_row(1, 0, [_cell(unit) for unit, _ in units], self.unit)
         for i, row in enumerate(rows):
             scaled = [v if v is None else v * k for v, (_, k) in zip(row, units, strict=True)]
             sheet.write_row(HEAD + i, 0, scaled)
@@ -244,17 +249,18 @@ class _Book:
         sheet.write_row(0, 0, ["t [s]", "kind", "what"], self.bold)
         for i, event in enumerate(sorted(events, key=event_time)[: SHEET_ROWS - 1], start=1):
             sheet.write_number(i, 0, event_time(event))
-            sheet.write_string(i, 1, _short(event.get("kind", "")))
-            sheet.write_string(i, 2, _short(event.get("text", "")))
+            sheet.write_string(i, 1, _cell(event.get("kind", "")))
+            sheet.write_string(i, 2, _cell(event.get("text", "")))
 
     def about(self, source: Source) -> None:
         """What the run was."""
         sheet = self.book.add_worksheet("about")
         sheet.set_column(0, 0, 22)
         sheet.set_column(1, 1, 100)
-        for i, (key, value) in enumerate(source.about.items()):
-            sheet.write_string(i, 0, _short(key), self.bold)
-            sheet.write_string(i, 1, _short(value), self.wrap)
+        shown = {key: value for key, value in source.about.items() if key != SOURCE}
+        for i, (key, value) in enumerate(shown.items()):
+            sheet.write_string(i, 0, _cell(key), self.bold)
+            sheet.write_string(i, 1, _cell(value), self.wrap)
 
 
 def _charts(source: Source) -> list[tuple[str, list[str]]]:
@@ -275,7 +281,7 @@ def _charts(source: Source) -> list[tuple[str, list[str]]]:
 
 def _sheet_name(title: str, taken: set[str]) -> str:
     """A name Excel takes: short, without its own signs, never twice."""
-    base = "".join(" " if c in "[]:*?/\\'" else c for c in title)[:28].strip() or "chart"
+    base = "".join(" " if c in "[]:*?/\\'" else c for c in one_line(title))[:28].strip() or "chart"
     name, number = base, 1
     while name.lower() in taken:
         number += 1
@@ -284,6 +290,12 @@ def _sheet_name(title: str, taken: set[str]) -> str:
     return name
 
 
-def _short(value: object) -> str:
-    text = str(value)
+def _title(text: str) -> str:
+    """Text of a chart; XlsxWriter takes `Name!A1` for a reference to a cell, not `Name! A1`."""
+    return one_line(text).replace("!", "! ")
+
+
+def _cell(value: object) -> str:
+    """Text of a cell, never longer than Excel takes."""
+    text = printable(value)
     return text if len(text) <= CELL_TEXT else text[: CELL_TEXT - 1] + "…"

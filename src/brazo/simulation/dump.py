@@ -17,14 +17,18 @@ from typing import Any
 
 import numpy as np
 
+from brazo.codegen.cache import cache_dir
 from brazo.errors import BrazoError
-from brazo.files import replacing
+from brazo.files import replacing, require_file
 from brazo.model.mjcf.engine import engine
+from brazo.private import make_private, prune
 from brazo.world.black_box import model_bytes, model_of
 from brazo.world.guard import Diverged, Guard
 
 Array = np.ndarray
 FORMAT = 1
+MAX_DUMPS = 100
+MAX_BYTES = 200 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +45,23 @@ class Replay:
     qvel: Array
     ctrl: Array  # (steps, nu) what the drives were told
     about: Mapping[str, Any]  # the run: cell, robots, laws
+
+
+def own_folder() -> Path | None:
+    """The user's folder for dumps; None for a user without a home."""
+    try:
+        return cache_dir() / "dumps"
+    except RuntimeError:
+        return None
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make a folder for one more dump; the user's own is private, and old dumps leave it."""
+    if folder != own_folder():
+        folder.mkdir(parents=True, exist_ok=True)
+        return
+    make_private(folder)
+    prune(folder, ".npz", files=MAX_DUMPS - 1, size=MAX_BYTES)
 
 
 def write_dump(
@@ -130,12 +151,11 @@ def _same_motion(mujoco: Any, model: Any, here: Array, there: Array) -> bool:
 
 
 def _read(path: Path) -> tuple[Array, Array, dict[str, Any]]:
+    require_file(path)
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             about = json.loads(file["about"].tobytes())
             model, states = file["model"], file["states"]
-    except FileNotFoundError:
-        raise BrazoError(f"{path}: no such file") from None
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise BrazoError(f"{path}: not a dump of a run that broke down ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:

@@ -142,11 +142,17 @@ class Live:
     def advance(self) -> None:
         sample = self._ask()
         try:
-            self.q[:], self.qd[:], self.qdd[:] = sample.q, sample.qd, sample.qdd
+            parts = sample.q, sample.qd, sample.qdd
+            # One number would broadcast to every joint.
+            fits = all(np.shape(part) == self.q.shape for part in parts)
+            if fits:
+                self.q[:], self.qd[:], self.qdd[:] = parts
         except (AttributeError, ValueError, TypeError):
+            fits = False
+        if not fits:
             raise BrazoError(
                 f"{type(self.source).__name__} gave a {type(sample).__name__}; wanted q, qd and "
                 f"qdd, each of shape ({len(self.q)},)"
-            ) from None
+            )
         if not np.isfinite(self.row).all():
             raise BrazoError(f"{type(self.source).__name__} gave a reference that is not finite")

@@ -89,6 +89,8 @@ class Player:
         """Stop: when this returns no step is being made, and none will be."""
         with self._sim.lock:
             self._playing = False
+            if self._sim.recorder is not None:  # a kill while it is paused loses nothing
+                self._sim.recorder.pause()
         with self._wake:
             self._passed.clear()
             self._wake.notify_all()

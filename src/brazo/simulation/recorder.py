@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
 from brazo.recording.recording import Recording
-from brazo.recording.stream import MemoryRecorder, Recorder
+from brazo.recording.stream import FLUSH_EVERY, MemoryRecorder, Recorder
 from brazo.simulation.block import ROWS
 from brazo.simulation.costs import Meter
 from brazo.simulation.events import Event
@@ -20,7 +20,14 @@ class RunRecorder:
     """Collects what the steps leave behind, in memory or streamed to a .parquet file."""
 
     def __init__(
-        self, signals: Signals, path: Path | None, about: Mapping[str, str], meter: Meter
+        self,
+        signals: Signals,
+        path: Path | None,
+        about: Mapping[str, str],
+        meter: Meter,
+        *,
+        replace: bool = False,
+        on_failure: Callable[[str], None] | None = None,
     ) -> None:
         self.signals = signals
         self._meter = meter
@@ -29,8 +36,10 @@ class RunRecorder:
         self._sink: Recorder | MemoryRecorder = (
             MemoryRecorder(signals.columns, told)
             if path is None
-            else Recorder(Path(path), signals.columns, told)
+            else Recorder(Path(path), signals.columns, told, replace=replace, on_failure=on_failure)
         )
+        self._streamed = path is not None
+        self._derived = perf_counter()
         self.block = signals.block(ROWS)
         self._open = False  # a row is begun; an edit in the middle of a step leaves it out
         self._foresees = self.block.world.mode == "exact"
@@ -55,8 +64,29 @@ class RunRecorder:
         """After it: what it computed from that state."""
         if self._open:
             self._complete()
-        if self.block.full:
+        if self._due:
             self._derive()
+
+    @property
+    def _due(self) -> bool:
+        """Whether rows should be handed on: the block is full, or a kill would lose too much."""
+        late = self._streamed and perf_counter() - self._derived > FLUSH_EVERY
+        return late or self.block.full
+
+    def pause(self) -> None:
+        """No step follows for some time: hand on what is complete."""
+        if not self._open:
+            self.flush()
+
+    @property
+    def failure(self) -> str:
+        """Why nothing more is written; empty while all is well."""
+        return self._sink.failure if isinstance(self._sink, Recorder) else ""
+
+    @property
+    def reason(self) -> str:
+        """The file and what the system says of a failure; empty while all is well."""
+        return self._sink.reason if isinstance(self._sink, Recorder) else ""
 
     @property
     def room(self) -> int:
@@ -68,7 +98,7 @@ class RunRecorder:
         self.block.filled += rows
         self.signals.measured(self.block, rows, distances)
         self._open = begun
-        if self.block.full:
+        if self.block.full or (self._due and not begun):
             self._derive()
 
     def _complete(self) -> None:
@@ -86,7 +116,8 @@ class RunRecorder:
         if block.filled:
             self._sink.append_block(self.signals.table(block), own=True)
             block.clear()
-        spent = perf_counter() - begin
+        self._derived = perf_counter()
+        spent = self._derived - begin
         self._meter.deriving += spent
         return spent
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brazo.control import CompiledController, Controller, Reference, laws
 from brazo.control.base import torque_limits
-from brazo.errors import BrazoError
-from brazo.model.description import frozen
-from brazo.model.load import Source
+from brazo.errors import BrazoError, user_place
+from brazo.model.declared import Declared
 from brazo.robot import Robot
 from brazo.simulation.ailments import Ailments
+from brazo.simulation.cell_arm import arm_of
 from brazo.simulation.faults import Fault
 from brazo.simulation.motion import Live, Motion, Rest, Sampled
 from brazo.trajectory import GoTo, Trajectory, limits_of
@@ -33,22 +33,28 @@ LONGEST_STOP = 60.0  # s
 GREATEST_SHARE = 10.0  # of a load
 
 
-class SimRobot:
+class SimRobot(Declared):
     """A robot under control; made by `Simulation`."""
+
+    name: str
+    arm: Robot
+    world: WorldRobot
+    motion: Motion
+    #: q and qd as its encoders gave them in the last step, where a fault makes them lie.
+    seen: tuple[Array, Array] | None
 
     def __init__(self, sim: Simulation, name: str) -> None:
         self._sim = sim
         self.name = name
         self._attach()
         self._stands_as = self._given
-        self.arm: Robot = arm_of(self._stands_as, sim.cell.gravity)
+        self.arm = arm_of(self._stands_as, sim.cell.gravity)
         self._controller: Controller | None = None
         self._positioned = False
         self._load: tuple[str, float] | None = None
-        self.motion: Motion = Rest(self.world.q)
+        self.motion = Rest(self.world.q)
         self._ailments = Ailments()
-        #: q and qd as its encoders gave them in the last step, where a fault makes them lie.
-        self.seen: tuple[Array, Array] | None = None
+        self.seen = None
 
     def __repr__(self) -> str:
         law = "ideal" if self._positioned else self._controller.name if self._controller else "none"
@@ -239,8 +245,9 @@ class SimRobot:
         least, most = (_measure(value, turns) for value in (limit, worst))
         raise BrazoError(
             f"robot '{self.name}': the trajectory takes {arm.joint_names[i]} beyond its limit of "
-            f"{least} after {row * motion.dt:.3f} s, and as far as {most}; plan it within "
-            "`arm.limits` (brazo.trajectory.check lists what is passed), or pass unchecked=True"
+            f"{least} after {row * motion.dt:.3f} s, and as far as {most}; plan it within the "
+            "joint limits (in Python `arm.limits`; brazo.trajectory.check lists what is passed, "
+            "unchecked=True follows it nevertheless)"
         )
 
     def follow(self, source: Any) -> None:
@@ -375,9 +382,11 @@ class SimRobot:
     def failed(self, t: float, error: Exception) -> BrazoError:
         """What to say when the law did not give torques."""
         assert self._controller is not None
-        what = str(error) if isinstance(error, BrazoError) else f"{type(error).__name__}: {error}"
+        own = not isinstance(error, BrazoError)
+        what = f"{type(error).__name__}: {error}" if own else str(error)
+        head = f"{place}: " if own and (place := user_place(error)) else ""
         return BrazoError(
-            f"robot '{self.name}', law {self._controller.name}, t = {t:.4f} s: {what}"
+            f"{head}robot '{self.name}', law {self._controller.name}, t = {t:.4f} s: {what}"
         )
 
     def restart(self) -> None:
@@ -421,12 +430,15 @@ class SimRobot:
 
     def _attach(self) -> None:
         """Look at the arrays of the world's robot."""
-        self.world: WorldRobot = self._sim.world.robots[self.name]
+        self.world = self._sim.world.robots[self.name]
         self._live, self._torque = self.world.live, self.world.torque
 
     @property
     def _given(self) -> CellRobot:
         return next(one for one in self._sim.cell.robots if one.name == self.name)
+
+    def _unknown(self, name: str) -> tuple[str, Sequence[str], str]:
+        return f"robot '{self.name}' of the simulation", (), ""
 
     def _clamp(self) -> Any:
         if self.world.clamp is None:
@@ -450,17 +462,6 @@ class SimRobot:
 
 def _measure(value: float, turns: bool) -> str:
     return f"{np.degrees(value):.6g} deg" if turns else f"{value:.6g} m"
-
-
-def arm_of(given: CellRobot, gravity: Array) -> Robot:
-    """A robot of a cell as `brazo.Robot`: with the cell's edits, and gravity in its base's axes."""
-    g = frozen(given.base[:3, :3].T @ gravity)
-
-    def heavy(model: Any) -> Any:
-        return model if np.array_equal(model.gravity, g) else replace(model, gravity=g)
-
-    source = given.source
-    return Robot(Source(heavy(source.model), lambda values: heavy(source.rebuild(values))))
 
 
 def rebound(law: Controller, arm: Robot, dt: float, q: Array, qd: Array) -> None:

@@ -26,6 +26,7 @@ def run(
     until: float | None,
     record: str | Path | None,
     progress: Progress | None,
+    replace: bool = False,
 ) -> Recording:
     """See `Simulation.run`."""
     if until is not None and not np.isfinite(until):
@@ -39,16 +40,21 @@ def run(
         execution = starts(sim) if callable(starts) else program
         if execution not in sim.tasks:
             sim.add_task(execution)
-    sim.start_recording(record)
+    sim.start_recording(record, replace=replace)
     begin, told = sim.time, 0.0
     # Half a step of tolerance: times are sums of steps.
     last = np.inf if until is None else until - 0.5 * sim.dt
     try:
         while sim.world.mj_data.time <= last and not _over(sim, execution, until):
+            if sim.recorder is not None and sim.recorder.failure:
+                break
             sim.some_steps(_foreseen(sim, execution, last))
             if progress is not None and (now := perf_counter()) - told > REPORT_EVERY:
                 told = now
                 progress(*_progress(sim, execution, begin, until))
+    except (KeyboardInterrupt, SystemExit):  # Ctrl+C, SIGTERM
+        sim.stop_recording()  # of what was done
+        raise
     except BaseException:
         sim.abandon_recording()
         raise

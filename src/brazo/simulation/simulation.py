@@ -8,7 +8,6 @@ steps while they hold `lock`.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -18,12 +17,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from brazo.control import Controller
+from brazo.dynamics.definite import mass_findings
 from brazo.errors import BrazoError
+from brazo.model.description import Finding
 from brazo.recording.recording import Recording
 from brazo.robot import Robot
 from brazo.simulation.clock import moment
 from brazo.simulation.costs import EVERY, Costs, Meter
-from brazo.simulation.dump import Replay, free_name, replay_dump, write_dump
+from brazo.simulation.dump import (
+    Replay,
+    free_name,
+    own_folder,
+    prepare_folder,
+    replay_dump,
+    write_dump,
+)
 from brazo.simulation.events import Event, EventLog, Listening
 from brazo.simulation.faults import Fault
 from brazo.simulation.lock import StepLock
@@ -34,8 +42,10 @@ from brazo.simulation.running import Progress, looks_on, run
 from brazo.simulation.signals import Signals
 from brazo.simulation.state import SimState, restore_robot, save_robot
 from brazo.simulation.stretch import Stretch
+from brazo.text import one_line
 from brazo.world import Cell, ContactEvent, Diverged, GraspEvent, World
 from brazo.world.build import Mode
+from brazo.world.recorded_cell import recorded_source
 
 WATCHED = ("robot-robot", "self", "robot-object", "robot-fixture")
 _STANDING = ("control", "fault", "grasped")  # events that last, and are told by what is
@@ -105,7 +115,7 @@ class Simulation:
         self._actors = list(self.robots.values())
         self.player = Player(self)
         #: Where the last steps of a run that breaks down are kept; None keeps none.
-        self.dump_folder: Path | None = Path(tempfile.gettempdir()) / "brazo-dumps"
+        self.dump_folder: Path | None = own_folder()
         self.world.remember()
         self.world.on_contact(self._on_contact, WATCHED)
         self.world.on_grasp(self._on_grasp)
@@ -120,6 +130,12 @@ class Simulation:
     def cell(self) -> Cell:
         """The cell as it is now, edits included."""
         return self.world.cell
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is odd about the world, and joints of its robots that move no inertia."""
+        robots = [mass_findings(robot.model) for robot in self.cell.robots]
+        return (*self.world.findings, *(found for each in robots for found in each))
 
     @property
     def time(self) -> float:
@@ -146,7 +162,7 @@ class Simulation:
     def log(self, kind: str, text: str, **data: Any) -> Event:
         """Write down that something happened now."""
         with self.lock:
-            event = self._log.add(Event(self.time, kind, text, data))
+            event = self._log.add(Event(self.time, one_line(kind), one_line(text), data))
             if self.recorder is not None:
                 self.recorder.event(event)
             return event
@@ -299,27 +315,47 @@ class Simulation:
         until: float | None = None,
         *,
         record: str | Path | None = None,
+        replace: bool = False,
         progress: Progress | None = None,
     ) -> Recording:
         """Run and record: a program to its end, or `until` a time (s), whichever comes first.
 
         With neither, until no task is left and no robot moves.  `record` is a .parquet file that
-        is streamed while the run goes on; without it the recording is kept in memory.  `progress`
-        is called now and then with the fraction done (nan when unknown) and a sentence.  An error
-        in a step ends the run; a streamed file can then be read up to there.
+        is streamed during the run, and is refused if it exists unless `replace` is set; without it
+        the recording is kept in memory.  `progress` is called now and then with the fraction done
+        (nan when unknown) and a sentence.  An error in a step, or a disk that takes no more, ends
+        the run; a streamed file can then be read up to there.  Ctrl+C ends it, too, with the
+        recording of what was done.
         """
-        return run(self, program, until, record, progress)
+        return run(self, program, until, record, progress, replace)
 
-    def start_recording(self, path: str | Path | None = None) -> None:
-        """Record every step from now on, in memory or streamed to a .parquet file."""
+    def start_recording(self, path: str | Path | None = None, *, replace: bool = False) -> None:
+        """Record every step from now on, in memory or streamed to a .parquet file.
+
+        An existing file is refused unless `replace` is set.  When the file cannot be written any
+        more (a full disk), the simulation pauses with an event of kind `recording`; it can go on
+        without the recording, and what was written stays readable.
+        """
         with self.lock:
             if self.recorder is not None:
                 raise BrazoError("a recording is already under way; stop it first")
             signals = Signals(self.world, self.robots)
             file = None if path is None else Path(path)
-            self.recorder = RunRecorder(signals, file, self._about(), self.meter)
+            self.recorder = RunRecorder(
+                signals,
+                file,
+                self._about() | recorded_source(self.cell),
+                self.meter,
+                replace=replace,
+                on_failure=self._recording_failed,
+            )
             for event in self._present():
                 self.recorder.event(event)
+
+    def _recording_failed(self, reason: str) -> None:
+        """Called by the writer's thread, once."""
+        self.player.pause()
+        self.log("recording", reason)
 
     def _present(self) -> Iterator[Event]:
         """What is already the case when a recording starts: laws, faults, who holds what.
@@ -486,7 +522,7 @@ class Simulation:
         if box is None or folder is None:
             return error
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            prepare_folder(folder)
             path = free_name(folder, f"{self.cell.name}-{error.time:.4f}s", ".npz")
             write_dump(path, self.world.mj_model, box.states(), error, self._about())
         except (OSError, BrazoError) as problem:

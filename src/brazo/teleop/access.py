@@ -3,13 +3,14 @@
     Host    must name this machine: a name rebound to it by someone else's DNS is refused
     Origin  only browsers send one; it must be a page that was named when the link was opened
     token   asked for beyond the loopback, compared in constant time
+    user    without a token the connection must belong to the user who runs the follower, or to
+            root, where the system tells whose it is
 
 A token travels in the first frame, so on a network that others can listen to it wants TLS.
 """
 
 from __future__ import annotations
 
-import hmac
 import secrets
 import ssl
 from collections.abc import Iterable, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from brazo.errors import BrazoError
 from brazo.hosts import is_loopback, means_us
+from brazo.peers import same_token
 
 SHORTEST_TOKEN = 16
 
@@ -31,15 +33,18 @@ class Access:
     origins: tuple[str, ...] = ()
 
     @classmethod
-    def on(cls, host: str, token: str | None, origins: Iterable[str] = ()) -> Access:
-        """The rules for an address: beyond the loopback there is always a token."""
-        if token is not None and (len(token) < SHORTEST_TOKEN or len(token) > 256):
+    def on(cls, host: str, token: str | bool | None, origins: Iterable[str] = ()) -> Access:
+        """The rules for an address: beyond the loopback there is always a token.
+
+        `True` makes one up on the loopback, too.
+        """
+        if isinstance(token, str) and (len(token) < SHORTEST_TOKEN or len(token) > 256):
             raise BrazoError(
                 f"a token of {len(token)} characters; wanted {SHORTEST_TOKEN} to 256, "
                 "or none at all: then one is made up"
             )
-        if token is None and not is_loopback(host):
-            token = secrets.token_urlsafe(24)
+        if not isinstance(token, str):
+            token = secrets.token_urlsafe(24) if token or not is_loopback(host) else None
         return cls(host, token, tuple(origins))
 
     def refuses(self, hosts: Sequence[str], origins: Sequence[str]) -> str:
@@ -52,9 +57,7 @@ class Access:
 
     def knows(self, token: str) -> bool:
         """Whether a token is the right one, or none is asked for."""
-        if self.token is None:
-            return True
-        return hmac.compare_digest(token.encode(), self.token.encode())
+        return self.token is None or same_token(token, self.token)
 
 
 def server_tls(certificate: str | Path, key: str | Path) -> ssl.SSLContext:

@@ -17,11 +17,12 @@ from typing import Any
 from websockets.asyncio.connection import Connection
 from websockets.exceptions import ConnectionClosed
 
+from brazo.connections import RateLimit
 from brazo.errors import BrazoError
 from brazo.teleop import frames
 from brazo.teleop.clock import ClockFilter
 from brazo.teleop.frames import Ping, Pong, now_us
-from brazo.teleop.inbox import Inbox, RateLimit
+from brazo.teleop.inbox import Inbox
 
 SEND_BUFFER = 1 << 16  # bytes the system may keep for a network that does not take them
 _UNSENT = 1 << 13  # bytes that may wait in this process

@@ -25,7 +25,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
+from brazo.connections import ACCEPTS, ConnectionLimits, Gate, queue_connections
 from brazo.errors import BrazoError
+from brazo.peers import REFUSAL, refuses_user
 from brazo.teleop import frames
 from brazo.teleop.access import Access
 from brazo.teleop.background import Background
@@ -52,7 +54,8 @@ from brazo.teleop.views import Report, View
 
 PATH = "/teleop"
 CLOSING = {"version": 4001, "token": 4003, "role": 4004, "busy": 4009, "full": 4010}
-_UNKNOWN = 16  # connections that have not said who they are
+_STRANGERS = 32  # connections that have not said who they are
+_FLOODING = 2  # times the rate at which frames are looked at, and its burst
 _SETTINGS = 32
 _HOLD = STATES.index("HOLD")
 
@@ -65,7 +68,7 @@ class FollowerLink:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        token: str | None = None,
+        token: str | bool | None = None,
         tls: ssl.SSLContext | None = None,
         origins: Iterable[str] = (),
         name: str = "follower",
@@ -87,7 +90,13 @@ class FollowerLink:
         self._channels: dict[int, Channel] = {}
         self._master: Channel | None = None
         self._master_name = ""
-        self._unknown = 0
+        limits = ConnectionLimits(
+            _FLOODING * self.rules.rate,
+            _FLOODING * (self.rules.rate + self.rules.burst),
+            _STRANGERS,
+            self.rules.hello,
+        )
+        self._gate = Gate(limits, self._drives, self.counts)
         self._reported = 0  # when the report was made, µs
         self._told = 0  # when a report last went out, µs
         self._background: Background | None = None
@@ -178,7 +187,9 @@ class FollowerLink:
                 compression=None,
                 process_request=self._check,
                 server_header=None,
-                open_timeout=self.rules.hello,
+                open_timeout=self._gate.limits.handshake,
+                create_connection=self._gate.connection,  # pyright: ignore[reportArgumentType]
+                backlog=ACCEPTS,
                 ping_interval=5.0,
                 ping_timeout=20.0,
                 close_timeout=0.2,
@@ -194,10 +205,14 @@ class FollowerLink:
                 f"cannot listen on {self.host}:{self.port}: no host can have that name"
             ) from None
         async with server:
+            queue_connections(server.sockets)
             background.ready.set_result(server.sockets[0].getsockname()[1])
             repeat = asyncio.create_task(self._repeat())
             await background.stopped()
             repeat.cancel()
+
+    def _drives(self, connection: ServerConnection) -> bool:
+        return self._master is not None and self._master.connection is connection
 
     def _check(self, connection: ServerConnection, request: Request) -> Response | None:
         headers = request.headers
@@ -205,15 +220,14 @@ class FollowerLink:
         if why:
             self.counts["refused: host or origin"] += 1
             return connection.respond(HTTPStatus.FORBIDDEN, why + "\n")
+        if self.access.token is None and refuses_user(connection.transport):
+            self.counts["refused: user"] += 1
+            return connection.respond(HTTPStatus.FORBIDDEN, REFUSAL + "\n")
         if request.path != PATH:
             return connection.respond(HTTPStatus.NOT_FOUND, f"the link is at {PATH}\n")
         return None
 
     async def _welcome(self, connection: ServerConnection) -> None:
-        if self._unknown >= _UNKNOWN:
-            await self._refuse(connection, "full", "too many connections at once")
-            return
-        self._unknown += 1
         try:
             prepare(connection)
             async with asyncio.timeout(self.rules.hello):
@@ -232,7 +246,7 @@ class FollowerLink:
             count_closing(error, self.counts)
             return
         finally:
-            self._unknown -= 1
+            self._gate.introduced(connection)
         if refused is not None:
             await self._refuse(connection, *refused)
             return

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
+
+from brazo.text import one_line
 
 VERSION = 1
 SUBPROTOCOL = f"brazo-teleop.{VERSION}"
@@ -159,6 +161,15 @@ class Malformed(Exception):
     """Bytes that are no frame of this version; the reason is for a counter or a log."""
 
 
+# The texts of a peer that are shown or logged here, and how long each may be.
+_TEXTS: dict[type, tuple[tuple[str, int], ...]] = {
+    Hello: (("name", 64),),
+    Welcome: (("name", 64),),
+    Refused: (("code", 64), ("text", 200)),
+    Status: (("cause", 200), ("warnings", 200)),
+    Setting: (("name", 64), ("value", 64)),
+    Answer: (("text", 200),),
+}
 _encoder = msgspec.msgpack.Encoder()
 _from_master: msgspec.msgpack.Decoder[FromMaster] = msgspec.msgpack.Decoder(FromMaster)
 _from_follower: msgspec.msgpack.Decoder[FromFollower] = msgspec.msgpack.Decoder(FromFollower)
@@ -171,7 +182,7 @@ def encode(frame: Frame) -> bytes:
 
 def read_from_master(message: bytes | str) -> FromMaster:
     """The frame a master or watcher sent, checked; `Malformed` when it is none."""
-    frame = _read(_from_master, message)
+    frame = _printable(_read(_from_master, message))
     if isinstance(frame, Command):
         _sound(frame.q)
         _finite(frame.extra)
@@ -189,7 +200,7 @@ def read_from_master(message: bytes | str) -> FromMaster:
 
 def read_from_follower(message: bytes | str) -> FromFollower:
     """The frame a follower sent, checked; `Malformed` when it is none."""
-    frame = _read(_from_follower, message)
+    frame = _printable(_read(_from_follower, message))
     if isinstance(frame, Status):
         _finite(frame.extra)
         _sound((frame.share, *frame.q, *(frame.pose or ()), *(frame.wrench or ())))
@@ -211,6 +222,22 @@ def _read(decoder: msgspec.msgpack.Decoder, message: bytes | str):
     # Text that is not UTF-8 and nesting without end are errors of their own kinds.
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise Malformed(str(error)) from None
+
+
+def _printable(frame: Any) -> Any:
+    """A frame whose names and sentences are one line each, as they are shown and logged."""
+    found = {}
+    for field, most in _TEXTS.get(type(frame), ()):
+        value = getattr(frame, field)
+        if field == "warnings":
+            clean: Any = tuple(one_line(text)[:most] for text in value)
+        elif isinstance(value, str):
+            clean = one_line(value)[:most]
+        else:  # the value of a setting that is no text
+            continue
+        if clean != value:
+            found[field] = clean
+    return msgspec.structs.replace(frame, **found) if found else frame
 
 
 def _sound(values: tuple) -> None:

@@ -38,23 +38,6 @@ class Received:
         return bool(self.command.flags & CLUTCH)
 
 
-class RateLimit:
-    """So many frames a second, and a burst after a pause (a token bucket)."""
-
-    def __init__(self, rate: float, burst: float) -> None:
-        self.rate, self.burst = rate, burst
-        self._left, self._at = burst, 0
-
-    def allows(self, now: int) -> bool:
-        """Whether one more frame may come at `now` (µs)."""
-        self._left = min(self.burst, self._left + max(now - self._at, 0) * 1e-6 * self.rate)
-        self._at = now
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True
-
-
 class Inbox:
     """What one connection has received; `counts` says how many frames were dropped and why."""
 

@@ -22,13 +22,13 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec, rotvec_from_matrix
-from brazo.kinematics.result import violations
+from brazo.kinematics.result import range_text, violations
 from brazo.teleop.mapping import IncrementMap, MasterPoint, Plausible, Target, scale_of
 from brazo.teleop.walls import Workspace
 from brazo.trajectory.cartesian_jog import ToolLimits
 from brazo.trajectory.follow import onto, pose_shift
 from brazo.trajectory.joint_rates import ToolMotion
-from brazo.trajectory.limits import Limits
+from brazo.trajectory.limits import Limits, at_limit
 from brazo.trajectory.reading import positive
 
 if TYPE_CHECKING:
@@ -108,7 +108,12 @@ class PoseMap:
             n = "" if self.master is None else f", {self.master.n} joint values"
             return f"the master sends no pose{n}"
         past = violations(q, self.limits.position)
-        return f"joint {int(np.argmax(past)) + 1} is past its limit" if past.any() else ""
+        if not past.any():
+            return ""
+        i = int(np.argmax(past))
+        allowed = range_text(self.follower.joint_kinds[i], self.limits.position[i])
+        name = self.follower.joint_names[i]
+        return f"joint {i + 1} ({name}) is past its limit: allowed {allowed}"
 
     def anchor(self, master: MasterPoint, q: Array) -> None:
         T = self._handle(master)
@@ -161,7 +166,8 @@ class PoseMap:
                 return "the tool is at the edge of its reach"
             past = violations(q, self.limits.position)
             if past.any():
-                return f"joint {int(np.argmax(past)) + 1} is at its limit"
+                i = int(np.argmax(past))
+                return at_limit(self.follower, self.limits, i, q[i] > self.limits.position[i, 1])
             excess = float(np.max(np.abs(q - self._q) / (self.limits.speed * dt)))
             if excess <= 1.0 + 1e-9:
                 break

@@ -153,7 +153,7 @@ def _text(edge: str, room: float) -> str:
 def _numbers(value: Any, n: int, what: str) -> tuple[float, ...]:
     try:
         found = tuple(float(x) for x in value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BrazoError(f"{what}: wanted {n} numbers, got {value!r}") from None
     if len(found) != n or any(map(math.isnan, found)):
         raise BrazoError(f"{what}: wanted {n} numbers, got {value!r}")

@@ -37,7 +37,7 @@ from brazo.trajectory.go_to import GoTo
 from brazo.trajectory.jerk_limited import Planner, reach
 from brazo.trajectory.jog import HOLD_TIME
 from brazo.trajectory.joint_rates import ToolMotion
-from brazo.trajectory.limits import Limits
+from brazo.trajectory.limits import Limits, at_limit
 from brazo.trajectory.reading import choice, positive, vector
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ class CartesianJog:
         self._on_line = Planner(Limits(1.0, 1.0, 1.0, n=1), "velocity", "none")
         self._allowed = [self.tool.axes("acceleration"), self.tool.axes("jerk")]
         self._age = 0.0
-        self.reason = ""  # why the tool was stopped, "" while nothing is in the way
+        # Why the tool does not move as asked, with the joint and its limit; "" while it does.
+        self.reason = ""
         self.update_seconds = 0.0  # what the last update took, by the machine's own clock
 
     @property
@@ -179,6 +180,11 @@ class CartesianJog:
         wanted = np.zeros(6) if self._blocked is not None else self._in_base()
         if not (wanted.any() or self._twist.any() or self._rate.any()):
             return
+        if not (self._full or self._twist.any()) and wanted.any():
+            why = self._unfollowed(wanted)
+            if why:
+                self.reason, self._blocked = why, wanted
+                return
         tool = self._advance(wanted, dt)
         found = self._attempt(tool, dt)
         if wanted.any():
@@ -220,8 +226,23 @@ class CartesianJog:
         if gap + turn > 1e-9:
             return _Attempt(new, T, rates.margin, "the tool is at the edge of its reach")
         if rates.margin < 0.1 * self.singular and rates.margin < self._margin:
-            return _Attempt(new, T, rates.margin, "the arm nears a singularity")
+            return _Attempt(new, T, rates.margin, self._singularity(q))
         return _Attempt(new, T, rates.margin, self._breach(s, new, dt, rates.margin))
+
+    def _unfollowed(self, wanted: Array) -> str:
+        """Why an arm of few joints does not follow a velocity (6,) at all, or nothing."""
+        q = self._state.q
+        rates = self._motion.rates(q, wanted, np.zeros(6))
+        scale = np.repeat([1.0 / self._motion.reach, 1.0], 3)
+        followed = scale * (self.robot.jacobian(q) @ rates.qd)
+        if np.linalg.norm(followed) > 1e-3 * np.linalg.norm(scale * wanted):
+            return ""
+        if rates.margin < self.singular:
+            return self._singularity(q)
+        what = "move its tool in this direction"
+        if not wanted[:3].any():
+            what = "turn its tool about this axis"
+        return f"the arm cannot {what}: it has {self.robot.mobility} degrees of freedom"
 
     def _stop_ahead(self, tool: _Tool, found: _Attempt) -> str:
         """What the tool would meet on the way it needs to come to rest, or nothing."""
@@ -240,10 +261,13 @@ class CartesianJog:
                 return "the tool is at the edge of its reach"
         margin = self._motion.rates(q, tool.twist, np.zeros(6)).margin
         if margin < self.singular and margin < self._margin:
-            return "the arm nears a singularity"
+            return self._singularity(q)
         limits = self.limits.position
         past = violations(q, limits) & ~violations(self._state.q, limits)
-        return f"{self._joint(int(np.argmax(past)))} is at its limit" if past.any() else ""
+        if not past.any():
+            return ""
+        i = int(np.argmax(past))
+        return at_limit(self.robot, self.limits, i, q[i] > limits[i, 1])
 
     def _eased(self, tool: _Tool, found: _Attempt, dt: float) -> _Tool | None:
         """The step with the nearest acceleration along the tool's way that suits the joints.
@@ -349,7 +373,7 @@ class CartesianJog:
             past = value > most
             if past.any():
                 i = int(np.argmax(past))
-                near = ": the arm nears a singularity" if margin < 0.1 else ""
+                near = f": {self._singularity(new.q)}" if margin < 0.1 else ""
                 return f"{self._joint(i)} would pass its {what} limit{near}"
         rest = reach(self._stopper.plan(new.q, new.qd, new.qdd, np.zeros(limits.n)))
         for i, (lowest, highest) in enumerate(rest):
@@ -357,8 +381,11 @@ class CartesianJog:
             low = min(limits.position[i, 0], old.q[i]) - LIMIT_TOLERANCE
             high = max(limits.position[i, 1], old.q[i]) + LIMIT_TOLERANCE
             if highest > high or lowest < low:
-                return f"{self._joint(i)} is at its limit"
+                return at_limit(self.robot, limits, i, highest > high)
         return ""
+
+    def _singularity(self, q: Array) -> str:
+        return f"the arm nears a singularity of {self._motion.singular_joints(q)}"
 
     def _joint(self, i: int) -> str:
         return f"joint {i + 1} ({self.robot.joint_names[i]})"

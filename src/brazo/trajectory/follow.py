@@ -25,7 +25,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import angle_between, rotvec_from_matrix
-from brazo.kinematics.result import violations
+from brazo.kinematics.result import joint_text, range_text, violations
 from brazo.trajectory.base import MAX_SAMPLES, Trajectory
 from brazo.trajectory.cartesian import CartesianPath, PathSample
 from brazo.trajectory.joint_rates import Rates, ToolMotion
@@ -209,9 +209,10 @@ class _Guide:
         found = self.motion.rates(q, sample.velocity[k], sample.acceleration[k])
         if found.margin < self.singular:
             raise BrazoError(
-                f"{self._at(k)}: the arm nears a singularity (smallest singular value "
-                f"{found.margin:.1e}, allowed {self.singular:g}): a tool speed there needs endless "
-                "joint speed; move the path away, or begin in another branch"
+                f"{self._at(k)}: the arm nears a singularity of {self.motion.singular_joints(q)}, "
+                f"where a tool speed needs unlimited joint speed: smallest singular value "
+                f"{found.margin:.1e}, allowed {self.singular:g}; start at another pose, move the "
+                "path away, or begin in another branch"
             )
         return found
 
@@ -223,14 +224,11 @@ class _Guide:
         past = violations(q, self.limits)
         if past.any():
             i = int(np.argmax(past))
-            scale, unit = (
-                (180.0 / math.pi, "°") if self.robot.joint_kinds[i] == "revolute" else (1e3, " mm")
-            )
-            low, high = scale * self.limits[i]
+            kind = self.robot.joint_kinds[i]
             raise BrazoError(
                 f"{self._at(k)}: joint {i + 1} ({self.robot.joint_names[i]}) passes its limit: "
-                f"{scale * q[i]:.2f}{unit}, allowed {low:.2f} to {high:.2f}{unit}; move the path, "
-                "or begin in another branch"
+                f"{joint_text(kind, q[i])}, allowed {range_text(kind, self.limits[i])}; start at "
+                "another pose, make the path smaller, or begin in another branch"
             )
         return q
 

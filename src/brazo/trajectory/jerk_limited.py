@@ -5,11 +5,16 @@ seven phases of constant jerk a joint, after up to two that bring a joint back i
 What it finds is taken over phase by phase, so the result is a `Piecewise` like any other.
 
 Only moves between two states are asked of it: intermediate points would be sent to a server.
+
+Where two kinds of profile meet, Ruckig's case distinction can fail by rounding: for a move from
+rest to rest at the distance 2 a³/j², where the phase of constant acceleration vanishes.  The same
+move with limits lower by 1e-6 is not at such a distance, so a failed plan is tried again with them.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -26,6 +31,7 @@ Array = np.ndarray
 Interface = Literal["position", "velocity"]
 Together = Literal["time", "line", "none"]
 
+_PLANNED = (ruckig.Result.Working, ruckig.Result.Finished)
 _SYNCHRONISE = {
     "time": ruckig.Synchronization.Time,
     "line": ruckig.Synchronization.Phase,
@@ -33,8 +39,17 @@ _SYNCHRONISE = {
 }
 _NAMES = ("speed", "acceleration", "jerk")
 _TINY = 1e-6  # rad, m
+# Factors on speed, acceleration and jerk of each attempt; never above 1, so limits are kept.
+_ATTEMPTS = (
+    (1.0, 1.0, 1.0),
+    (1.0, 1.0, 1.0 - 1e-6),
+    (1.0, 1.0 - 1e-6, 1.0),
+    (1.0 - 1e-6, 1.0 - 2e-6, 1.0 - 4e-6),
+)
 # Ruckig reaches a position to 1e-8; whoever aims this much short of a limit never passes it.
 SHORT = 2e-8  # rad, m
+MAX_DURATION = 7600.0  # s, of Ruckig
+_TOO_LONG = "-101"  # Ruckig's result for it, which its Python module has no name for
 _INTERFACE = {
     "position": ruckig.ControlInterface.Position,
     "velocity": ruckig.ControlInterface.Velocity,
@@ -97,9 +112,16 @@ class Planner:
 
     def limit(self, speed: Array, acceleration: Array, jerk: Array) -> None:
         """Other limits (n,) from now on."""
-        self._input.max_velocity = speed.tolist()
-        self._input.max_acceleration = acceleration.tolist()
-        self._input.max_jerk = jerk.tolist()
+        self._limits = speed, acceleration, jerk
+        self._scale_limits(_ATTEMPTS[0])
+
+    def _scale_limits(self, factors: tuple[float, float, float]) -> None:
+        speed, acceleration, jerk = (
+            (factor * limit).tolist() for factor, limit in zip(factors, self._limits, strict=True)
+        )
+        self._input.max_velocity = speed
+        self._input.max_acceleration = acceleration
+        self._input.max_jerk = jerk
 
     def plan(
         self,
@@ -126,13 +148,46 @@ class Planner:
         else:
             given.target_velocity = list(target)
         found = ruckig.Trajectory(self.n)
+        failed = self._calculate(found)
+        if failed is None:
+            return found
+        for factors in _ATTEMPTS[1:]:
+            self._scale_limits(factors)
+            if self._calculate(found) is None:
+                self._scale_limits(_ATTEMPTS[0])
+                return found
+        self._scale_limits(_ATTEMPTS[0])
+        raise BrazoError(self._why(failed))
+
+    def _calculate(self, found: ruckig.Trajectory) -> str | None:
+        """Plan into `found`; None, or Ruckig's own text where it fails."""
         try:
-            result = self._otg.calculate(given, found)
-        except ruckig.RuckigError as error:
-            raise BrazoError(f"no jerk-limited motion: {_first_line(error)}") from None
-        if result not in (ruckig.Result.Working, ruckig.Result.Finished):
-            raise BrazoError(f"no jerk-limited motion: {result.name}; check state and limits")
-        return found
+            result = self._otg.calculate(self._input, found)
+        except (ruckig.RuckigError, ValueError) as error:  # ValueError: a result without a name
+            return str(error)
+        return None if result in _PLANNED else result.name
+
+    def _why(self, failed: str) -> str:
+        """A failure with the state, the target and the limits of the joint Ruckig names."""
+        if _TOO_LONG in failed:
+            return (
+                f"no motion with limited jerk: it would take longer than {MAX_DURATION:g} s; "
+                "take a nearer target or higher limits"
+            )
+        given, number = self._input, re.search(r"dof:? (\d+)", failed, re.IGNORECASE)
+        if number is None:
+            return "no motion with limited jerk from this state to the target; change one of them"
+        i = int(number[1])
+        speed, acceleration, jerk = (float(limit[i]) for limit in self._limits)
+        goal = given.target_position if self._by_position else given.target_velocity
+        return (
+            f"joint {i + 1}: no motion with limited jerk from position "
+            f"{given.current_position[i]:g}, speed {given.current_velocity[i]:g}, acceleration "
+            f"{given.current_acceleration[i]:g} to {'position' if self._by_position else 'speed'} "
+            f"{goal[i]:g}, acceleration {given.target_acceleration[i]:g} within the limits "
+            f"{speed:g} (speed), {acceleration:g} (acceleration), {jerk:g} (jerk); SI units, "
+            "radians; change the target or a limit"
+        )
 
 
 def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
@@ -191,8 +246,3 @@ def _phases(profile: Any) -> Iterator[tuple[float, float, float, float, float]]:
                 q += h * (qd + h * (qdd / 2.0 + h * j / 6.0))
                 qd += h * (qdd + h * j / 2.0)
                 qdd += h * j
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0].removeprefix("[ruckig] ") if lines else "Ruckig gives no reason"

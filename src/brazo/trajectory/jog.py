@@ -69,6 +69,14 @@ class Jog:
         for axis, speed, rate in zip(self._axes, wanted.tolist(), rates.tolist(), strict=True):
             axis.run(speed, rate)
 
+    @property
+    def limited(self) -> tuple[int, bool] | None:
+        """The first joint that a position limit stops, and whether it is the upper one."""
+        for i, axis in enumerate(self._axes):
+            if axis.limited and axis.wanted:
+                return i, axis.wanted > 0.0
+        return None
+
     def stop(self) -> None:
         """Let go: every joint comes to rest as quickly as its limits allow."""
         for axis in self._axes:
@@ -106,7 +114,7 @@ class _Axis:
         self._renewed = False  # the rate has not had its update yet
         self._plan: Any = None
         self._t = 0.0
-        self._at_limit = False  # the plan ends on a limit, not at the speed asked for
+        self.limited = False  # the plan ends on a limit, not at the speed asked for
 
     def run(self, speed: float, rate: float = 0.0) -> None:
         if rate != 0.0:
@@ -119,7 +127,7 @@ class _Axis:
         q, qd, qdd = self.state
         self._plan = self._to_speed.plan([q], [qd], [qdd], [self.wanted], duration, [self._rate])
         self._t = 0.0
-        self._at_limit = False
+        self.limited = False
 
     def _accelerate(self, dt: float) -> None:
         """Make for a speed with its rate; one that is not renewed fades, which brings a speed."""
@@ -147,11 +155,11 @@ class _Axis:
         if self._plan is None:
             return
         state = self._at(dt)
-        limit = self._passed(state) if self._bounded and not self._at_limit else None
+        limit = self._passed(state) if self._bounded and not self.limited else None
         if limit is not None:
             self._plan = _plan(self._to_place, self.state, limit)
             self._t = 0.0
-            self._at_limit = True
+            self.limited = True
             state = self._at(dt)
         self._t += dt
         self.state = state
@@ -163,7 +171,7 @@ class _Axis:
         if t < end:
             q, qd, qdd = self._plan.at_time(t)
             return q[0], qd[0], qdd[0]
-        speed, rate = (0.0, 0.0) if self._at_limit else (self.wanted, self._rate)
+        speed, rate = (0.0, 0.0) if self.limited else (self.wanted, self._rate)
         h = t - end
         q = self._plan.at_time(end)[0][0] + h * (speed + 0.5 * h * rate)
         return q, speed + h * rate, rate

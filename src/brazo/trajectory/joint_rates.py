@@ -96,6 +96,21 @@ class ToolMotion:
         Bp, _ = _pinv(J[3:] @ (np.eye(len(q)) - Vp @ J[:3]), self.turn_rank)
         return np.concatenate([Vp - Bp @ J[3:] @ Vp, Bp], axis=1)
 
+    def singular_joints(self, q: Array) -> str:
+        """The joints that move together without moving the tool at the singularity nearest to q.
+
+        They are the large entries of the right singular vector of the smallest singular value
+        that counts, as text: `joints 4 (wrist roll) and 6 (flange)`.
+        """
+        J = self.robot.jacobian(q)
+        J = np.concatenate([J[:3] / self.reach, J[3:]]) if self.turn_rank else J[:3]
+        share = np.abs(np.linalg.svd(J)[2][self.point_rank + self.turn_rank - 1])
+        names = self.robot.joint_names
+        found = [f"{i + 1} ({names[i]})" for i in np.flatnonzero(share > 0.3 * share.max())]
+        if len(found) == 1:
+            return f"joint {found[0]}"
+        return f"joints {', '.join(found[:-1])} and {found[-1]}"
+
 
 _known: WeakKeyDictionary[Robot, tuple[Any, float, int]] = WeakKeyDictionary()  # with the model
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.kinematics.result import joint_text
 from brazo.model.description import DeltaModel, Drive, TreeModel
 from brazo.trajectory.reading import bounds, positive
 
@@ -175,3 +176,10 @@ def _frozen(values: Array) -> Array:
     values = values.copy()
     values.flags.writeable = False
     return values
+
+
+def at_limit(robot: Robot, limits: Limits, i: int, upper: bool) -> str:
+    """The message for joint i at its upper or lower position limit."""
+    limit = joint_text(robot.joint_kinds[i], float(limits.position[i, int(upper)]))
+    end = "upper" if upper else "lower"
+    return f"joint {i + 1} ({robot.joint_names[i]}) is at its {end} limit, {limit}"

@@ -1,7 +1,7 @@
 """What a user gives to this layer, checked: numbers, vectors, times and limits as float arrays.
 
 Every function names the thing it was asked to read (`what`) and says which shape or range is
-wanted.
+wanted.  Text and truth values are refused: neither `"1"` nor `True` is a number.
 """
 
 from __future__ import annotations
@@ -14,14 +14,24 @@ import numpy as np
 from brazo.errors import BrazoError
 
 Array = np.ndarray
+_NO_NUMBERS = "bSUmM"  # kinds of arrays: truth values, text, dates
+
+
+def floats(value: Any, what: str) -> Array:
+    """A new float array."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind in _NO_NUMBERS:
+            wanted = "an array of numbers" if given.ndim else "a number"
+            raise BrazoError(f"{what}: not {wanted}: {value!r}")
+        return np.array(given, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BrazoError(f"{what}: not an array of numbers ({error})") from None
 
 
 def array(value: Any, what: str) -> Array:
     """A float array of finite numbers."""
-    try:
-        numbers = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"{what}: not an array of numbers ({error})") from None
+    numbers = floats(value, what)
     bad = np.argwhere(~np.isfinite(numbers))
     if len(bad):
         index = tuple(bad[0].tolist())
@@ -73,8 +83,10 @@ def times(value: Any, what: str = "t") -> Array:
 def positive(value: Any, what: str) -> float:
     """One finite number above 0."""
     try:
+        if isinstance(value, (bool, np.bool_, str, bytes)):
+            raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BrazoError(f"{what} is {value!r}; wanted a number greater than 0") from None
     if not (math.isfinite(number) and number > 0.0):
         raise BrazoError(f"{what} is {number:g}; it must be finite and greater than 0")
@@ -83,10 +95,7 @@ def positive(value: Any, what: str) -> float:
 
 def bounds(value: Any, n: int, what: str, *, finite: bool = False) -> Array:
     """Limits (n,), above 0, from one number for all joints or one each; may be infinite."""
-    try:
-        numbers = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"{what}: not an array of numbers ({error})") from None
+    numbers = floats(value, what)
     if numbers.shape not in ((), (n,)):
         raise BrazoError(f"{what} has shape {numbers.shape}; wanted one number or ({n},)")
     numbers = np.broadcast_to(numbers, (n,)).copy()

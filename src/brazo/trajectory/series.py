@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from brazo.errors import BrazoError
+from brazo.errors import BrazoError, user_place
 from brazo.trajectory.reading import array
 
 Array = np.ndarray
@@ -50,7 +50,9 @@ def series(
             except BrazoError:
                 raise
             except Exception as error:
-                raise BrazoError(f"{what} raised {type(error).__name__}: {error}") from error
+                place = user_place(error)
+                where = f" ({place})" if place else ""
+                raise BrazoError(f"{what} raised {type(error).__name__}: {error}{where}") from error
             known[x] = array(result, what)
         return known[x]
 

@@ -5,8 +5,7 @@ Everything of a robot is named `robot/…`; free bodies and fixtures have their 
     contact   implicitfast, contacts and joint limits on: work with things
     exact     classic Runge–Kutta, contacts and limits off: open-loop studies of the robots' motion
 
-Friction of a pair of solids: that of a clamp's pad if one is a pad, else that of the fixture or
-floor if one is, else the greater of the two.
+Which friction acts between two solids: see `brazo.world.contact_friction`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,15 @@ from typing import Literal
 
 import numpy as np
 
-from brazo.model.description import EARTH_GRAVITY, IDENTITY, Array, Model, Part, frozen
+from brazo.model.description import (
+    EARTH_GRAVITY,
+    IDENTITY,
+    Array,
+    Finding,
+    Model,
+    Part,
+    frozen,
+)
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
 from brazo.model.transforms import rot_y, rot_z, translate
 from brazo.world.robot_source import RobotSource
@@ -169,6 +177,7 @@ class Cell:
     clamp: ClampSettings = ClampSettings()
     step: float = 1e-3  # s
     path: Path | None = None
+    findings: tuple[Finding, ...] = ()  # what is odd in the file
 
     @property
     def models(self) -> Mapping[str, Model]:

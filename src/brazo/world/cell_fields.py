@@ -101,7 +101,7 @@ def read_chute(block: Field, names: Names) -> Chute:
     else:
         width = height = inner.number(units.LENGTH)
     if not LEAST_SIZE <= min(width, height) <= max(width, height) <= GREATEST_SIZE:
-        inner.fail(f"sizes lie between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m")
+        inner.fail(f"sizes lie between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m{_meant(inner)}")
     angle = fields["angle"].number(units.ANGLE)
     if not 0.0 <= angle <= math.pi / 2:
         fields["angle"].fail(f"{math.degrees(angle):g} degrees; a chute leads down by 0 to 90")
@@ -130,7 +130,7 @@ def _shape(block: Field, fields: dict[str, Field]) -> Solid:
         return Sphere(_between(field, units.LENGTH, LEAST_SIZE, GREATEST_SIZE))
     sizes = field.numbers(3 if kind == "box" else 2, units.LENGTH)
     if not LEAST_SIZE <= min(sizes) <= max(sizes) <= GREATEST_SIZE:
-        field.fail(f"sizes lie between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m")
+        field.fail(f"sizes lie between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m{_meant(field)}")
     if kind == "box":
         return Box((sizes[0], sizes[1], sizes[2]))
     return Cylinder(*sizes) if kind == "cylinder" else Capsule(*sizes)
@@ -139,8 +139,14 @@ def _shape(block: Field, fields: dict[str, Field]) -> Solid:
 def _between(field: Field, dimension: units.Dimension, low: float, high: float) -> float:
     value = field.number(dimension)
     if not low <= value <= high:
-        field.fail(f"{value:g} is not between {low:g} and {high:g}")
+        field.fail(f"{value:g} is not between {low:g} and {high:g}{_meant(field)}")
     return value
+
+
+def _meant(field: Field) -> str:
+    """The unit that was probably meant by a field, or by the first doubtful one of a list."""
+    doubts = (d.message for d in field.doubts.values() if d.field.startswith(field.name))
+    return "".join(f"; {message}" for message in list(doubts)[:1])
 
 
 def read_pose(fields: dict[str, Field]) -> Array:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from brazo import units
 from brazo.errors import BrazoError
+from brazo.files import require_file
 from brazo.model.description import EARTH_GRAVITY, Array, Model, frozen
 from brazo.model.document import Field, parse_document, read_document
 from brazo.model.joint_fields import outside, position_of
@@ -36,7 +37,7 @@ _CELL = (
     "name", "about", "gravity", "floor", "step", "contact", "clamp", "robots", "bodies", "fixtures",
     "chute",
 )  # fmt: skip
-_ROBOT = ("name", "robot", "base", "parameters", "start", "force_feedback", "grasp")
+_ROBOT = ("name", "robot", "tip", "base", "parameters", "start", "force_feedback", "grasp")
 
 
 def load_cell(name_or_path: str | Path) -> Cell:
@@ -64,8 +65,7 @@ def find_cell(name_or_path: str | Path) -> Path:
     text = str(name_or_path)
     path = Path(text).expanduser()
     if path.suffix.lower() in SUFFIXES:
-        if not path.is_file():
-            raise BrazoError(f"{path}: no such file")
+        require_file(path)
         return path
     names = cell_names()
     if text in names:
@@ -112,6 +112,7 @@ def read_cell(root: Field) -> Cell:
         clamp=read_clamp(fields.get("clamp")),
         step=step,
         path=root.path,
+        findings=tuple(root.doubts.values()),
     )
 
 
@@ -157,8 +158,9 @@ def _source(fields: dict[str, Field]) -> RobotSource:
         field.fail("expected a shipped robot's name or the path of a robot file")
     folder = field.path.parent if field.path else Path()
     parameters: dict[str, float] = {}
+    tip = fields["tip"].text(at_most=300) if "tip" in fields else None
     try:
-        source = RobotSource.load(text, {}, folder)
+        source = RobotSource.load(text, {}, folder, tip)
     except BrazoError as error:
         field.fail(str(error))
     if "parameters" in fields and not fields["parameters"].is_null:
@@ -166,7 +168,7 @@ def _source(fields: dict[str, Field]) -> RobotSource:
         for key, child in block.mapping(list(source.model.parameters)).items():
             parameters[key] = child.quantity().value
         try:
-            source = RobotSource.load(text, parameters, folder)
+            source = RobotSource.load(text, parameters, folder, tip)
         except BrazoError as error:
             block.fail(str(error))
     return source

@@ -25,7 +25,7 @@ import numpy as np
 from brazo import units
 from brazo.errors import BrazoError
 from brazo.files import replacing
-from brazo.model.description import EARTH_GRAVITY, Array, TreeModel
+from brazo.model.description import EARTH_GRAVITY, Array, Model, TreeModel
 from brazo.model.document import Field, Node
 from brazo.model.library import robot_directory
 from brazo.model.robot_writer import robot_yaml
@@ -144,11 +144,12 @@ def _robot(
         block |= _parameters(source.edits.parameters)
     elif path is not None and plain:
         block["robot"] = refer(path)
+        block |= _tip(source.model)
         block |= _parameters(source.edits.parameters)
     elif path is None:
         raise BrazoError(
             f"robot '{robot.name}' was made in Python and has no file: a cell file cannot name it; "
-            "write it as a robot file or `arm.export` it, and place that"
+            "write it as a robot file, URDF or MJCF, and place that"
         )
     else:
         raise BrazoError(
@@ -210,6 +211,12 @@ def _has_meshes(robot: CellRobot) -> bool:
     if not isinstance(model, TreeModel):
         return False
     return any(isinstance(part.shape, Mesh) for body in model.bodies for part in body.parts)
+
+
+def _tip(model: Model) -> dict[str, Any]:
+    """The tip of an imported robot, where the user named it."""
+    choice = model.tip_choice if isinstance(model, TreeModel) else None
+    return {} if choice is None or choice.reason else {"tip": choice.link}
 
 
 def _parameters(values: Mapping[str, float]) -> dict[str, Any]:

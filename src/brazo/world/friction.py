@@ -8,7 +8,9 @@ The viscous part is the engine's own damping: the same law to the last bit, and 
 * `contact` mode: the engine's friction loss of (T₊ + T₋)/2, which truly sticks, and a constant
   torque −(T₊ − T₋)/2.  Moving, the two add up to T₊ or −T₋; at rest the joint holds every torque
   from −T₋ to T₊.  Near rest (below some 0.01 rad/s) it is stuck, which no formula of q̇ can say.
-* `exact` mode: the formula itself, held over a step, as in the robot's analytic dynamics.
+* `exact` mode: the formula itself, held over a step, as in the robot's analytic dynamics.  Where it
+  would turn a speed round within the step, friction is what brings the joint to rest, found with
+  all other joints by projected Gauss–Seidel: the joint sticks.
 * A file's `smooth` speed v₀ rounds the step at rest, q̇/√(q̇² + v₀²): the formula in both modes.
 """
 
@@ -19,7 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from brazo.model.complementarity import projected_gauss_seidel
+from brazo.model.mjcf.engine import engine
 from brazo.world.plan import Member
+
+SWEEPS = 200
 
 
 class JointFriction:
@@ -37,6 +43,8 @@ class JointFriction:
         self._plus = np.array([m.friction.coulomb[0] for m in formula])
         self._minus = np.array([m.friction.coulomb[1] for m in formula])
         self._smooth2 = np.array([m.friction.smooth**2 for m in formula])
+        self._sharp = np.flatnonzero(self._smooth2 == 0.0)
+        self._mujoco = engine()
 
     @property
     def by_formula(self) -> bool:
@@ -56,6 +64,52 @@ class JointFriction:
             # At rest without smoothing 0/0 stands for no friction.
             shape = np.divide(rate, speed, out=np.zeros_like(rate), where=speed > 0.0)
             data.qfrc_applied[self._dofs] = -size * shape
+
+    def hold(self, model: Any, data: Any) -> None:
+        """Where the torques of `apply` would turn a joint round within a step, let it stick."""
+        if not len(self._sharp):
+            return
+        mujoco, h = self._mujoco, model.opt.timestep
+        dofs = self._dofs[self._sharp]
+        sliding = -data.qfrc_applied[dofs]
+        data.qfrc_applied[dofs] = 0.0
+        warm = data.qacc_warmstart.copy()
+        mujoco.mj_forward(model, data)
+        data.qacc_warmstart[:] = warm
+        units, answers = np.zeros((len(dofs), model.nv)), np.zeros((len(dofs), model.nv))
+        units[np.arange(len(dofs)), dofs] = 1.0
+        mujoco.mj_solveM(model, data, answers, units)
+        A = answers[:, dofs]
+        a = data.qvel[dofs] / h + data.qacc[dofs]  # the speed after the step without it, over h
+        f, after = sliding, a - A @ sliding
+        resting = (sliding == 0.0) | (after * sliding <= 0.0)
+        if resting.any():
+            low, high = -self._minus[self._sharp], self._plus[self._sharp]
+            f = _complementary(a, A, low, high, sliding, resting)
+        data.qfrc_applied[dofs] = -f
+
+
+def _complementary(
+    a: np.ndarray,
+    A: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    sliding: np.ndarray,
+    free: np.ndarray,
+) -> np.ndarray:
+    """f between its bounds with a − A f = 0, > 0 only where f = high, < 0 only where f = low.
+
+    Mostly the joints `free` stick and the others slide; the guess is of this state alone, so that a
+    run repeats bit for bit from any state.
+    """
+    f = sliding.copy()
+    f[free] = np.linalg.solve(A[np.ix_(free, free)], (a - A[:, ~free] @ f[~free])[free])
+    after = a - A @ f
+    at_bound = np.where(f >= high, after >= 0.0, after <= 0.0)
+    if np.where(free, (f > low) & (f < high), at_bound).all():
+        return f
+    start = np.clip(f, low, high)
+    return projected_gauss_seidel(a, A, low, high, start, sweeps=SWEEPS, tolerance=1e-10)
 
 
 def _dofs(members: Sequence[Member], model: Any) -> np.ndarray:

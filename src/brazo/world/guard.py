@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from brazo.errors import BrazoError
+from brazo.errors import RunFailed
 from brazo.model.mjcf.engine import engine, last_warning
+from brazo.world.stiffness import Stiffness
 
 
-class Diverged(BrazoError):
+class Diverged(RunFailed):
     """A run broke down: `time` says when, `where` which joint or drive."""
 
     def __init__(self, message: str, time: float, where: str) -> None:
@@ -24,7 +25,8 @@ class Diverged(BrazoError):
 class Guard:
     """Looks at the engine's warnings after a step: `check` raises what it would only print."""
 
-    def __init__(self, model: Any, data: Any) -> None:
+    def __init__(self, model: Any, data: Any, stiffness: Stiffness | None = None) -> None:
+        self._stiffness = stiffness or Stiffness()
         self._mujoco = engine()
         self._model = model
         self._data = data
@@ -44,6 +46,7 @@ class Guard:
             kind = kinds(rising[-1])
             where = self._where(kind)
             advice = "Lower the gains or the step, or look for bodies forced into each other"
+            advice = self._stiffness.advice(self._model.opt.timestep) or advice
             if kind == kinds.mjWARN_INERTIA:
                 advice = "Its mass matrix is singular: look at the masses and inertias in its file"
             time = float(self._data.time)

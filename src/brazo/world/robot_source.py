@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.files import is_regular
 from brazo.model.description import Array, DeltaModel, JointKind, Model, TreeModel, frozen
 from brazo.model.document import Field, Node
+from brazo.model.drawable import require_drawable
 from brazo.model.library import find_robot
 from brazo.model.link_table import LinkRow, link_table
 from brazo.model.load import Source, load_source
@@ -81,21 +83,25 @@ class RobotSource:
 
     @classmethod
     def load(
-        cls, robot: str | Path, parameters: Mapping[str, float] = _NOTHING, folder: Path = Path()
+        cls,
+        robot: str | Path,
+        parameters: Mapping[str, float] = _NOTHING,
+        folder: Path = Path(),
+        tip: str | None = None,
     ) -> RobotSource:
-        """A shipped name or a path; relative paths start at `folder`."""
+        """A shipped name or a path; relative paths start at `folder`, `tip` is as for `load`."""
         path = Path(robot).expanduser()
-        if path.suffix and not path.is_absolute() and (folder / path).is_file():
+        if path.suffix and not path.is_absolute() and is_regular(folder / path):
             robot = folder / path
         path = find_robot(robot)
-        if path.suffix.lower() not in (".yaml", ".yml"):
-            source = load_source(path)
-            return cls(source.rebuild(parameters), Edits(parameters), _source=source)
+        if tip is not None or path.suffix.lower() not in (".yaml", ".yml"):
+            source = load_source(path, tip)
+            return cls(source.rebuild(parameters), Edits(dict(parameters)), _source=source)
         file = RobotFile.read(path)
-        return cls(file.build(parameters or None), Edits(parameters), file)
+        return cls(file.build(parameters or None), Edits(dict(parameters)), file)
 
     def edited(self, edits: Edits) -> RobotSource:
-        """The same robot with further edits."""
+        """The same robot with further edits; refused where its body could not be drawn."""
         if edits == Edits():
             return self
         merged = edits.over(self.edits)
@@ -106,11 +112,15 @@ class RobotSource:
                     "(.yaml) have a width, a clamp and masses to edit"
                 )
             assert self._source is not None
-            return replace(self, model=self._source.rebuild(merged.parameters), edits=merged)
+            model = self._source.rebuild(merged.parameters)
+            require_drawable(model)
+            return replace(self, model=model, edits=merged)
         file = self._file
         if replace(edits, parameters={}) != Edits():
             file = RobotFile(_edited_root(file.root, edits))
-        return replace(self, model=file.build(merged.parameters), edits=merged, _file=file)
+        model = file.build(merged.parameters)
+        require_drawable(model)
+        return replace(self, model=model, edits=merged, _file=file)
 
     def rebuild(self, parameters: Mapping[str, float]) -> Model:
         """The model with some parameters changed, every other edit kept."""

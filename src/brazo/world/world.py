@@ -27,6 +27,7 @@ from brazo.world.build import Built, Mode, build, build_alone, start_pose
 from brazo.world.cell import Cell, CellRobot
 from brazo.world.cell_file import load_cell
 from brazo.world.clamp import Clamp
+from brazo.world.contact_friction import idle_frictions
 from brazo.world.contacts import ContactClass, ContactReader, Contacts
 from brazo.world.delta import closed_pose
 from brazo.world.distances import Distance, Nearest, nearest
@@ -42,6 +43,7 @@ from brazo.world.robots import WorldRobot
 from brazo.world.sensors import HandSensors
 from brazo.world.snapshot import Snapshot
 from brazo.world.state import State
+from brazo.world.stiffness import stiffness_of
 from brazo.world.wrenches import WrenchReader, cross
 
 
@@ -89,12 +91,13 @@ class World:
     def advance(self) -> None:
         """One step."""
         data = self.mj_data
-        self._drive(data)
-        if self.black_box is not None:
-            self.black_box.note(data)
-        self._moment = data.time
-        self._mj_step(self.mj_model, data)
-        self._contacts = None
+        moment = data.time
+        for _ in range(self.substeps):
+            self._drive(data)
+            if self.black_box is not None:
+                self.black_box.note(data)
+            self._mj_step(self.mj_model, data)
+        self._moment, self._contacts = moment, None
         self.look_at_step()
 
     def stepped(self, moment: float) -> None:
@@ -121,6 +124,8 @@ class World:
         for clamp in self._clamps:
             clamp.drive()
         self._friction.apply(data)
+        if self.mode == "exact":
+            self._friction.hold(self.mj_model, data)
 
     def foresee(self) -> None:
         """Compute forces and accelerations the next step starts from, and leave no trace.
@@ -243,7 +248,7 @@ class World:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What is odd about the robots in this cell, and about where things start."""
-        own = [f for robot in self.cell.robots for f in robot.model.findings]
+        own = [f for r in self.cell.robots for f in r.model.findings]
         left_out = [f for _, _, findings in self._excluded.values() for f in findings]
         weightless = [
             Finding(
@@ -253,7 +258,15 @@ class World:
             for robot in self.cell.robots
             if not np.array_equal(robot.model.gravity, EARTH_GRAVITY)
         ]
-        return (*own, *left_out, *weightless, *self._start_findings)
+        idle = idle_frictions(self.cell)
+        return (
+            *own,
+            *self.cell.findings,
+            *left_out,
+            *weightless,
+            *idle,
+            *self._start_findings,
+        )
 
     @property
     def drawn(self) -> tuple[Drawn, ...]:
@@ -404,13 +417,16 @@ class World:
         self._layout = states.layout_of(built.model)
         self._contacts: Contacts | None = None
         self._moment = 0.0
-        self.guard = Guard(self.mj_model, self.mj_data)
         names = tuple(plan.robot.name for plan in built.robots)
         self._reader = ContactReader(built.labels, names, self.cell.contact.warning)
         self._wrenches = WrenchReader(built.model)
         self._snapshot = Snapshot(built.model, built.drawn)
         members = [member for plan in built.robots for member in plan.members]
         self._friction = JointFriction(members, built.model, in_engine=self.mode == "contact")
+        stiffness = stiffness_of(built.model, members, viscous=self.mode == "exact")
+        self.substeps = stiffness.substeps(self.cell.step) if self.mode == "exact" else 1
+        self.mj_model.opt.timestep = self.cell.step / self.substeps
+        self.guard = Guard(self.mj_model, self.mj_data, stiffness)
         objects = {body.name: (body, int(built.objects[body.name].id)) for body in self.cell.bodies}
         robots, self._clamps, self._grasps = {}, [], {}
         for plan in built.robots:

@@ -351,7 +351,7 @@ def test_arguments_are_checked():
         derive(robot("scara1"), "letters")  # type: ignore[arg-type]
     with pytest.raises(BrazoError, match="auto, expanded, recursive"):
         derive(robot("scara1"), form="short")  # type: ignore[arg-type]
-    with pytest.raises(BrazoError, match="use form='recursive'"):
+    with pytest.raises(BrazoError, match="use --form recursive"):
         derive(robot("panda"), form="expanded")
 
 

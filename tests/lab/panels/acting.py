@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -62,3 +62,52 @@ def typed(field: Locator, text: str) -> None:
 def number(text: str) -> float:
     """A number as the page writes it."""
     return float(text.replace("−", "-"))
+
+
+# What has scrolled besides a panel's own content and the row of tabs, and what has left the screen.
+_MOVED = """(kept) => {
+    const moved = [...document.querySelectorAll("*")]
+        .filter((node) => (node.scrollTop || node.scrollLeft)
+            && !node.closest(".content, .brazo-dock .tabs"))
+        .map((node) => `${node.tagName} ${node.className} scrolled`);
+    const box = document.querySelector(kept).getBoundingClientRect();
+    const inside = box.width && box.top >= 0 && box.left >= 0
+        && box.right <= innerWidth && box.bottom <= innerHeight;
+    return inside ? moved : [...moved, `${kept} is not in view`];
+}"""
+_FOCUS_EACH = f"""(panel, kept) => {{
+    const controls = [...panel.querySelectorAll("a, button, input, select, summary")];
+    return controls.map((control) => {{
+        control.focus();
+        return ({_MOVED})(kept).map((what) => `${{control.outerHTML.slice(0, 80)}}: ${{what}}`);
+    }}).flat();
+}}"""
+# Toggles are switched, but the lab does not hear of it.
+_MUTE = "() => addEventListener('change', (event) => event.stopImmediatePropagation(), true)"
+
+
+def panels_in_turn(page: Page) -> Iterator[Locator]:
+    """Every panel of the docks in turn, shown and with all its parts unfolded."""
+    for tab in page.locator(".brazo-dock .tabs .tab:visible").all():
+        if tab.get_attribute("aria-selected") != "true":
+            tab.click()
+        panel = page.locator(f"#{tab.get_attribute('aria-controls')}")
+        panel.locator("> *").first.wait_for(state="attached")
+        panel.locator("details").evaluate_all("(all) => all.forEach((one) => (one.open = true))")
+        yield panel
+
+
+def assert_page_stays(page: Page, kept: str) -> None:
+    """Click every toggle and focus every control of every panel: nothing but a panel scrolls.
+
+    `kept` (CSS) has to stay on the screen.
+    """
+    page.evaluate(_MUTE)
+    for panel in panels_in_turn(page):
+        for toggle in panel.locator("label.brazo-toggle:visible").all():
+            toggle.click(force=True)
+            assert page.evaluate(_MOVED, kept) == [], toggle.inner_text()
+        assert panel.evaluate(_FOCUS_EACH, kept) == []
+        panel.hover(position={"x": 4, "y": 4}, force=True)
+        page.mouse.wheel(0, 3000)  # beyond the end of the panel
+        assert page.evaluate(_MOVED, kept) == []

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from brazo.control import PID
+from brazo.lab.playing import Playing
 from brazo.trajectory import quintic
 
 pytestmark = pytest.mark.browser
@@ -136,6 +137,19 @@ def test_tracking_errors_are_those_of_the_run(lab, opened):
         until(lambda c=cells, close=close: [float(c.nth(k).inner_text()) for k in (1, 2)] == close)
 
 
+def test_the_comparison_keeps_its_place_when_it_is_switched(lab, opened):
+    toggle = opened.panel.locator("label.brazo-toggle", has_text="Compare with the reference")
+    lines = opened.panel.get_by_label("Tracking", exact=True).locator("button.line")
+    expect(lines.first).to_be_attached()
+    at_first = lines.count()  # with the reference or without it, as the tests before left it
+    toggle.scroll_into_view_if_needed()
+    before = toggle.bounding_box()
+    for count in (3 - at_first, at_first):
+        toggle.click()
+        expect(lines).to_have_count(count)
+        assert toggle.bounding_box() == before
+
+
 def test_a_step_needs_time_that_passes_and_a_law(lab, opened):
     lab.do(lab.sim.player.pause)
     opened.button("Step").click()
@@ -146,3 +160,25 @@ def test_a_step_needs_time_that_passes_and_a_law(lab, opened):
     opened.button("Step").click()
     expect(opened.page.get_by_text(re.compile("no law whose answer"))).to_be_visible()
     lab.do(lab.sim.player.pause)
+
+
+def test_a_step_during_a_trajectory_names_the_trajectory(lab, opened):
+    lab.do(lab.clock.reset)
+    robot = lab.robot
+    q = robot.reference.q
+    lab.do(lambda: lab.sim.add_task(Playing(robot, quintic(q, q + 0.05, 30.0), False, print)))
+    lab.do(lab.sim.player.play)
+    opened.button("Step").click()
+    expect(
+        opened.page.get_by_text(f"a trajectory moves {robot.name}: stop it first")
+    ).to_be_visible()
+    lab.do(lab.clock.reset)
+    lab.do(lab.sim.player.pause)
+
+
+def test_an_empty_step_response_has_a_time_axis_of_a_second(lab, opened):
+    lab.do(lambda: lab.panels["control"]._figure.clear())
+    opened.settle()
+    plot = opened.panel.get_by_label("Step response", exact=True)
+    view = plot.evaluate("(plot) => { const { from, to } = plot.view; return [from, to]; }")
+    assert view == [0, 1]

@@ -220,6 +220,34 @@ def test_recorded_steps_leave_in_every_format(lab, opened, tmp_path):
     assert replay.lstrip().lower().startswith("<!doctype html") and len(replay) > 100_000
 
 
+def test_a_kept_recording_is_chosen_by_click_or_key_and_deleted_after_a_question(lab, opened):
+    recordings = lab.panels["data"].recordings
+    for steps in (50, 60):
+        lab.do(recordings._record)
+        lab.do(lambda steps=steps: lab.clock.step(steps))
+        lab.do(recordings._stop)
+    newest, before = (run.name for run in lab.runs.list()[:2])
+    rows = opened.panel.get_by_role("table", name="Recordings").locator("tbody tr")
+    expect(rows.first).to_have_class(re.compile("marked"))
+    expect(rows.first.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    rows.nth(1).get_by_text("scara1").click()  # anywhere in the row
+    expect(rows.nth(1).get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    rows.first.get_by_role("button").press("Enter")
+    expect(rows.nth(1).get_by_role("button")).to_have_attribute("aria-pressed", "false")
+    for cell in rows.first.get_by_role("cell").all()[::2]:  # date and duration are never cut
+        assert cell.evaluate("(cell) => cell.scrollWidth <= cell.clientWidth")
+    count = rows.count()
+    opened.button("Delete…").click()
+    question = opened.page.get_by_role("alertdialog", name="Delete recording")
+    expect(question.get_by_role("listitem")).to_contain_text("scara1, ")
+    expect(question.get_by_role("button")).to_have_text(["Cancel", "Delete", "Save and delete"])
+    question.get_by_role("button", name="Delete", exact=True).click()
+    expect(rows).to_have_count(count - 1)
+    names = [run.name for run in lab.runs.list()]
+    assert newest not in names and before in names
+    expect(opened.button("CSV")).to_be_disabled()  # none is chosen now
+
+
 def test_a_watcher_changes_nothing(lab, opened, line):
     with line(lab) as other:
         other.send(["data/record"], ["data/show", 1, "scara1.energy"], ["data/remove-plot", 1])

@@ -99,6 +99,7 @@ def test_an_edited_robot_has_other_equations(lab, page, panel):
 
 def test_a_derivation_can_be_cancelled(lab, page, panel):
     page.get_by_label("Cell", exact=True).select_option("robot:panda")
+    page.get_by_role("button", name="Discard").click()  # the length edited before
     drawn(page, "panda")
     lab.do(lab.sim.player.pause)
     panel.get_by_role("button", name="Derive").click()

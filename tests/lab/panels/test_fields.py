@@ -132,3 +132,26 @@ def test_a_target_of_the_pendant_takes_the_place_of_a_joint_that_moves(lab, page
     lab.set_q([math.pi / 4, *lab.robot.q[1:]])
     page.keyboard.press("Escape")
     expect(field).to_have_value("45.00")
+
+
+def test_a_number_too_large_for_the_channel_is_refused_with_a_message(lab, page, length):
+    typed(length, "1e305")
+    notice = page.locator(".brazo-notices .error")
+    expect(notice).to_contain_text("out of any robot's range")
+    expect(length).to_have_value("250.0")
+    assert lab.robot.arm.parameters["L1"] == 0.25
+    page.keyboard.press("Escape")
+
+
+def test_a_number_being_typed_survives_new_content_of_its_panel(lab, opened, page, length):
+    panel = lab.panels["dimensions"]
+    length.focus()
+    page.keyboard.insert_text("27")
+    lab.do(lambda: lab.channel.put({"panel/dimensions": panel.html() + "<p>more</p>"}))
+    expect(opened.panel.get_by_text("more", exact=True)).to_be_visible()
+    page.keyboard.insert_text("5")
+    expect(length).to_have_value("275")
+    assert lab.robot.arm.parameters["L1"] == 0.25  # the content did not commit half a number
+    page.keyboard.press("Enter")
+    until(page, lambda: lab.robot.arm.parameters["L1"] == 0.275)
+    lab.do(panel.refresh)

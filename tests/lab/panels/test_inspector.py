@@ -137,7 +137,7 @@ def test_another_way_to_hold_the_pose_is_gone_to_and_the_tool_comes_back(lab, op
 def test_a_way_beyond_the_limits_is_refused_in_words(lab, page, panel):
     before = lab.robot.q
     way = panel.get_by_role("button", name="RIGHTY · BELOW · FLIP", exact=False).first
-    expect(way).to_contain_text("beyond its limits: shoulder −47.8°")
+    expect(way).to_contain_text("out of limits: shoulder −47.8°")
     lab.sim.player.play()
     way.click()
     expect(page.locator(".brazo-notices")).to_contain_text(
@@ -166,11 +166,11 @@ def test_the_matrices_are_the_arm_s(lab, page, panel):
     }.items():
         until(page, lambda n=name: matrix(panel, n).size)
         assert np.abs(matrix(panel, name) - expected).max() < 2e-6, name
-    panel.get_by_role("radio", name="in tool axes").click()
+    panel.get_by_role("radio", name="Tool axes").click()
     in_tool = arm.jacobian(q, frame="tool")
     until(page, lambda: np.abs(matrix(panel, "jacobian") - in_tool).max() < 2e-6)
     switch(panel, "All digits")
-    panel.get_by_role("radio", name="in base axes").click()
+    panel.get_by_role("radio", name="Base axes").click()
     torques = panel.get_by_role("table", name="Torques").locator("tbody tr")
     shoulder = torques.nth(1).locator("td").all_inner_texts()
     assert number(shoulder[1]) == pytest.approx(arm.gravity(q)[1], abs=1e-3)
@@ -199,8 +199,8 @@ def test_any_robot_can_be_looked_at(lab, opened, page, panel, name):
     else:
         panel.get_by_label("Robot", exact=True).select_option("scara2")
         expect(panel.locator("brazo-joint").nth(3)).to_contain_text("quill")
-        panel.get_by_role("radio", name="in the world").first.click()
+        panel.get_by_role("radio", name="World").first.click()
         x = panel.locator(".inspector-pose brazo-text").first
         until(page, lambda: abs(number(x.inner_text()) - 1e3 * lab.robot.tool()[0, 3]) < 0.1)
-        panel.get_by_role("radio", name="in its base").first.click()
+        panel.get_by_role("radio", name="Base").first.click()
     assert opened.errors == []

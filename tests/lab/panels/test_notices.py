@@ -51,6 +51,41 @@ def test_work_that_cannot_be_cancelled_has_no_button_until_it_is_over(lab, open_
     opened.page.close()
 
 
+CRANE = """name: crane
+parameters: {H: %s, L1: %s, reach: %s}
+joints:
+  - {name: slew, d: H, alpha: 90deg, limits: [-170deg, 170deg]}
+  - {name: boom, offset: 90deg, alpha: 90deg, limits: [-20deg, 40deg]}
+  - {name: telescope, type: prismatic, offset: L1, limits: [0, reach]}
+"""
+SEEN = """() => {  // whether the arm is between the clipping planes
+    const { camera, cameraControl: { distance } } = window.__viserMutable;
+    return camera.near < 0.1 * distance && 2 * distance < camera.far;
+}"""
+
+
+def test_a_robot_in_metres_taken_for_mm_is_framed_and_its_slips_stay_in_view(
+    running, open_page, tmp_path
+):
+    (tmp_path / "mm.yaml").write_text(CRANE % (600, 450, 300))
+    (tmp_path / "m.yaml").write_text(CRANE % (0.6, 0.45, 0.3))
+    with running(tmp_path / "mm.yaml") as lab:
+        opened = open_page(lab, "view")
+        notice = opened.page.locator(".brazo-notices .notice.warn")
+        notice.wait_for()
+        assert "mm.yaml:2: parameters.H: 600 without a unit" in notice.inner_text()
+        assert "2 more under Robots and cells, Findings" in notice.inner_text()
+        opened.ready()
+        assert opened.page.evaluate(SEEN)
+        lab.open(tmp_path / "m.yaml")
+        notice.wait_for(state="detached")
+        opened.wait("() => window.__viserMutable.camera.far === 1000")
+        opened.ready()
+        assert opened.page.evaluate(SEEN)
+        assert opened.errors == []
+        opened.page.close()
+
+
 def test_escape_closes_what_was_said(lab, open_page):
     opened = open_page(lab, "pendant")
     assert opened.page.locator(".brazo-jobs .job").count() == 0  # over before this page came

@@ -191,9 +191,79 @@ def test_a_program_of_another_cell_offers_to_open_it(lab, opened):
     lab.open("solo-puma560")
     lab.do(lab.sim.player.pause)
     opened.panel.get_by_label("Program", exact=True).select_option("cooperative")
+    opened.page.get_by_role("button", name="Discard").click()  # the text of the tests before
     expect(opened.panel.get_by_text("no robot 'scara2' in cell 'solo-puma560'")).to_be_visible()
     opened.button("Open cooperative").click()
     until(lambda: lab.sim.cell.name == "cooperative")
     lab.do(lab.sim.player.pause)
     expect(opened.button("Run")).to_be_enabled()
     expect(opened.panel.locator("brazo-steps li")).to_have_count(42 + 51)
+
+
+BAD = "# a comment of mine\nname: mine\nrobots:\n  scara1:\n    - mvoe_joints: {to: start}\n"
+
+
+def bad_line(opened) -> None:
+    """The editor shows the invalid text, and its error with the line beside it."""
+    expect(opened.panel.get_by_label("Text of the program")).to_have_value(BAD)
+    expect(opened.panel.locator(".gutter .bad")).to_have_text("5")
+    expect(opened.panel.get_by_text(re.compile(r"\.yaml:5: .*mvoe_joints"))).to_be_visible()
+
+
+def test_invalid_text_stays_in_the_editor_on_blur_refresh_reload_and_on_a_second_page(
+    lab, opened, open_page, tmp_path
+):
+    editor = opened.panel.get_by_label("Text of the program")
+    editor.fill(BAD)
+    opened.panel.locator("summary", has_text="Steps").click()  # elsewhere
+    opened.settle()
+    bad_line(opened)
+    lab.do(lab.panels["program"].refresh)
+    lab.do(lab.redraw)
+    opened.settle()
+    bad_line(opened)
+    with opened.page.expect_download() as download:
+        opened.button("Save").click()
+    download.value.save_as(tmp_path / "saved.yaml")
+    assert (tmp_path / "saved.yaml").read_text(encoding="utf-8") == BAD
+    second = open_page(lab, "program")
+    bad_line(second)
+    expect(second.panel.get_by_label("Text of the program")).not_to_be_editable()
+    write(opened, BAD.replace("mine", "ours"))
+    expect(second.panel.get_by_label("Text of the program")).to_have_value(
+        BAD.replace("mine", "ours")
+    )
+    write(opened, BAD)
+    second.page.close()
+    opened.page.reload()
+    opened.ready()
+    opened.show()
+    bad_line(opened)
+
+
+def test_text_typed_when_the_page_is_reloaded_is_not_lost(lab, opened):
+    editor = opened.panel.get_by_label("Text of the program")
+    editor.fill(SHORT + "# typed last\n")
+    opened.page.reload()
+    opened.ready()
+    opened.show()
+    expect(editor).to_have_value(SHORT + "# typed last\n")
+    assert lab.panels["program"]._text == SHORT + "# typed last\n"
+
+
+def test_a_refresh_leaves_the_text_being_typed_and_its_caret(lab, opened):
+    write(opened, SHORT)
+    editor = opened.panel.get_by_label("Text of the program")
+    editor.focus()
+    editor.press("Control+Home")
+    editor.press_sequentially("# one ")
+    program = lab.panels["program"]
+    # Another content of the panel, as when the cell has no robot the program names.
+    lab.do(lambda: lab.channel.put({"panel/program": program.html() + "<p>more</p>"}))
+    expect(opened.panel.get_by_text("more", exact=True)).to_be_visible()
+    editor.press_sequentially("two\n")
+    assert editor_text(opened) == "# one two\n" + SHORT
+    assert program._text == SHORT  # not sent before the editor is left
+    editor.press("Escape")
+    opened.settle()
+    assert program._text == "# one two\n" + SHORT

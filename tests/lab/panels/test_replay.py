@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 import brazo
 import brazo.trajectory
 from brazo.recording.recording import Recording
+from tests.lab.panels.acting import assert_page_stays
 
 pytestmark = pytest.mark.browser
 PLACE = """([name, wanted]) => {
@@ -131,6 +132,27 @@ def test_an_event_is_clicked(lab, opened, recording):
     expect(events).to_have_count(before)
 
 
+@pytest.mark.parametrize("height", [700, 900])
+def test_the_list_of_events_fills_its_panel(opened, height):
+    opened.page.set_viewport_size({"width": 1000, "height": height})
+    opened.show()
+    opened.page.get_by_text("With contacts").click()
+    opened.wait(
+        """() => {
+            const list = document.querySelector("#panel-replay brazo-events ol");
+            const holder = list.closest(".content");
+            const bottom = (node) => node.getBoundingClientRect().bottom;
+            const blank = bottom(holder) - bottom(list);
+            const all = list.scrollHeight <= list.clientHeight;
+            return list.clientHeight > 100 && (all || (blank > 0 && blank < 40))
+                && holder.scrollHeight <= holder.clientHeight + 1;
+        }"""
+    )
+    opened.page.get_by_text("With contacts").click()
+    opened.page.set_viewport_size({"width": 1000, "height": 560})
+    opened.page.locator("[role=tab][aria-controls=panel-data]").click()
+
+
 def test_it_plays_pauses_and_changes_speed(lab, opened, recording):
     lab.do(lambda: lab.sim.seek(0.0))
     speed = opened.page.locator("[aria-label^=Speed]")  # one, as the documentation has it
@@ -199,6 +221,14 @@ def test_a_watcher_moves_nothing(lab, opened, open_page):
     other.page.get_by_text("You are watching.").wait_for()
     assert lab.sim.time == pytest.approx(2.5) and not lab.sim.player.running
     other.page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_no_control_scrolls_the_page(lab, open_page, width):
+    opened = open_page(lab, "replay", {"width": width, "height": 560})
+    assert_page_stays(opened.page, ".brazo-timeline .play")
+    assert_page_stays(opened.page, ".brazo-bar .brand")
+    opened.page.close()
 
 
 def test_a_first_visit_is_told_of_recordings_and_sees_the_timeline(lab, browser):

@@ -22,6 +22,7 @@ from brazo.teleop import FollowerLink, LinkRules, MasterLink, PoseMap, Rules, St
 from brazo.teleop.proxy import FaultProxy
 from brazo.teleop.stations import FollowerStation, MasterStation, Pointed
 from brazo.trajectory import limits_of
+from tests.lab.panels.acting import assert_page_stays
 
 pytestmark = pytest.mark.browser
 
@@ -102,7 +103,7 @@ def until(condition, what: str) -> None:
 
 
 def strip(page: Page, part: str):
-    """A part of what stands over the scene."""
+    """A part of the row above the scene."""
     return page.locator(f".station-strip .{part}")
 
 
@@ -283,6 +284,23 @@ def test_time_and_robot_of_a_station_stay(session, follower_page):
     expect(page.get_by_text("a station's time goes on")).to_be_visible()
     assert session.follower.sim.player.running
     expect(page.locator(".brazo-bar brazo-select")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [390, 1000, 1366])
+def test_no_control_scrolls_the_page(master_page, follower_page, width):
+    for opened in (master_page, follower_page):
+        opened.page.bring_to_front()
+        opened.page.set_viewport_size({"width": width, "height": 560})
+        assert_page_stays(opened.page, ".brazo-bar .stop")
+        # The row of the link is above the scene and covers nothing; no bar is cut.
+        top, bottom = opened.page.evaluate(
+            """() => [document.getElementById("root").getBoundingClientRect().top,
+                document.querySelector(".station-strip").getBoundingClientRect().bottom]"""
+        )
+        assert bottom <= top
+        for bar in (".brazo-bar", ".station-strip", ".brazo-status"):
+            wide = opened.page.locator(bar).evaluate("(bar) => bar.scrollWidth - bar.clientWidth")
+            assert wide <= 0, bar
 
 
 def test_nothing_went_wrong_in_the_pages(master_page, follower_page):

@@ -98,7 +98,7 @@ def test_points_are_added_edited_seen_and_played(lab, opened):
     late.fill("2.5")
     late.press("Enter")
     expect(opened.panel.get_by_text("2.50", exact=True).first).to_be_visible()
-    opened.panel.get_by_label("Through them").select_option("quintic")
+    opened.panel.get_by_label("Interpolation").select_option("quintic")
     opened.settle()
     recording = play(lab, opened)
     q[1, 0] = 0.3
@@ -116,7 +116,7 @@ def test_what_passes_a_limit_is_told_refused_and_slowed_down(lab, opened):
     _, two, _ = rows(opened)
     field(opened, f"t {two}").fill("0.05")
     field(opened, f"t {two}").press("Enter")
-    opened.panel.get_by_label("Speeds there").select_option("monotone")
+    opened.panel.get_by_label("Waypoint velocities").select_option("monotone")
     limits = opened.panel.get_by_role("table", name="Limits")
     expect(limits.get_by_text(re.compile(r"shoulder: speed .* of .*180 °/s")).first).to_be_visible()
     expect(opened.button("Play")).to_be_disabled()
@@ -134,7 +134,7 @@ def test_tool_points_straight_lines_and_what_is_out_of_reach(lab, opened):
     one, two, three = rows(opened)
     T = lab.robot.arm.fk(lab.robot.world.start)
     expect(field(opened, f"x {one}")).to_have_value(f"{1e3 * T[0, 3]:.2f}".replace("-", "−"))
-    opened.panel.get_by_label("Through them").select_option("line")
+    opened.panel.get_by_label("Interpolation").select_option("line")
     expect(opened.button("Play")).to_be_enabled()
     field(opened, f"x {three}").fill("3m")
     field(opened, f"x {three}").press("Enter")
@@ -143,7 +143,7 @@ def test_tool_points_straight_lines_and_what_is_out_of_reach(lab, opened):
     opened.button("×").nth(2).click()
     expect(opened.button("Play")).to_be_enabled()
     assert rows(opened, 2) == [one, two]
-    opened.panel.get_by_label("Through them").select_option("cubic")
+    opened.panel.get_by_label("Interpolation").select_option("cubic")
     opened.panel.get_by_role("radio", name="Joints").click()
 
 
@@ -163,14 +163,14 @@ def test_a_circle_is_played_over_and_over_until_stop(lab, opened):
     assert np.linalg.norm(np.diff(tool, axis=0), axis=1).sum() == pytest.approx(
         2 * np.pi * 0.04, rel=0.02
     )
-    opened.panel.get_by_text("Over and over").click()
+    opened.panel.get_by_text("Loop").click()
     lab.do(lab.sim.player.play)
     opened.button("Play").click()
     opened.wait("() => /round 2/.test(document.querySelector('#panel-trajectory').textContent)")
     opened.page.get_by_role("button", name="STOP", exact=True).click()
     expect(opened.panel.get_by_text("not playing")).to_be_visible()
     until(lambda: not lab.robot.moving)
-    opened.panel.get_by_text("Over and over").click()
+    opened.panel.get_by_text("Loop").click()
 
 
 def test_a_file_is_saved_loaded_and_complained_about(lab, opened, tmp_path):

@@ -95,7 +95,7 @@ def test_files_with_looks_load(delta, tmp_path):
 def test_unknown_masses_are_marked(delta):
     bare = replace(delta, arm_inertia=None, rod_mass=None, platform_mass=None)
     text = write_mjcf(bare)
-    assert text.count("is not known: a placeholder stands in") == 10
+    assert text.count("is not known: a placeholder") == 10
     mujoco.MjModel.from_xml_string(text)
 
 

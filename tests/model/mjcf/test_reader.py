@@ -9,16 +9,16 @@ import mujoco
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from brazo.errors import BrazoError
-from brazo.model.etree import etree
 from brazo.model.mjcf.reader import read_mjcf
 from brazo.model.mjcf.writer import export_mjcf
 from brazo.model.motion import body_poses
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from tests import oracles
+from tests.fuzzing import spoil_xml
 from tests.model.urdf.sample import SAMPLE
-from tests.model.urdf.test_fuzz import spoilt
 
 ARM = """
 <mujoco model="arm">
@@ -223,6 +223,46 @@ def test_springs_and_tendons_are_said(read):
     assert "1 tendons are left out" in findings
 
 
+def test_gravity_compensation_is_reported(read):
+    text = ARM.replace('<body name="wrist"', '<body gravcomp="1" name="wrist"')
+    assert "wrist: gravity compensation (gravcomp) is left out" in "\n".join(said(read(text)))
+    assert "gravcomp" not in "\n".join(said(read(ARM)))
+
+
+def test_a_missing_mesh_or_texture_is_reported_and_the_robot_loads(read):
+    asset = (
+        '<asset><mesh name="m" file="gone.stl"/><mesh file="lost.stl"/>'
+        '<texture name="t" type="2d" file="gone.png"/><material name="c" texture="t"/></asset>'
+    )
+    geoms = '<geom type="mesh" mesh="m" material="c"/><geom type="mesh" mesh="lost"/>'
+    text = f"""<mujoco>{asset}<worldbody>
+      <body name="a"><joint name="j"/><inertial pos="0 0 1" mass="2" diaginertia="1 1 1"/>{geoms}
+        <body name="b"><joint name="k"/>{geoms}<geom name="ball" size="0.1"/></body>
+      </body></worldbody></mujoco>"""
+    model = read(text)
+    findings = "\n".join(said(model))
+    for file in ("gone.stl", "lost.stl", "gone.png"):
+        assert f"{file}: no such file: what it shows is left out" in findings
+    assert "b: the inertia follows from a mesh that is not there: unknown" in findings
+    assert model.bodies[1].inertia.mass == 2.0
+    assert model.missing_inertia == ("b",)
+    assert [[part.name for part in body.parts] for body in model.bodies] == [[], [], ["ball"]]
+
+
+def test_only_the_bodies_of_a_missing_mesh_lose_their_inertia(read, tmp_path):
+    (tmp_path / "there.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\n")
+    asset = '<asset><mesh name="m" file="x/there.obj"/><mesh file="x/gone.obj"/></asset>'
+    text = f"""<mujoco><compiler strippath="true"/>{asset}<worldbody>
+      <body><joint/><geom type="mesh" mesh="gone"/>
+        <body><joint/><geom size="0.1" mass="3"/><geom type="mesh" mesh="m" mass="0"/></body>
+      </body></worldbody></mujoco>"""
+    model = read(text)
+    findings = "\n".join(said(model))
+    assert "body 1: the inertia follows from a mesh" in findings and "there.obj" not in findings
+    assert model.missing_inertia == ("body 1",)
+    assert model.bodies[2].inertia.mass == pytest.approx(3.0)
+
+
 def test_a_urdf_in_an_xml_is_read_as_urdf(read):
     assert read(SAMPLE).name == "sample"
 
@@ -271,10 +311,10 @@ def test_mujocos_warnings_become_findings_not_files(read, tmp_path, monkeypatch,
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=spoilt(etree.fromstring(ARM.encode())))
-def test_a_spoilt_file_is_read_or_refused(data, tmp_path):
+@given(seed=st.integers(0, 2**32))
+def test_a_spoilt_file_is_read_or_refused(seed, tmp_path):
     path = tmp_path / "robot.xml"
-    path.write_bytes(data)
+    path.write_bytes(spoil_xml(np.random.default_rng(seed), ARM.encode()))
     try:
         model = read_mjcf(path)
     except BrazoError as error:

@@ -8,11 +8,13 @@ import mujoco
 import numpy as np
 import pytest
 
+import brazo
 from brazo.errors import BrazoError
-from brazo.model.description import Inertia, frozen
+from brazo.model.description import Inertia, TreeModel, frozen
 from brazo.model.library import robot_names
 from brazo.model.load import load_source
 from brazo.model.mjcf.compile import mujoco_model
+from brazo.model.mjcf.inertias import acceptable, mujoco_accepts
 from brazo.model.mjcf.quaternion import quat_of, rotation_of
 from brazo.model.mjcf.reader import read_mjcf
 from brazo.model.mjcf.writer import export_mjcf, write_mjcf
@@ -94,7 +96,7 @@ def test_several_joints_on_a_body_go_out_as_they_came_in(tmp_path):
     source.write_text(ARM)
     model = read_mjcf(source)
     text = write_mjcf(model)
-    assert "placeholder" not in text
+    assert "MuJoCo refuses" not in text
     compiled = mujoco.MjModel.from_xml_string(text)
     assert compiled.body("wrist").jntnum[0] == 3
     other = again(model, tmp_path)
@@ -110,7 +112,7 @@ def test_several_joints_on_a_body_go_out_as_they_came_in(tmp_path):
 
 @pytest.mark.parametrize("name", ["puma560", "scara1", "panda"])
 def test_the_file_moves_in_mujoco_as_the_robot_does(name, tmp_path):
-    """Exact dynamics wherever the file needed no placeholder."""
+    """Exact dynamics wherever MuJoCo accepts the inertias."""
     model = load_source(name).model
     notes = export_mjcf(model, tmp_path / "arm.xml")
     compiled = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
@@ -122,7 +124,7 @@ def test_the_file_moves_in_mujoco_as_the_robot_does(name, tmp_path):
     for i, body in enumerate(model.bodies):
         assert np.abs(data.body(body.name).xpos - poses[i, :3, 3]).max() < 1e-14
     assert np.abs(data.site("tool").xpos - (poses[model.tip] @ model.tool)[:3, 3]).max() < 1e-14
-    if not any("placeholder" in note for note in notes):
+    if not any("MuJoCo refuses" in note for note in notes):
         compiled.dof_damping[:] = 0
         compiled.dof_frictionloss[:] = 0
         compiled.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
@@ -133,18 +135,82 @@ def test_the_file_moves_in_mujoco_as_the_robot_does(name, tmp_path):
         assert np.abs(data.qfrc_inverse - tau).max() < 1e-12
 
 
-def test_impossible_and_unknown_inertia_is_never_passed_off_as_real(tmp_path):
-    puma, pegasus = load_source("puma560").model, load_source("pegasus").model
+TREES_WITH_MASS = [
+    name
+    for name in robot_names()
+    if isinstance(model := load_source(name).model, TreeModel) and not model.missing_inertia
+]
+
+
+@pytest.mark.parametrize("name", TREES_WITH_MASS)
+def test_the_file_has_the_robots_gravity_torques_and_the_stated_mass_matrix(name, tmp_path):
+    robot = brazo.load(name)
+    model = robot.model
+    notes = export_mjcf(model, tmp_path / "arm.xml")
+    compiled = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
+    data = mujoco.MjData(compiled)
+    changed = [note.split("'")[1] for note in notes if "MuJoCo refuses" in note]
+    for q in robot.random_q(5, seed=1):
+        data.qpos[:] = [
+            joint.multiplier * q[joint.coordinate] + joint.offset for joint in model.joints
+        ]
+        mujoco.mj_forward(compiled, data)
+        from_q = np.zeros((compiled.nv, model.n))  # joints that mimic share a coordinate
+        for k, joint in enumerate(model.joints):
+            from_q[k, joint.coordinate] = joint.multiplier
+        assert np.abs(from_q.T @ data.qfrc_bias - robot.gravity(q)).max() < 1e-11
+        M = np.zeros((compiled.nv, compiled.nv))
+        mujoco.mj_fullM(compiled, data, M)
+        # Only the tensors that the notes name differ: M grows by Jᵀ ΔI J of these bodies.
+        growth = np.zeros((model.n, model.n))
+        for body in changed:
+            R = data.body(body).ximat.reshape(3, 3)
+            written = R @ np.diag(compiled.body(body).inertia) @ R.T
+            frame = robot.frame(q, body)[:3, :3]
+            given = next(b.inertia.tensor for b in model.bodies if b.name == body)
+            J = robot.jacobian(q, link=body)[3:]
+            growth += J.T @ (written - frame @ given @ frame.T) @ J
+        assert np.linalg.eigvalsh(growth)[0] > -1e-12
+        assert np.abs(from_q.T @ M @ from_q - robot.mass_matrix(q) - growth).max() < 1e-11
+
+
+def test_an_impossible_inertia_keeps_mass_and_centre_and_the_note_states_the_change(tmp_path):
+    puma = load_source("puma560").model
     notes = export_mjcf(puma, tmp_path / "puma.xml")
-    marked = [note for note in notes if "placeholder" in note]
+    marked = [note for note in notes if "MuJoCo refuses" in note]
     assert len(marked) == 2
     assert "'link 1'" in marked[0]
+    assert "0, 0, 0.35 -> 0.175, 0.175, 0.35 kg m²" in marked[0]
+    assert "0.0125, 0.066, 0.086 -> 0.01625, 0.06975, 0.086 kg m²" in marked[1]
     assert all(note in (tmp_path / "puma.xml").read_text() for note in marked)
+    compiled = mujoco.MjModel.from_xml_path(str(tmp_path / "puma.xml"))
+    for body in puma.bodies[1:]:
+        assert abs(compiled.body(body.name).mass[0] - body.inertia.mass) <= 1e-14
+        assert np.abs(compiled.body(body.name).ipos - body.inertia.com).max() < 1e-15
     back = read_mjcf(tmp_path / "puma.xml")
     for body, other in zip(puma.bodies[1:], back.bodies[1:], strict=True):
         assert np.abs(body.inertia.tensor - other.inertia.tensor).max() < 1e-16
+
+
+@pytest.mark.parametrize(
+    ("mass", "moments"),
+    [(0.0, (0, 0, 0)), (1.0, (0, 0, 0)), (1.0, (-0.1, 0.2, 0.3)), (1.0, (0.1, 0.2, 5.0))],
+)
+def test_the_smallest_change_is_accepted_and_lowers_no_moment(mass, moments):
+    R = rotation_of(np.array([0.5, 0.5, -0.5, 0.5]))
+    given = Inertia(mass, frozen([0.1, 0, 0]), frozen(R @ np.diag(moments) @ R.T))
+    written = acceptable(given)
+    assert mujoco_accepts(written)
+    assert abs(written.mass - mass) <= 1e-14
+    added = np.linalg.eigvalsh(written.tensor - given.tensor)
+    assert added[0] > -1e-14
+    assert added[2] <= max(0.1, moments[2] / 2) + 1e-13
+
+
+def test_unknown_inertia_gets_a_marked_placeholder(tmp_path):
+    pegasus = load_source("pegasus").model
     notes = export_mjcf(pegasus, tmp_path / "pegasus.xml")
-    assert sum("is not known" in note for note in notes) == 5
+    assert sum("is not known: a placeholder" in note for note in notes) == 5
     assert read_mjcf(tmp_path / "pegasus.xml").missing_inertia == pegasus.missing_inertia
 
 
@@ -202,9 +268,9 @@ def test_flat_plates_are_taken_and_too_flat_ones_are_not(tmp_path):
 
     R = rotation_of(quat_of(np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]))
     plate = with_tensor(R @ np.diag([0.1, 0.2, 0.3]) @ R.T)
-    assert "placeholder" not in write_mjcf(plate)
+    assert "MuJoCo refuses" not in write_mjcf(plate)
     assert_same(plate, again(plate, tmp_path))
-    assert "placeholder" in write_mjcf(with_tensor(np.diag([0.1, 0.2, 0.31])))
+    assert "MuJoCo refuses" in write_mjcf(with_tensor(np.diag([0.1, 0.2, 0.31])))
 
 
 def test_quaternions_there_and_back():

@@ -84,7 +84,7 @@ def plan(mechanism: Mechanism) -> list[LinkAxes]:
         expression, quarters, rates = base
         extra, more = _quarters(link.offset)
         k = link.coordinate
-        rates[k] = rates.get(k, 0) + _whole(sign * link.multiplier)
+        rates[k] = rates.get(k, 0) + sign * link.multiplier
         angle = Angle(expression + sign * (moved + extra), group, rates)
         joint = product(flip, _transposed(align))
         done.append(
@@ -154,7 +154,3 @@ def _tidy(x: Expr) -> Expr:
     if not terms:
         return 0
     return terms[0] if set(terms) == {0} and terms[0] in (1, -1) else x
-
-
-def _whole(x: float) -> int | float:
-    return int(x) if float(x).is_integer() else float(x)

@@ -77,7 +77,7 @@ def derive(
             if form == "expanded":
                 raise BrazoError(
                     f"robot '{mechanism.name}': the expanded equations have more than {MAX_TERMS} "
-                    "terms; use form='recursive'"
+                    "terms; use --form recursive (in Python form='recursive')"
                 ) from None
     return recursive(mechanism, steps)
 

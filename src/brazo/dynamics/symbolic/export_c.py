@@ -12,6 +12,7 @@ from textwrap import fill, indent
 from brazo.dynamics.symbolic.equations import Equations
 from brazo.dynamics.symbolic.program import OUTPUTS, formulas, program_of
 from brazo.dynamics.symbolic.straight_line import Syntax, identifier, identifiers, lines_of, uses
+from brazo.text import one_line
 
 
 def c_files(equations: Equations) -> dict[str, str]:
@@ -156,7 +157,7 @@ def _update(equations: Equations, name: str, fields: dict[str, str], syntax: Syn
 
 def _safe(text: str) -> str:
     """Text inside a comment: one line, plain characters, no end of comment."""
-    text = text.replace("²", "^2").replace("*/", "* /").replace("/*", "/ *")
+    text = one_line(text).replace("²", "^2").replace("*/", "* /").replace("/*", "/ *")
     return text.encode("ascii", "replace").decode()
 
 

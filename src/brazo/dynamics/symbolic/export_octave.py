@@ -7,6 +7,7 @@ from textwrap import indent
 from brazo.dynamics.symbolic.equations import Equations
 from brazo.dynamics.symbolic.program import OUTPUTS, formulas, program_of
 from brazo.dynamics.symbolic.straight_line import Syntax, identifier, identifiers, lines_of
+from brazo.text import one_line
 
 
 def octave_files(equations: Equations) -> dict[str, str]:
@@ -65,7 +66,8 @@ def _parameters(equations: Equations, name: str, fields: dict[str, str]) -> str:
     for key, entry in equations.symbols.items():
         unit = f" [{entry.unit}]" if entry.unit else ""
         formula = "" if entry.formula is None else f", {entry.formula}"
-        lines.append(f"p.{fields[key]} = {entry.value!r}; % {entry.meaning}{unit}{formula}")
+        about = one_line(f"{entry.meaning}{unit}{formula}")
+        lines.append(f"p.{fields[key]} = {entry.value!r}; % {about}")
     joints = ", ".join(
         f"q({i + 1}) {joint} ({kind})"
         for i, (joint, kind) in enumerate(
@@ -73,9 +75,11 @@ def _parameters(equations: Equations, name: str, fields: dict[str, str]) -> str:
         )
     )
     about = (
-        f"Equations of motion of {equations.name}, derived by brazo (Lagrange-Euler).\n%\n"
+        f"Equations of motion of {one_line(equations.name)}, derived by brazo "
+        "(Lagrange-Euler).\n%\n"
         "%   M(q) qdd + C(q, qd) qd + G(q) + friction(qd) = tau + J(q)' wrench\n%\n"
-        f"% SI units and radians. Joints: {joints}.\n% This function gives the file's parameters."
+        f"% SI units and radians. Joints: {one_line(joints)}.\n"
+        "% This function gives the file's parameters."
     )
     return _function(f"p = {name}_parameters()", about, lines)
 

@@ -7,6 +7,7 @@ from textwrap import indent
 from brazo.dynamics.symbolic.equations import Equations
 from brazo.dynamics.symbolic.program import OUTPUTS, formulas, program_of
 from brazo.dynamics.symbolic.straight_line import Syntax, lines_of
+from brazo.text import one_line
 
 
 def python_module(equations: Equations) -> str:
@@ -61,9 +62,12 @@ def _head(equations: Equations) -> str:
     )
     title = f"Equations of motion of {equations.name}, derived by brazo (Lagrange-Euler)."
     values = "".join(
-        f"    {key!r}: {entry.value!r},  # {entry.meaning}"
-        + (f" [{entry.unit}]" if entry.unit else "")
-        + (f", {entry.formula}" if entry.formula is not None else "")
+        f"    {key!r}: {entry.value!r},  # "
+        + one_line(
+            entry.meaning
+            + (f" [{entry.unit}]" if entry.unit else "")
+            + (f", {entry.formula}" if entry.formula is not None else "")
+        )
         + "\n"
         for key, entry in equations.symbols.items()
     )
@@ -77,7 +81,7 @@ def _head(equations: Equations) -> str:
 
 
 def _safe(text: str) -> str:
-    return text.replace("\\", "/").replace('"', "'")
+    return one_line(text).replace("\\", "/").replace('"', "'")
 
 
 _TEMPLATE = '''def inverse_dynamics(q, qd, qdd, wrench=None, p=PARAMETERS):

@@ -6,6 +6,7 @@ from typing import Any
 
 from brazo.dynamics.symbolic.equations import Equations
 from brazo.dynamics.symbolic.notation import UnicodeNotation, broken
+from brazo.text import one_line
 
 Expr = Any
 
@@ -30,7 +31,7 @@ def text(equations: Equations, width: int) -> str:
         return f"{i + 1}{j + 1}" if n < 10 else f"{i + 1},{j + 1}"
 
     blocks = [
-        f"{equations.name}: M(q) q̈ + C(q, q̇) q̇ + G(q) + friction = τ + Jᵀ F\n"
+        f"{one_line(equations.name)}: M(q) q̈ + C(q, q̇) q̇ + G(q) + friction = τ + Jᵀ F\n"
         f"{equations.form} form: {FORMS[equations.form]}"
         + ("" if equations.values else f"; {ROUNDED}")
     ]

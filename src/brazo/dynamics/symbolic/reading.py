@@ -61,7 +61,7 @@ def _by_numbers(model: TreeModel) -> Mechanism:
                 armature=joint.drive.armature * joint.multiplier**2,
                 viscous=joint.friction.viscous,
                 coulomb=joint.friction.coulomb,
-                multiplier=joint.multiplier,
+                multiplier=_whole(joint.multiplier),
                 offset=_plain(joint.offset),
             )
         )
@@ -92,3 +92,8 @@ def _plain(x: float) -> Expr:
 def _plain_pose(T: np.ndarray) -> Pose:
     R, p = constant(T)
     return [_plain(x) for x in R], [_plain(x) for x in p]
+
+
+def _whole(x: float) -> float:
+    """A whole number as an int: sympy keeps 1.0 as a factor, and drops 1."""
+    return int(x) if float(x).is_integer() else x

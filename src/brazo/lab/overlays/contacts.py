@@ -1,4 +1,4 @@
-"""Where things touch: crosses with force arrows, and colours while two robots hold one body."""
+"""Where things touch: dots with force arrows, and colours while two robots hold one body."""
 
 from __future__ import annotations
 
@@ -13,67 +13,84 @@ if TYPE_CHECKING:
     from brazo.simulation import Simulation
     from brazo.world import Contacts
 
-RED, ORANGE = (240, 40, 40), (255, 146, 43)
-CROSS = 0.008  # half length of a cross's lines, over the size of the cell
+RED, ORANGE, WHITE = (224, 17, 26), (232, 104, 0), (255, 255, 255)
+DOT, RING = 10.0, 15.0  # px, diameters on the screen
+SHAFT, EDGE = 3.5, 6.5  # px, thickness of an arrow and of the white behind it
+SPECK = 0.001  # length of the line whose round ends are a dot, over the size of the cell
 REACH = 0.15  # length of the longest arrow, over the size of the cell
 NEWTONS = 100.0  # force of an arrow of half that length
 ROBOT_OBJECT, ROBOT_FIXTURE = 2, 3  # among the classes of contacts
 MOST = 200  # contacts drawn
 GREEN, BRIGHT_RED = (40, 180, 80), (255, 32, 32)
+# Drawn over everything else (viewer.js), in this order: (node, which lines, color, thickness).
+LAYERS = (
+    ("1-edges", "arrows", WHITE, EDGE),
+    ("2-arrows", "arrows", ORANGE, SHAFT),
+    ("3-rings", "dots", WHITE, RING),
+    ("4-dots", "dots", RED, DOT),
+)
 
 
 class ContactMarks(Overlay):
-    """A red cross at every contact point, and an arrow for the force on the second body."""
+    """A red dot at every contact point, and an arrow for the force on the second body.
+
+    Contact points lie between the bodies that touch, so the marks are drawn over them, and their
+    thickness is given on the screen.
+    """
 
     id, title = "contacts", "Contact points"
-    hint = "Red crosses where robots touch something, arrows for the forces."
+    hint = "Red dots where robots touch something, arrows for the forces."
     first = True
     rate = 30.0
 
     def build(self, sim: Simulation) -> None:
         scene = self.scene.server.scene
-        nothing = np.zeros((1, 2, 3))
-        self._lines = scene.add_line_segments(
-            f"{self.scene.root}/contacts",
-            nothing,
-            np.zeros((1, 2, 3)),
-            thickness=2.5,
-            thickness_units="screen",
-            visible=False,
-        )
+        root = f"{self.scene.root}/contacts"
+        self._root = scene.add_frame(root, show_axes=False, visible=False)
+        self._layers = [
+            (
+                which,
+                scene.add_line_segments(
+                    f"{root}/{name}",
+                    np.zeros((1, 2, 3)),
+                    color,
+                    thickness=thickness,
+                    thickness_units="screen",
+                ),
+            )
+            for name, which, color, thickness in LAYERS
+        ]
         self._drawn: np.ndarray | None = None
-        self.handles.append(self._lines)
+        self.handles.append(self._root)
 
     def update(self, moment: Moment) -> None:
-        points, colors = marks(moment.contacts, self.scene.size)
-        if not len(points):
+        dots, arrows = marks(moment.contacts, self.scene.size)
+        if not len(dots):
             if self._drawn is not None:
-                self._drawn, self._lines.visible = None, False
+                self._drawn, self._root.visible = None, False
             return
-        before = self._drawn
+        points, before = np.concatenate([dots, arrows]), self._drawn
         if before is not None and before.shape == points.shape:
             moved = np.abs(points - before).max()
             if moved < 2e-4 * self.scene.size:
                 return
-        new = self._drawn is None or len(self._drawn) != len(points)
+        lines = {"dots": dots.astype(np.float32), "arrows": arrows.astype(np.float32)}
+        for which, layer in self._layers:
+            layer.points = lines[which]
+        if before is None:
+            self._root.visible = True
         self._drawn = points
-        self._lines.points = points.astype(np.float32)
-        if new:
-            self._lines.colors = colors
-            self._lines.visible = True
 
 
 def marks(contacts: Contacts, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Lines (m, 2, 3) and their colours: three crossing ones and an arrow for every touch."""
+    """Lines of the marks: (k, 2, 3) of the dots and (3 k, 2, 3) of the arrows, for k contacts."""
     # What merely lies on something else is at peace: only touches of robots are marked.
     touching = np.flatnonzero((contacts.depth >= 0.0) & (contacts.kind <= ROBOT_FIXTURE))[:MOST]
     if not len(touching):
-        return np.empty((0, 2, 3)), np.empty((0, 2, 3), np.uint8)
+        return np.empty((0, 2, 3)), np.empty((0, 2, 3))
     at, force = contacts.point[touching], contacts.force[touching]
-    half = (
-        CROSS * size * np.array([[1, 1, 1], [1, -1, 1], [-1, 1, 1]], float) / np.sqrt(3.0)
-    )  # none of the lines lies in a face of something level
-    crosses = np.stack([at[:, None] - half, at[:, None] + half], axis=2).reshape(-1, 2, 3)
+    half = np.full(3, 0.5 * SPECK * size / np.sqrt(3.0))  # no common view is along its diagonal
+    dots = np.stack([at - half, at + half], axis=1)
     strength = np.linalg.norm(force, axis=1, keepdims=True)
     way = force / np.maximum(strength, 1e-12)
     tips = at + REACH * size * strength / (strength + NEWTONS) * way
@@ -88,16 +105,13 @@ def marks(contacts: Contacts, size: float) -> tuple[np.ndarray, np.ndarray]:
             for ends in ((at, tips), (tips, tips + head + wing), (tips, tips + head - wing))
         ]
     )
-    colors = np.empty((len(crosses) + len(arrows), 2, 3), np.uint8)
-    colors[: len(crosses)] = RED
-    colors[len(crosses) :] = ORANGE
-    return np.concatenate([crosses, arrows]), colors
+    return dots, arrows
 
 
 class HandOver(Overlay):
     """Robots green and the body red while two robots touch one body; their bases keep theirs."""
 
-    id, title = "hand-over", "Colours at a hand-over"
+    id, title = "hand-over", "Hand-over highlight"
     hint = "While two robots touch the same body: the robots green (not their bases), the body red."
     first = True
     rate = 20.0

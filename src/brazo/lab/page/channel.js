@@ -6,6 +6,9 @@ let socket = null;
 let online = false;
 const onlineListeners = new Set();
 const SAME_PAGE_TWICE = 4001; // channel.py
+const REFUSALS = [1008, 1013]; // closed for flooding, or too many pages
+const AGAIN = { lost: 1000, refused: 5000 }; // ms until the next attempt to connect
+let refused = ""; // why the lab closed the connection
 
 export function watch(name, callback) {
   if (!listeners.has(name)) listeners.set(name, new Set());
@@ -20,6 +23,11 @@ export function value(name) {
 
 export function send(event, ...args) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify([event, ...args]));
+}
+
+// Why the lab closed this page; empty when it did not.
+export function refusal() {
+  return refused;
 }
 
 export function isOnline() {
@@ -69,8 +77,9 @@ function connect() {
       location.reload();
       return;
     }
+    refused = REFUSALS.includes(event.code) ? event.reason : "";
     setOnline(false);
-    setTimeout(connect, 1000);
+    setTimeout(connect, refused ? AGAIN.refused : AGAIN.lost);
   };
 }
 connect();

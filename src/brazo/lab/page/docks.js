@@ -2,7 +2,8 @@
 // scene.  On a narrow screen all of them are tabs of one sheet below it.  Each browser remembers
 // where its user put them.
 import { send, watch, watchOnline } from "./channel.js";
-import { element, iconButton, remember, remembered } from "./dom.js";
+import { element, iconButton, refill, remember, remembered } from "./dom.js";
+import { markEdges } from "./edges.js";
 import { icon } from "./icons.js";
 
 const NARROW = matchMedia("(max-width: 760px)");
@@ -59,6 +60,7 @@ function makeDock(side) {
   const tabs = element("div", "tabs");
   tabs.setAttribute("role", "tablist");
   const content = element("div", "content");
+  markEdges(content);
   const edge = element("div", "edge", { title: "Drag to resize" });
   const fold = iconButton("dock", "Fold this side away", () => {
     layout.folded[sheetSide(side)] = !layout.folded[sheetSide(side)];
@@ -149,7 +151,7 @@ function nameOf(tab) {
 function fill(body, html) {
   const holder = body.closest(".content") ?? body;
   const scrolled = holder.scrollTop;
-  body.innerHTML = html;
+  refill(body, html);
   const folds = remembered("folds", {});
   for (const part of body.querySelectorAll("details[data-fold]")) {
     const key = `${body.dataset.panel}/${part.dataset.fold}`;
@@ -169,6 +171,8 @@ function sideOf(panel) {
 function arrange() {
   document.documentElement.toggleAttribute("data-brazo-narrow", NARROW.matches);
   for (const dock of Object.values(docks)) {
+    const before = panels.get(dock.shown);
+    if (before) before.scrolled = dock.content.scrollTop; // each panel keeps its own
     const mine = [...panels.values()].filter((panel) => sideOf(panel) === dock.side);
     // On a narrow screen, what is at hand on the left of a wide one comes first.
     if (NARROW.matches) mine.sort((a, b) => (a.side !== "left") - (b.side !== "left"));
@@ -193,6 +197,8 @@ function arrange() {
       panel.body.hidden = !active;
       if (active) panel.tab.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
+    dock.shown = folded ? null : layout.active[dock.side];
+    dock.content.scrollTop = panels.get(dock.shown)?.scrolled ?? 0;
   }
   for (const panel of panels.values()) if (sideOf(panel) === "float") openWindow(panel);
   save();
@@ -219,6 +225,7 @@ function openWindow(panel) {
     });
     bar.append(element("h2", "", { textContent: panel.title }), back);
     const content = element("div", "content");
+    markEdges(content);
     frame.append(bar, content);
     document.body.append(frame);
     panel.window = frame;

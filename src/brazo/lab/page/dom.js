@@ -57,6 +57,33 @@ export function showText(input, text) {
   if (focused) input.select();
 }
 
+// Text fields with typed text that is not sent yet.  In the focused one it survives new content of its
+// panel.  Browsers blur a field that is removed: `refilling()` tells it that the user did not leave it.
+export const drafts = new WeakSet();
+let filling = false;
+export const refilling = () => filling;
+
+export function refill(body, html) {
+  const field = document.activeElement;
+  const typed = drafts.has(field) && body.contains(field);
+  const { value, selectionStart, selectionEnd, scrollTop } = typed ? field : {};
+  filling = true;
+  try {
+    body.innerHTML = html;
+  } finally {
+    filling = false;
+  }
+  if (!typed) return;
+  const label = field.getAttribute("aria-label");
+  const again = [...body.querySelectorAll(field.tagName)].find((one) => one.getAttribute("aria-label") === label);
+  if (!again) return;
+  again.focus();
+  again.value = value;
+  again.dispatchEvent(new Event("input", { bubbles: true }));
+  again.setSelectionRange(selectionStart, selectionEnd);
+  again.scrollTop = scrollTop;
+}
+
 // What is kept in this browser; a browser that keeps nothing is no reason to fail.
 export function remembered(key, otherwise) {
   try {

@@ -1,10 +1,13 @@
 // The elements one types into.  A field acts on Enter or when it is left, never on a key; what the
 // lab says never overwrites what is being typed; Escape takes it back.
-import { element, fixed, paced, showText } from "./dom.js";
+import { drafts, element, fixed, paced, refilling, showText } from "./dom.js";
 import { Tied, args, full } from "./elements.js";
 import { send, value as known } from "./channel.js";
 
 const PATIENCE = 1000; // ms after which a track shows what the lab has, if it was told nothing
+
+const LARGEST = 1e300; // a number beyond it, and a text longer than this, the channel drops: channel.py
+export const LONGEST = 200;
 
 // An input that knows whether something is being typed into it.
 export class Field {
@@ -13,6 +16,7 @@ export class Field {
     this.input = element("input", "field", { type: "text", inputMode: "decimal", size: 7 });
     this.input.autocomplete = "off";
     this.input.spellcheck = false;
+    this.input.maxLength = LONGEST;
     this.input.setAttribute("aria-label", label);
     this.typed = false;
     this.shown = shown;
@@ -20,8 +24,9 @@ export class Field {
     this.input.onfocus = () => this.input.select();
     this.input.oninput = () => {
       this.typed = true;
+      drafts.add(this.input);
     };
-    this.input.onblur = () => this.end(true);
+    this.input.onblur = () => !refilling() && this.end(true);
     this.input.onkeydown = (event) => {
       if (event.key === "Enter") {
         this.input.select();
@@ -37,6 +42,7 @@ export class Field {
     const text = this.input.value.trim();
     const typed = this.typed;
     this.typed = false;
+    drafts.delete(this.input);
     if (typed && commit && text !== "") this.commit(text);
     this.show();
   }
@@ -50,7 +56,7 @@ export class Field {
 export function typed(text) {
   const plain = text.replace("−", "-").replace(",", ".");
   const number = Number(plain);
-  return plain !== "" && Number.isFinite(number) ? number : text;
+  return plain !== "" && Math.abs(number) <= LARGEST ? number : text;
 }
 
 // <brazo-number name="speed" label="Speed" digits="2" min max>
@@ -248,6 +254,7 @@ class Table extends Tied {
       const cell = element("td", this.kind(column));
       node.append(cell);
       if (column.kind === "button") return this.buttonCell(cell, column, id);
+      if (column.kind === "choice") return this.choiceCell(cell, column, id);
       if (column.event) return this.fieldCell(cell, column, id);
       return (shown) => {
         const text = this.format(shown, column);
@@ -268,6 +275,19 @@ class Table extends Tied {
     button.onclick = () => send(full(this, column.event), id);
     cell.append(button);
     return () => {};
+  }
+  // The value, as a button that chooses the row; a click anywhere in the row does, too.
+  choiceCell(cell, column, id) {
+    const button = element("button", "choice", { type: "button" });
+    const row = cell.parentNode;
+    row.classList.add("choosable");
+    row.onclick = () => send(full(this, column.event), id);
+    cell.append(button);
+    return (shown, { mark, title }) => {
+      row.title = title ?? "";
+      button.textContent = this.format(shown, column);
+      button.setAttribute("aria-pressed", String(Boolean(mark)));
+    };
   }
   fieldCell(cell, column, id) {
     let latest;

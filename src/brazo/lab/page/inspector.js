@@ -1,4 +1,4 @@
-// The inspector's own elements: a joint's bar, a matrix, a warning, the ways to hold a pose.
+// The inspector's own elements: a joint's bar, a matrix, a warning, the IK solutions.
 import { element, fixed } from "./dom.js";
 import { Tied } from "./elements.js";
 
@@ -123,7 +123,7 @@ class Branches extends Tied {
       row.q.forEach((text, i) => {
         values.children[i].textContent = text;
       });
-      beyond.textContent = row.beyond ? `beyond its limits: ${row.beyond}` : row.now ? "as it stands" : "";
+      beyond.textContent = row.beyond ? `out of limits: ${row.beyond}` : row.now ? "current" : "";
     }
   }
   button(row) {

@@ -20,6 +20,14 @@ export function buildNotices() {
     if (notice.number > last) say(notice.text, notice.kind, notice.topic, notice.number);
     last = notice.number;
   });
+  // Numbers of the open files that probably lack a unit: shown until dismissed or another cell opens.
+  let slips = "";
+  watch("robots/slips", (text) => {
+    if (text === slips) return; // repeated after a reconnection
+    slips = text;
+    tray.querySelector('[data-topic="slips"]')?.remove();
+    if (text) say(text, "warn", "slips", 0, Infinity);
+  });
   // What was asked for next went well: what had gone wrong before is no news any more.
   watch("notice-over", (number) => tray.querySelector(`[data-number="${number}"]`)?.remove());
   addEventListener("keydown", (event) => {
@@ -44,6 +52,7 @@ function keepOverScene() {
     const box = scene.getBoundingClientRect();
     style.setProperty("--scene-left", `${box.left}px`);
     style.setProperty("--scene-width", `${box.width}px`);
+    style.setProperty("--scene-top", `${box.top}px`);
     style.setProperty("--scene-below", `${innerHeight - box.bottom}px`);
   };
   new ResizeObserver(measure).observe(scene);
@@ -51,7 +60,7 @@ function keepOverScene() {
 }
 
 // One sentence; of the same `topic` only the last stays.
-export function say(text, kind = "info", topic = text, number = 0) {
+export function say(text, kind = "info", topic = text, number = 0, stays = STAYS[kind]) {
   for (const old of [...tray.children]) if (old.dataset.topic === topic) old.remove();
   const note = element("div", `notice ${kind}`);
   note.dataset.topic = topic;
@@ -61,7 +70,7 @@ export function say(text, kind = "info", topic = text, number = 0) {
   note.append(element("span", "", { textContent: words }), close);
   tray.append(note);
   while (tray.children.length > 4) tray.firstChild.remove();
-  setTimeout(() => note.remove(), STAYS[kind] ?? STAYS.info);
+  if (stays !== Infinity) setTimeout(() => note.remove(), stays ?? STAYS.info);
 }
 
 function showJobs(tray, jobs) {

@@ -1,8 +1,8 @@
 // The pendant's own elements: a row of an axis, a target that waits, the buttons that send targets.
 import { send, value } from "./channel.js";
-import { element, fixed, paced, showText } from "./dom.js";
+import { drafts, element, fixed, paced, showText } from "./dom.js";
 import { Tied, full } from "./elements.js";
-import { typed } from "./fields.js";
+import { LONGEST, typed } from "./fields.js";
 import { addKeys } from "./help.js";
 import { typing } from "./keys.js";
 
@@ -14,6 +14,7 @@ class Target extends Tied {
     this.input = element("input", "field", { type: "text", inputMode: "decimal", size: 7 });
     this.input.autocomplete = "off";
     this.input.spellcheck = false;
+    this.input.maxLength = LONGEST;
     this.input.setAttribute("aria-label", `${this.getAttribute("label")} value`);
     this.pending = null; // what was typed
     this.input.onfocus = () => this.input.select();
@@ -46,6 +47,8 @@ class Target extends Tied {
   }
   mark(text) {
     this.pending = text;
+    if (text === null) drafts.delete(this.input);
+    else drafts.add(this.input);
     this.toggleAttribute("pending", text !== null);
     this.show();
   }

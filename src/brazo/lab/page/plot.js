@@ -219,7 +219,10 @@ class Plot extends Tied {
     if (this.held) return this.held;
     if (this.what.track) return { from: this.what.track[0], to: this.what.track[1] };
     const end = this.t.at(-1) ?? 0;
-    if (this.what.whole) return { from: this.t[0] ?? 0, to: Math.max(end, (this.t[0] ?? 0) + 1e-6) };
+    if (this.what.whole) {
+      const from = this.t[0] ?? 0;
+      return { from, to: this.t.length > 1 ? Math.max(end, from + 1e-6) : from + 1 }; // empty: 1 s
+    }
     return { from: end - this.span, to: end };
   }
 
@@ -506,13 +509,16 @@ class Plot extends Tied {
     g.textBaseline = "top";
     g.textAlign = "center";
     const time = ticks(view.from, view.to, Math.max(2, Math.floor(box.width / 40)));
+    let written = -Infinity; // where the last number ends
     for (const value of time.values) {
       const at = Math.round(x(value)) + 0.5;
       if (at < box.left - 1 || at > box.left + box.width + 1 || value < -1e-9) continue;
       line(g, at, box.top, at, bottom);
       const text = time.text(value);
       const half = g.measureText(text).width / 2;
-      if (at - half > 2 && at + half < box.left + box.width - 12) g.fillText(text, at, bottom + 5);
+      if (at - half < Math.max(2, written + 6) || at + half > box.left + box.width - 12) continue;
+      g.fillText(text, at, bottom + 5);
+      written = at + half;
     }
     g.textAlign = "right";
     g.fillText("s", box.left + box.width, bottom + 5);

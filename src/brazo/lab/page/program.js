@@ -1,6 +1,6 @@
 // The elements of the Program panel: lists of steps that follow a run, and an editor.
-import { send } from "./channel.js";
-import { element } from "./dom.js";
+import { drives, send } from "./channel.js";
+import { drafts, element, refilling } from "./dom.js";
 import { Tied, full } from "./elements.js";
 import { say } from "./notices.js";
 
@@ -60,10 +60,11 @@ class Steps extends Tied {
 }
 
 // <brazo-editor name="text" event="text" label error="error" lines="lines">: text with numbered
-// lines.  The value is { version, text }; another version replaces what is there.  What is typed is
-// sent when the editor is left or with Ctrl+Enter.  `error` { line, text } marks a line, `lines`
+// lines.  The value is { version, text }: what the lab runs and saves, valid or not; another version
+// replaces what is there.  What is typed is sent when the editor is left, the page is closed, or with
+// Ctrl+Enter; a page that only watches cannot type.  `error` { line, text } marks a line, `lines`
 // those at work.
-const LONGEST = 60_000; // characters; an event has room for little more
+const LONGEST = 60_000; // bytes; an event has room for little more
 class Editor extends Tied {
   build() {
     this.area = element("textarea", "", { spellcheck: false, wrap: "off" });
@@ -75,11 +76,12 @@ class Editor extends Tied {
     this.sent = "";
     this.bad = 0;
     this.busy = [];
-    this.area.oninput = () => this.number();
+    this.area.oninput = () => this.changed();
     this.area.onscroll = () => {
       this.gutter.scrollTop = this.area.scrollTop;
     };
-    this.area.onblur = () => this.commit();
+    this.area.onblur = () => !refilling() && this.commit();
+    this.leaving = () => this.commit();
     this.area.onkeydown = (event) => {
       event.stopPropagation();
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
@@ -88,7 +90,7 @@ class Editor extends Tied {
       } else if (event.key === "Tab" && !event.shiftKey && !event.ctrlKey && !event.altKey) {
         event.preventDefault();
         this.area.setRangeText("  ", this.area.selectionStart, this.area.selectionEnd, "end");
-        this.number();
+        this.changed();
       } else if (event.key === "Escape") {
         this.area.blur();
       }
@@ -96,6 +98,12 @@ class Editor extends Tied {
   }
   connectedCallback() {
     super.connectedCallback();
+    addEventListener("pagehide", this.leaving);
+    for (const name of ["/me/number", "/control/driver"]) {
+      this.follow(name, () => {
+        this.area.readOnly = !drives();
+      });
+    }
     this.follow(this.getAttribute("error"), (error) => {
       this.bad = error?.line ?? 0;
       this.number();
@@ -106,21 +114,32 @@ class Editor extends Tied {
       this.number();
     });
   }
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    removeEventListener("pagehide", this.leaving);
+  }
   told(news) {
     if (!news || news.version === this.version) return;
     this.version = news.version;
+    if (news.text === this.sent) return; // what this page sent itself; more may be typed by now
     this.area.value = this.sent = news.text;
     this.area.scrollTop = 0;
+    this.number();
+  }
+  changed() {
+    drafts.add(this.area);
     this.number();
   }
   commit() {
     const text = this.area.value;
     if (text === this.sent) return;
-    if (text.length > LONGEST) {
-      say(`The program has ${text.length} characters; the editor takes ${LONGEST}. Load it as a file.`, "error");
+    const bytes = new TextEncoder().encode(JSON.stringify(text)).length;
+    if (bytes > LONGEST) {
+      say(`Not taken: the text has ${bytes} bytes, the editor sends at most ${LONGEST}. Run and Save use the text before. Load it as a file.`, "error");
       return;
     }
     this.sent = text;
+    drafts.delete(this.area);
     send(full(this, this.getAttribute("event")), text);
   }
   number() {

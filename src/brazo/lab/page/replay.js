@@ -134,10 +134,27 @@ class Events extends Tied {
     this.list = element("ol", "", { ariaLabel: this.getAttribute("label") });
     this.append(this.list);
     this.rows = [];
+    this.sizes = new ResizeObserver(() => this.fit());
   }
   connectedCallback() {
     super.connectedCallback();
+    const panel = this.closest(".brazo-panel");
+    [panel, panel?.parentNode].forEach((node) => node && this.sizes.observe(node));
     this.follow(this.getAttribute("at"), (t) => this.mark(t));
+  }
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.sizes.disconnect();
+  }
+  // The list is the last of its panel and takes the height that is left there.
+  fit() {
+    const panel = this.closest(".brazo-panel");
+    const holder = panel?.parentNode;
+    if (!holder || !this.list.offsetHeight) return;
+    const below = panel.getBoundingClientRect().bottom - this.list.getBoundingClientRect().bottom;
+    const above = this.list.getBoundingClientRect().top - panel.getBoundingClientRect().top;
+    const room = Math.max(200, Math.floor(holder.clientHeight - above - below));
+    this.list.style.setProperty("--room", `${room}px`);
   }
   told(events) {
     this.events = events ?? [];

@@ -22,6 +22,8 @@ class Openings extends Tied {
 }
 
 // <brazo-problem name="problem" event="dismiss">: what is wrong with a file, until it is dismissed.
+// A new one is scrolled into view: the user may be far down the list of robots.
+let last = "";
 class Problem extends Tied {
   build() {
     this.setAttribute("role", "alert");
@@ -34,6 +36,8 @@ class Problem extends Tied {
     this.hidden = !text;
     const lines = (text ?? "").split("\n");
     this.text.replaceChildren(...lines.map((line) => element("div", "", { textContent: line })));
+    if (text && text !== last) this.scrollIntoView({ block: "nearest" });
+    last = text;
   }
 }
 

@@ -1,6 +1,6 @@
 // The frame round viser's client: the bar above (cell, play, STOP, views, control, light or dark),
 // the docks at its sides and the status line below.
-import { send, value, watch, watchOnline } from "./channel.js";
+import { refusal, send, value, watch, watchOnline } from "./channel.js";
 import { buildDocks } from "./docks.js";
 import { element, iconButton } from "./dom.js";
 import "./elements.js";
@@ -10,6 +10,7 @@ import { firstVisit, toggleHelp } from "./help.js";
 import { icon } from "./icons.js";
 import { onKey, playOrPause, stop } from "./keys.js";
 import { buildNotices } from "./notices.js";
+import { buildQuestions } from "./question.js";
 
 const VIEWS = {
   Iso: [1, -1, 0.62],
@@ -42,6 +43,7 @@ function topBar() {
   });
   cells.addEventListener("change", () => setLoading(true));
   watch("notice", () => setLoading(false));
+  watch("question", () => setLoading(false));
 }
 
 function clockButtons() {
@@ -142,12 +144,13 @@ function statusLine() {
   const line = element("footer", "brazo-status");
   const state = element("span", "state");
   state.setAttribute("role", "status");
+  const offline = element("div", "brazo-offline");
   watchOnline((online) => {
     state.textContent = online ? "connected" : "offline, trying again…";
+    offline.textContent = refusal()
+      ? `The lab closed this page: ${refusal()}. Trying again…`
+      : "The lab does not answer. What you see is the last it said; trying again…";
     document.documentElement.toggleAttribute("data-brazo-offline", !online);
-  });
-  const offline = element("div", "brazo-offline", {
-    textContent: "The lab does not answer. What you see is the last it said; trying again…",
   });
   offline.setAttribute("role", "alert");
   document.body.append(offline);
@@ -279,6 +282,7 @@ topBar();
 buildDocks();
 statusLine();
 buildNotices();
+buildQuestions();
 buildDownloads();
 frameNewCells();
 firstVisit();

@@ -1,4 +1,4 @@
-// What the pages of teleoperation have besides the lab's: the strip over the scene that says what is
+// What the pages of teleoperation have besides the lab's: the strip above the scene that says what is
 // known of the link, the veil over a scene whose link is dead, bars, and what is held by keys.
 import { drives, send, value, watch, watchOnline } from "./channel.js";
 import { element, fixed } from "./dom.js";
@@ -13,7 +13,7 @@ const LINKS = { up: "link up", late: "link late", dead: "LINK LOST", waiting: "n
 const ENDED = "STOPPED"; // what a dead page says whose own station came to an end
 const root = document.documentElement;
 
-// ---- over the scene ---------------------------------------------------------------------------
+// ---- above the scene --------------------------------------------------------------------------
 
 function buildStrip() {
   const strip = element("div", "station-strip", { ariaLabel: "State of the link" });
@@ -25,7 +25,8 @@ function buildStrip() {
   dead.setAttribute("role", "alert");
   dead.append(element("b"), element("span"));
   veil.append(dead);
-  document.getElementById("root").append(veil, strip);
+  document.getElementById("root").append(veil);
+  document.querySelector(".brazo-main").before(strip);
 
   let heardAt = performance.now();
   let now = null;

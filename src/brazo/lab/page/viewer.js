@@ -12,6 +12,8 @@
   const FLOOR = /^\/cell-[^/]+\/floor$/;
   const PART = /^\/cell-[^/]+\/s?\d+-[^/]*\/\d+-[^/]*$/;
   const FRAMED = /^\/cell-[^/]+\/\d+-[^/]*\/\d+-[^/]*$/; // not the ground
+  const ON_TOP = /^\/cell-[^/]+\/contacts\/(\d)-/; // overlays/contacts.py: drawn in this order
+  const GHOST = /^\/cell-[^/]+\/desired-\d+-\d+\//; // overlays/ghost.py
   const PLAIN_SKY = "/plain-sky";
   const MARGIN = 0.86; // how much of the view a framed cell fills
   const FLOOR_COLORS = {
@@ -26,6 +28,7 @@
   let theme; // viser's last theme message
   let floor; // the name of the floor's node
   const parts = new Map(); // name -> the color and opacity the server gave it
+  const materials = new Map(); // name -> function that sets what viser has no property for
   const whenReady = [];
 
   const viewer = {
@@ -113,6 +116,7 @@
       );
       const eye = at(depth);
       keepShadowsClean(depth);
+      fitPlanes(mutable.camera, depth - middle);
       mutable.cameraControl.setLookAt(...eye, ...at(middle), animate);
       return eye;
     },
@@ -161,6 +165,7 @@
   function countFrames() {
     const { scene } = mutable;
     if (!scene) return void setTimeout(countFrames, 100);
+    scene.onBeforeRender = setMaterials;
     const before = scene.onAfterRender;
     scene.onAfterRender = (renderer, ...rest) => {
       scene.onAfterRender = before;
@@ -229,10 +234,42 @@
       const { color, opacity } = { ...parts.get(message.name), ...message.updates };
       parts.set(message.name, { color, opacity });
       Object.assign(message.updates, partLook(message.name));
+    } else if (message.type === "LineSegmentsMessage" && ON_TOP.test(message.name)) {
+      materials.set(message.name, onTop(Number(message.name.match(ON_TOP)[1])));
+    } else if (message.type === "MeshMessage" && GHOST.test(message.name)) {
+      materials.set(message.name, behind);
     } else if (message.type === "RemoveSceneNodeMessage") {
       parts.delete(message.name);
+      for (const name of materials.keys()) {
+        if (name === message.name || name.startsWith(`${message.name}/`)) materials.delete(name);
+      }
     }
     return message;
+  }
+
+  // Called before every frame: viser may have made a new material since the last one.
+  function setMaterials() {
+    for (const [name, set] of materials) {
+      mutable.nodeRefFromName[name]?.traverse((object) => {
+        if (!object.material || object.brazoSet === object.material) return;
+        object.brazoSet = object.material;
+        set(object);
+      });
+    }
+  }
+
+  // Draw over everything else, in this order.
+  function onTop(order) {
+    return (object) => {
+      object.renderOrder = 1000 + order;
+      const above = { depthTest: false, depthWrite: false, transparent: true, needsUpdate: true };
+      Object.assign(object.material, above);
+    };
+  }
+
+  // Draw a surface a little farther away: an equal one of another body covers it.
+  function behind({ material }) {
+    Object.assign(material, { polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 8 });
   }
 
   function partLook(name) {
@@ -327,6 +364,17 @@
     mutable.scene.traverse((object) => {
       if (object.isDirectionalLight) object.shadow.normalBias = 0.002 * distance;
     });
+  }
+
+  // The clipping planes go with the size of what is framed; of ordinary robots they stay at viser's
+  // 0.01 m and 1000 m.  A larger near plane keeps the depth buffer fine enough.
+  function fitPlanes(camera, distance) {
+    const near = distance < 0.2 ? distance / 20 : Math.max(0.01, distance / 1000);
+    const far = Math.max(1000, 100 * distance);
+    if (camera.near === near && camera.far === far) return;
+    camera.near = near;
+    camera.far = far;
+    camera.updateProjectionMatrix();
   }
 
   // viser compiles a sorter it needs for splats only, by a way our policy forbids: no loss.

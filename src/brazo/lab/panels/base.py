@@ -35,6 +35,7 @@ from brazo.lab.transfers import MAX_UPLOAD_BYTES, Upload
 
 if TYPE_CHECKING:
     from brazo.lab.app import Lab
+    from brazo.lab.unsaved import Work
 
 Side = Literal["left", "right", "float"]
 Values = dict[str, Any]
@@ -98,6 +99,10 @@ class Panel:
     def stopped(self) -> None:
         """The user pressed STOP: whatever this panel keeps moving must not go on."""
 
+    def unsaved(self) -> list[Work]:
+        """The work here that no file has: the user is asked before it is lost."""
+        return []
+
     def closed(self) -> None:
         """The lab ends."""
 
@@ -148,7 +153,7 @@ class Panel:
         self.lab.channel.drop(self.name(name))
 
     def refresh(self) -> None:
-        """Send the `html` anew; what is being typed is lost."""
+        """Send the `html` again; text being typed into a field of the same label is kept."""
         self.lab.channel.put({f"panel/{self.id}": self.html()})
 
     def download(self, name: str, content: bytes | str | Path) -> None:

@@ -16,7 +16,7 @@ from brazo.control import Controller, laws
 from brazo.errors import BrazoError
 from brazo.lab.channel import Typed
 from brazo.lab.feeds import Feed, Figure, Line, plot
-from brazo.lab.law_choice import OPTIONS, Option, changed, titles
+from brazo.lab.law_choice import OPTIONS, Option, as_program, changed, titles
 from brazo.lab.live import live_of
 from brazo.lab.panels.base import Panel, Values
 from brazo.lab.panels.html import (
@@ -38,6 +38,7 @@ from brazo.lab.panels.html import (
 from brazo.lab.panels.typed import read_quantity
 from brazo.lab.playing import require_free
 from brazo.lab.step_response import BAND, USUAL, Response, StepTest
+from brazo.lab.unsaved import Work
 from brazo.simulation.robot import IDEAL
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class ControlPanel(Panel):
         self._response: Response | None = None
         self._shown: tuple[Any, ...] = ()  # the robot, arm and law the page has fields for
         self._binding = 0
+        self._tuned: dict[str, Controller] = {}  # by robot: the controller whose gains were edited
         self.on("robot", lambda name: lab.select(name), str)
         self.on("law", self._choose_law, str)
         self.on("option", self._choose_option, str, str)
@@ -133,8 +135,9 @@ class ControlPanel(Panel):
                 "Tracking",
                 row("Joint", select("joint", _numbered(names), label="Joint")),
                 segments("what", WHAT, label="Show"),
-                plot("plot", "Tracking", height=150, empty="Time stands still: press play."),
+                # Above the plot, whose legend is shorter without the reference.
                 toggle("compare", "Compare with the reference"),
+                plot("plot", "Tracking", height=150, empty="Time stands still: press play."),
                 toggle(
                     "/view/desired",
                     "Desired robot in the scene",
@@ -278,7 +281,10 @@ class ControlPanel(Panel):
         law = robot.controller
         option = next((one for one in _options(law) if one.name == name), None)
         if option is not None and law is not None:
-            self._use(robot, changed(law, **{name: option.read(value)}))
+            new = changed(law, **{name: option.read(value)})
+            if self._tuned.get(robot.name) is law:
+                self._tuned[robot.name] = new  # it has the same gains
+            self._use(robot, new)
 
     def _defaults(self) -> None:
         law = self._law()
@@ -303,7 +309,6 @@ class ControlPanel(Panel):
             f"Compile {law.name} for {robot.name}",
             lambda _: law.bind(arm, sim.dt),
             done,
-            cancellable=False,
         )
 
     def _law(self) -> Controller:
@@ -318,6 +323,7 @@ class ControlPanel(Panel):
             if gain in law.gains:
                 with self.lab.sim.lock:
                     law.gains[gain, entry] = value
+                self._tuned[self.lab.robot.name] = law
 
         return set_gain
 
@@ -327,6 +333,19 @@ class ControlPanel(Panel):
             with self.lab.sim.lock:
                 for gain in law.gains:
                     law.gains[gain] = factor * law.gains[gain]
+            self._tuned[self.lab.robot.name] = law
+
+    def unsaved(self) -> list[Work]:
+        if self not in self.lab.shown_panels:  # a recording has no controllers
+            return []
+        robots = self.lab.sim.robots
+        found = []
+        for name, law in self._tuned.items():
+            if name in robots and robots[name].controller is law:
+                title = f"{name}: gains ({titles(True).get(law.name, law.name)})"
+                text = as_program(name, law, self.lab.sim.cell.name)
+                found.append(Work(title, {f"{name}-gains.yaml": text}, name))
+        return found
 
     # ---- what to look at -------------------------------------------------------------------------
 

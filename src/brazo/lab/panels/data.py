@@ -1,17 +1,13 @@
 """Data: live plots of any signal, a table of present values, recording and export.
 
 Plots follow the simulation from the last minute of its signals (`brazo.lab.live`), however fast it
-runs.  A recording has every step of it: rows go to a file while the simulation runs, and what is
-made of them (workbook, report, replay, …) is made in a process of its own.
+runs.  A recording has every step of it (`brazo.lab.recordings`).
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Mapping
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,27 +22,22 @@ from brazo.lab.panels.html import (
     column,
     fixed,
     note,
-    row,
     section,
     select,
     table,
-    text,
 )
+from brazo.lab.recordings import Recordings
 from brazo.lab.replay import Replay
 from brazo.lab.signal_groups import CELL, Group, decimals, groups_of, label_of
 from brazo.recording.display import shown
-from brazo.world.cell_writer import file_name
 
 if TYPE_CHECKING:
     from brazo.lab.app import Lab
-    from brazo.lab.jobs import Job
-    from brazo.simulation import Simulation
 
 FIRST = ("q", "torque")  # groups of the selected robot that are plotted to begin with
 MOST_PLOTS = 4
 MOST_LINES = 16
 WINDOW = 10.0  # s, over which the table has least and greatest values
-FORMATS = {"csv": "CSV", "xlsx": "XLSX", "parquet": "Parquet", "mcap": "MCAP"}
 
 
 class _Plot:
@@ -72,25 +63,16 @@ class DataPanel(Panel):
         self._numbers = count(1)
         self._plots: list[_Plot] = []
         self._groups: dict[str, Group] = {}
-        self._runs, self._exports = count(1), count(1)
-        self._folder: Path | None = None
-        self._file: Path | None = None  # what was recorded, or is being
-        self._recorded: Simulation | None = None  # under way on this one
-        self._since = self._until = 0.0
-        self._anew = False
+        self.recordings = Recordings(self)
         self.on("show", self._show, int, str)
         self.on("add-signal", self._add_signal, int, str)
         self.on("add-plot", self._add_plot)
         self.on("remove-plot", self._remove_plot, int)
-        self.on("record", self._record)
-        self.on("record-stop", self._stop_recording, still=True)
-        self.on("export", self._export, str)
 
     # ---- plots --------------------------------------------------------------------------------
 
     def simulation_changed(self) -> None:
-        if self._recorded is not None and self._recorded is not self.lab.sim:
-            self._stop_recording()
+        self.recordings.simulation_changed()
         if self._replay is None:
             self._live.collect()
         self._groups = groups_of(self._columns, self.lab.sim.robots)
@@ -153,35 +135,13 @@ class DataPanel(Panel):
                 note(f"Of what is plotted; least and greatest {span}."),
                 id="values",
             )
-            + ("" if replayed else self._recording_html())
+            + self.recordings.html(replayed)
             + section(
                 "Video",
                 "<brazo-film></brazo-film>",
                 note("What this page shows of the scene, as a WebM file."),
                 id="video",
             )
-        )
-
-    def _recording_html(self) -> str:
-        return section(
-            "Recording",
-            row("Recorded", text("recorded", wide=True)),
-            buttons(
-                button("Record", "record", look="primary", enabled="may-record"),
-                button("Stop", "record-stop", icon="stop", enabled="recording"),
-            ),
-            note("Every signal at every step, with all events."),
-            buttons(
-                *(
-                    button(name, "export", kind, enabled="may-export")
-                    for kind, name in FORMATS.items()
-                )
-            ),
-            buttons(
-                button("Report", "export", "report", icon="file", enabled="may-export"),
-                button("3D replay", "export", "html", icon="play", enabled="may-export"),
-            ),
-            id="recording",
         )
 
     def _plot_html(self, one: _Plot) -> str:
@@ -281,7 +241,7 @@ class DataPanel(Panel):
             found |= one.feed.values()
         found["values"] = self._rows()
         found["may-add"] = len(self._plots) < MOST_PLOTS
-        return found if self._replay is not None else found | self._recording_values()
+        return found | self.recordings.values()
 
     def _rows(self) -> list[dict[str, Any]]:
         live, replay, columns = self._live, self._replay, self._columns
@@ -312,104 +272,19 @@ class DataPanel(Panel):
             )
         return found
 
-    # ---- recording ----------------------------------------------------------------------------
+    # ---- recordings ---------------------------------------------------------------------------
 
-    def _record(self) -> None:
-        sim = self.lab.sim
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
-        for old in self._folder.glob("run-*"):
-            old.unlink(missing_ok=True)
-        path = self._folder / f"run-{next(self._runs)}.parquet"
-        sim.start_recording(path)
-        self._file = path.with_name(path.name + ".part")
-        self._recorded, self._since = sim, sim.time
-
-    def _stop_recording(self) -> None:
-        sim, self._recorded = self._recorded, None
-        if sim is not None and sim.recording:
-            # Left as it is: turning it into a finished file is nothing the loop should wait for.
-            self._until = sim.time
-            sim.abandon_recording()
-
-    def record_anew(self) -> None:
-        """The next reset begins a run: a recording under way is then begun anew, with it."""
-        self._anew = self._recorded is not None
+    def restart_with_run(self) -> None:
+        """The next reset starts a run: a recording in progress ends there, a new one starts."""
+        self.recordings.restart_with_run()
 
     def reset(self) -> None:
-        ended, self._recorded = self._recorded, None  # by the reset
-        if self._anew:
-            self._anew = False
-            self._record()
-            self.lab.say("the recording begins anew, with the run")
-        elif ended is not None:
-            self.lab.say("the recording ended with the reset; what it has is kept", "warn")
-
-    def _recording_values(self) -> Values:
-        sim = self.lab.sim
-        if self._recorded is sim and sim.recording:
-            self._until = sim.time
-        under_way = self._recorded is not None
-        seconds = max(self._until - self._since, 0.0)
-        done = self._file is not None
-        rows = round(seconds / sim.dt)
-        return {
-            "recording": under_way,
-            "may-record": not sim.recording,
-            "may-export": done and not under_way,
-            "recorded": f"{seconds:.2f} s, {rows} steps" if done else "nothing",
-        }
-
-    def _export(self, kind: str) -> None:
-        if self._file is None or self._recorded is not None or not self._file.exists():
-            raise BrazoError("nothing is recorded yet: record something, then stop")
-        assert self._folder is not None
-        source = self._file
-        stem = f"{file_name(self.lab.sim.cell.name)}-{source.name.partition('.')[0]}"
-        # Each in a file of its own, whose name nothing a user wrote is part of.
-        target = self._folder / f"export-{next(self._exports)}"
-        if kind == "report":
-            target = target.with_suffix(".html")
-            self.lab.jobs.start_process(
-                "Report",
-                write_report_of,
-                (str(source), str(target)),
-                lambda _: self._hand_over(target, f"{stem}-report.html"),
-            )
-        elif kind in (*FORMATS, "html"):
-            target = target.with_suffix(f".{kind}")
-            self.lab.jobs.start(
-                f"Export {FORMATS.get(kind, '3D replay')}",
-                lambda job: _convert(job, source, target),
-                lambda _: self._hand_over(target, f"{stem}.{kind}"),
-            )
-
-    def _hand_over(self, target: Path, name: str) -> None:
-        self.download(name, target)
-        target.unlink(missing_ok=True)
+        self.recordings.reset()
 
     def closed(self) -> None:
-        self._stop_recording()
+        self.recordings.close()
         self._live.close()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _written(value: float, digits: int) -> str:
     return "–" if np.isnan(value) else fixed(value, digits)
-
-
-def _convert(job: Job, source: Path, target: Path) -> None:
-    from brazo.recording.export import Export
-
-    Export(source, target).wait(progress=job.tell)
-
-
-def write_report_of(progress: Any, source: str, target: str) -> None:
-    """Write the report of a recording; in a process of its own."""
-    from brazo.recording.recording import Recording
-
-    progress(None, "reading")
-    recording = Recording.open(source)
-    progress(0.3, "drawing")
-    recording.report(target)

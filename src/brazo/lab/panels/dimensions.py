@@ -33,6 +33,7 @@ from brazo.lab.panels.html import (
     text,
 )
 from brazo.lab.panels.typed import Quantity
+from brazo.lab.unsaved import Work
 from brazo.model.link_table import LinkRow
 from brazo.model.parameter_use import parameter_dimensions
 
@@ -62,6 +63,7 @@ class DimensionsPanel(Panel):
         super().__init__(lab)
         self._sim: Any = None
         self._first: dict[str, RobotSource] = {}  # the robots as they were before any edit here
+        self._saved: dict[str, RobotSource] = {}  # the robots as they were last saved
         self._rows: tuple[RobotSource | None, dict[str, LinkRow]] = (None, {})
         self._refused = 0
         self._wishes: dict[str, Any] = {}  # of the selected robot, not carried out yet
@@ -306,6 +308,23 @@ class DimensionsPanel(Panel):
     def _save(self) -> None:
         source = self._source()
         self.download(f"{source.model.name}.yaml", source.text())
+        self._saved[self.lab.robot.name] = source
+
+    def saved(self) -> None:
+        """The whole cell was saved, its robots with it."""
+        self._saved = {one.name: one.source for one in self.lab.sim.cell.robots}
+
+    def unsaved(self) -> list[Work]:
+        if self._sim is not self.lab.sim:  # of a cell that is no longer open
+            return []
+        found = []
+        for one in self.lab.sim.cell.robots:
+            name, source = one.name, one.source
+            changed = _changes(self._first.get(name, source), source)
+            if changed and source is not self._saved.get(name):
+                title = f"{name}: dimensions ({', '.join(changed)})"
+                found.append(Work(title, {f"{name}.yaml": source.text()}, name))
+        return found
 
     # ---- inside ----------------------------------------------------------------------------
 

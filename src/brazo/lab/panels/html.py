@@ -26,6 +26,7 @@ from brazo.lab.panels.typed import fixed
 __all__ = [
     "button",
     "buttons",
+    "caution",
     "column",
     "escape",
     "fixed",
@@ -186,8 +187,9 @@ def column(
 ) -> dict[str, Any]:
     """A column of a table: shows `row[key]`, with `digits` as a number.
 
-    With `event` it is a field (sends the row's `id` and what was typed), or with `kind="button"` a
-    button with the title as its label (sends the row's `id`).
+    With `event` it is a field (sends the row's `id` and what was typed), with `kind="button"` a
+    button with the title as its label, or with `kind="choice"` the value as a button that chooses
+    the row (both send the row's `id`); a marked row is the chosen one.
     """
     return {
         "key": key,
@@ -236,6 +238,11 @@ def section(title: str, *content: str, open: bool = True, id: str = "") -> str:
 def note(content: str) -> str:
     """A sentence in small print."""
     return f'<p class="brazo-note">{escape(content)}</p>'
+
+
+def caution(name: str) -> str:
+    """A live sentence that stands out; not in view while it is empty."""
+    return f'<brazo-text class="caution" {_attributes(name=name)}></brazo-text>'
 
 
 def _tied(name: str, event: str | None, args: Sequence[Any]) -> str:

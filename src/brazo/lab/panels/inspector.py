@@ -33,6 +33,7 @@ from brazo.lab.panels.html import (
 from brazo.model.description import DeltaModel, TreeModel
 
 if TYPE_CHECKING:
+    from brazo.kinematics.kernels import JacobianFrame
     from brazo.kinematics.result import Branch
     from brazo.lab.app import Lab
     from brazo.robot import Robot
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 ANGLES = {"oat": ("O", "A", "T"), "rpy": ("roll", "pitch", "yaw")}
-FRAMES = {"base": "in its base", "world": "in the world"}
-JACOBIANS = {"base": "in base axes", "tool": "in tool axes"}
+FRAMES = {"base": "Base", "world": "World"}
+JACOBIANS = {"base": "Base axes", "tool": "Tool axes"}
 ROWS = ["vx", "vy", "vz", "ωx", "ωy", "ωz"]
 BRANCHES_EVERY = 0.3  # s; they cost more than all the rest
 BRANCHES = (
@@ -61,7 +62,8 @@ class InspectorPanel(Panel):
 
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab)
-        self.angles, self.frame, self.jacobian_in, self.precise = "oat", "base", "base", False
+        self.angles, self.frame, self.precise = "oat", "base", False
+        self.jacobian_in: JacobianFrame = "base"
         self._branches: tuple[Branch, ...] = ()
         self._branches_due = 0.0
         self._branch_pose: Array | None = None  # the tool's, while a branch is being gone to
@@ -99,7 +101,7 @@ class InspectorPanel(Panel):
                 section("Tool", self._tool_html()),
                 section("Joints", *(self._bar(arm, i) for i in range(arm.n))),
                 section("Dexterity", self._dexterity_html()),
-                section("Ways to hold this pose", BRANCHES, id="branches"),
+                section("IK solutions", BRANCHES, id="branches"),
                 self._table_html(arm),
                 section("Transforms", self._transforms_html(arm), open=False),
                 section("Jacobian", self._jacobian_html(arm), open=False),
@@ -235,7 +237,7 @@ class InspectorPanel(Panel):
             "dexterity/condition": _significant(measures.condition),
             "dexterity/smallest": _significant(measures.smallest),
             "dexterity/warning": measures.warning,
-            "dexterity/about": f"Turning counts as the way it makes {measures.length:.3f} m away.",
+            "dexterity/about": f"Characteristic length {measures.length:.3f} m for rotation.",
             "dh": list(inspection.dh_table(arm.model)),
             "jacobian": self._rounded(arm.jacobian(q, frame=self.jacobian_in), 4),
         }

@@ -29,7 +29,8 @@ from brazo.lab.panels.base import Panel, Values
 from brazo.lab.panels.html import note
 from brazo.lab.panels.typed import fixed, read_quantity
 from brazo.lab.pendant_layout import ANGLES, MODES, STEPS, Layout, joint_scales
-from brazo.lab.points import Points, Tour
+from brazo.lab.points import Points, Tour, as_program
+from brazo.lab.unsaved import Work
 
 if TYPE_CHECKING:
     from brazo.lab.app import Lab
@@ -62,6 +63,7 @@ class PendantPanel(Panel):
         self._jogged: SimRobot | None = None  # the robot that jog is of
         # What the last jog stopped for, and its motion: with any other that is forgotten.
         self._ran_into: tuple[Any, set[str]] = (None, set())
+        self._limited: tuple[Any, str] = (None, "")  # the motion a limit ended, and which
         # Axis and sign of the button that is down, and how often STOP had been pressed by then.
         self._wanted: tuple[int, int, int] | None = None
         self._moved = 0
@@ -206,6 +208,9 @@ class PendantPanel(Panel):
             return self._gizmo.reason
         if self._held is not None and self._held.reason:
             return self._held.reason
+        motion, reason = self._limited
+        if reason and self.robot.motion is motion:
+            return reason
         contacts = self.lab.sim.world.contacts()
         return struck(contacts, self.robot.name) or held_up(contacts, self.robot)
 
@@ -301,8 +306,9 @@ class PendantPanel(Panel):
             return
         held.release()
         self._held = None
+        robot = self._jogged
+        self._limited = (robot.motion, held.reason)  # shown until the robot moves again
         if held.ran_into:
-            robot = self._jogged
             self._ran_into = (robot.motion, held.ran_into)  # pressed again, the touch is meant
             with self.lab.sim.lock:
                 touches = struck(self.lab.sim.world.contacts(), robot.name, held.ran_into)
@@ -434,7 +440,7 @@ class PendantPanel(Panel):
         held = self._held
         if held is not None and not held.held and not held.jog.moving:
             self._end_touching()
-            self._held = None
+            self._let_go(held)
 
     def _grip(self) -> None:
         self.robot.grip()
@@ -442,7 +448,8 @@ class PendantPanel(Panel):
     # ---- points ----------------------------------------------------------------------------
 
     def _teach(self) -> None:
-        self.points.teach(self.robot.reference.q)
+        point = self.points.teach(self.robot.reference.q)
+        self.lab.say(f"{point.name} taught")  # its row may be out of view
 
     def _go_to_point(self, n: int, straight: bool) -> None:
         self._end_tour()
@@ -454,6 +461,7 @@ class PendantPanel(Panel):
 
     def _set_point(self, n: int) -> None:
         self.points.update(n, self.robot.reference.q)
+        self.lab.say(f"{self.points.get(n).name} updated")
 
     def _rename_point(self, n: int, name: str) -> None:
         self.points.rename(n, name)
@@ -473,6 +481,17 @@ class PendantPanel(Panel):
             lambda text: self.lab.post(lambda: self.lab.say(text, "error")),
         )
         self.lab.sim.add_task(self._tour)
+
+    def unsaved(self) -> list[Work]:
+        if self._opened != self.lab.opened:  # of a cell that is no longer open
+            return []
+        found = []
+        for robot, points in self._points.items():
+            if len(points):
+                some = "1 taught point" if len(points) == 1 else f"{len(points)} taught points"
+                text = as_program(robot, points, self.lab.sim.cell.name)
+                found.append(Work(f"{robot}: {some}", {f"{robot}-points.yaml": text}, robot))
+        return found
 
     def _end_tour(self) -> None:
         if self._tour is not None:

@@ -25,8 +25,9 @@ from brazo.lab.panels.html import (
     text,
     upload,
 )
-from brazo.lab.program_run import GoOn, Rests, program_in
+from brazo.lab.program_run import GoOn, Rests, describe_run, program_in
 from brazo.lab.step_text import about, verb
+from brazo.lab.unsaved import Work
 from brazo.program import Execution, Program, parse_program, program_names
 from brazo.program.program_file import find_program
 from brazo.program.validate import validate
@@ -55,8 +56,10 @@ class ProgramPanel(Panel):
         self._name = ""  # of the file the text came from
         self._text = ""
         self._edited = False
+        self._saved = ""  # the text as a file has it
         self._program: Program | None = None
         self._error = ""
+        self._doubts = ""  # numbers that probably lack a unit
         self._steps: dict[str, list[Any]] = {}
         self._execution: Execution | None = None
         self._rests: Rests | None = None
@@ -106,16 +109,22 @@ class ProgramPanel(Panel):
         self._show("", "\n".join(lines) + "\n")
 
     def _show(self, name: str, content: str) -> None:
-        """Put a text into the editor."""
-        self._name, self._text, self._edited = name, content, False
+        """Put the text of a file into the editor."""
+        self._name, self._edited, self._saved = name, False, content
+        self._set_text(content)
+
+    def _set_text(self, content: str) -> None:
+        """Replace the text that Run and Save use; every page shows it, valid or not."""
+        self._text = content
         self.put({"text": {"version": next(self._versions), "text": content}})
 
     def _read(self) -> None:
         """Read the text and ask whether the cell has what it needs."""
-        self._program, self._error = None, ""
+        self._program, self._error, self._doubts = None, "", ""
         path = Path(f"{self._name or 'program'}.yaml")
         try:
             program = parse_program(self._text, path)
+            self._doubts = "\n".join(f"warning: {one}" for one in program.findings if one.slip)
             self._steps = dict(validate(program, self.lab.sim))
             self._program = program
         except BrazoError as error:
@@ -126,7 +135,8 @@ class ProgramPanel(Panel):
         self.put({"error": {"line": line, "text": self._error}})
 
     def _typed(self, content: str) -> None:
-        self._text, self._edited = content, True
+        self._edited = True
+        self._set_text(content)
         self._execution = None if self._execution is None or self._over else self._execution
         before = list(self._steps)
         self._read()
@@ -137,29 +147,48 @@ class ProgramPanel(Panel):
     def _choose(self, name: str) -> None:
         self._must_rest()
         if name in program_names():
-            self._show(name, find_program(name).read_text(encoding="utf-8"))
-            self._taken()
+            self._replace(name, find_program(name).read_text(encoding="utf-8"))
 
     def _load(self, given: Upload) -> None:
         self._must_rest()
-        self._show(Path(given.name).stem, given.text())
-        self._taken()
+        self._replace(Path(given.name).stem, given.text())
 
-    def _taken(self) -> None:
-        self._execution = None
-        self._read()
-        self.refresh()
-        self._put_steps()
+    def _replace(self, name: str, content: str) -> None:
+        """Another program instead of this one, whose edited text the user may save first."""
+
+        def take() -> None:
+            self._must_rest()
+            self._show(name, content)
+            self._execution = None
+            self._read()
+            self.refresh()
+            self._put_steps()
+
+        self.lab.unsaved.ask(f"Loading {name} discards:", self.unsaved(), take)
 
     def _save(self) -> None:
         self.download(f"{self._name or 'program'}.yaml", self._text)
+        self._saved = self._text
+
+    def unsaved(self) -> list[Work]:
+        found = []
+        if self._execution is not None and not self._over:
+            found.append(Work(describe_run(self._execution), {}))  # ends with its cell
+        if self._text != self._saved and self._text.strip():
+            name = f"{self._name or 'program'}.yaml"
+            found.append(Work(f"Program {name}, edited", {name: self._text}, kept=True))
+        return found
 
     def _open_cell(self) -> None:
         wanted = self._wanted_cell()
-        if wanted:
+
+        def open_it() -> None:
             edited, self._edited = self._edited, True  # the text stays
             self.lab.open(f"cell:{wanted}")
             self._edited = edited
+
+        if wanted:
+            self.lab.unsaved.before_opening(wanted, open_it)
 
     def _wanted_cell(self) -> str:
         """The shipped cell the program was written for, where that is not this one."""
@@ -263,7 +292,7 @@ class ProgramPanel(Panel):
             "may-go-on": paused,
             "may-step": self._program is not None and (over or paused),
             "under-way": not over,
-            "problem": self._error,
+            "problem": "\n".join(filter(None, (self._error, self._doubts))),
             "state": self._state(execution, paused),
             "why": str(execution.failure) if execution is not None and execution.failure else "",
             "share": "0" if execution is None else f"{100.0 * execution.progress:.0f}",
@@ -330,7 +359,7 @@ class ProgramPanel(Panel):
         self._must_rest()
         data = self.lab.panels.get("data")
         if isinstance(data, DataPanel):
-            data.record_anew()
+            data.restart_with_run()
         self.lab.clock.reset()
         self._run()
 

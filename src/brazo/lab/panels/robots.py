@@ -6,10 +6,8 @@ stays to be read until something else is opened.
 
 from __future__ import annotations
 
-import io
 import math
 import threading
-import zipfile
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -22,6 +20,7 @@ from brazo.lab import cell_editing
 from brazo.lab.brought import TAKEN, Brought
 from brazo.lab.opening import CELL, ROBOT, all_mistakes, choices, is_cell_file, require_idle
 from brazo.lab.panels.base import Panel, Values
+from brazo.lab.panels.dimensions import DimensionsPanel
 from brazo.lab.panels.html import (
     button,
     buttons,
@@ -36,6 +35,7 @@ from brazo.lab.panels.html import (
     upload,
 )
 from brazo.lab.transfers import Upload
+from brazo.lab.unsaved import Work, packed
 from brazo.model.document import read_document
 from brazo.model.library import robot_directory
 from brazo.world.cell_file import cell_directory
@@ -66,6 +66,7 @@ class RobotsPanel(Panel):
         self._opening = threading.Lock()
         self._chosen = ""  # the robot to place
         self._place = np.zeros(4)  # x, y, z in m, yaw in rad
+        self._opened, self._saved = 0, lab.sim.cell  # which cell is open, and as a file has it
         self._standing = False  # whether a saved cell starts as it stands now
         self.on("open", self._open, str)
         self.on("dismiss", self._dismiss)
@@ -79,6 +80,12 @@ class RobotsPanel(Panel):
         self.on("remove", self._remove, str)
         self.on("as-it-stands", self._set_standing, bool)
         self.on("save", self._save)
+
+    def simulation_changed(self) -> None:
+        if self._opened != self.lab.opened:
+            self._opened, self._saved = self.lab.opened, self.lab.sim.cell
+        self.put({"slips": self._slips()})
+        self.refresh()
 
     def closed(self) -> None:
         self._brought.close()
@@ -111,7 +118,7 @@ class RobotsPanel(Panel):
                 '<brazo-problem name="problem" event="dismiss"></brazo-problem>',
                 section(
                     "Your files",
-                    upload("Bring a robot or cell file…", "bring", *TAKEN),
+                    upload("Import robot or cell…", "bring", *TAKEN),
                     note(
                         "YAML, URDF, xacro or MJCF, by click or drop. Meshes (STL, OBJ, glTF, "
                         "COLLADA) first, or all together as a .zip."
@@ -192,7 +199,16 @@ class RobotsPanel(Panel):
         return self.lab.sim.cell.path == self._brought.path(name)
 
     def _findings(self) -> list[str]:
-        return _some([self._brought.shown(one) for one in self.lab.sim.world.findings])
+        return _some([self._brought.shown(one) for one in self.lab.sim.findings])
+
+    def _slips(self) -> str:
+        """A notice of numbers that were probably meant in mm or degrees; empty without any."""
+        slips = dict.fromkeys(str(one) for one in self.lab.sim.world.findings if one.slip)
+        if not slips:
+            return ""
+        first = self._brought.shown(next(iter(slips)))
+        more = f" ({len(slips) - 1} more under Robots and cells, Findings)"
+        return first + (more if len(slips) > 1 else "")
 
     # ---- opening ---------------------------------------------------------------------------
 
@@ -214,7 +230,7 @@ class RobotsPanel(Panel):
             with self._opening:  # one after the other: of many wishes only the last is built
                 job.check()
                 try:
-                    lab.open(source, job.settle)
+                    lab.open(source, job.settle, title)
                 except BrazoError as error:
                     given = isinstance(source, Path)
                     told = all_mistakes(source, error) if given else [str(error)]
@@ -285,6 +301,11 @@ class RobotsPanel(Panel):
         self._go_on(sim, name)
 
     def _remove(self, name: str) -> None:
+        unsaved = self.lab.unsaved
+        lost = [one for one in unsaved.work() if one.robot == name]
+        unsaved.ask(f"Removing {name} discards:", lost, lambda: self._take_away(name))
+
+    def _take_away(self, name: str) -> None:
         require_idle(self.lab.sim)
         cell = cell_editing.without_robot(self.lab.sim.cell, name)
         sim = cell_editing.carried_over(self.lab.sim, cell)
@@ -303,7 +324,21 @@ class RobotsPanel(Panel):
         self._standing = on
 
     def _save(self) -> None:
-        cell = cell_editing.present_cell(self.lab.sim, self._standing)
+        files = self._cell_files(self._standing)
+        name, content = next(iter(files.items()))
+        self._saved = self.lab.sim.cell
+        dimensions = self.lab.panels.get("dimensions")
+        if isinstance(dimensions, DimensionsPanel):
+            dimensions.saved()
+        if len(files) == 1:
+            self.download(name, content)
+            return
+        self.download(f"{Path(name).stem}.zip", packed(files))
+        self.lab.say(f"{name} and the robot files it names are in one archive: keep them together")
+
+    def _cell_files(self, standing: bool) -> dict[str, bytes]:
+        """The cell file, first, and the files it refers to."""
+        cell = cell_editing.present_cell(self.lab.sim, standing)
         brought = self._brought
         files: dict[str, bytes] = {}
 
@@ -319,17 +354,18 @@ class RobotsPanel(Panel):
         if files:  # they keep their names
             tops = {PurePosixPath(key).parts[0] for key in files}
             texts = cell_files(cell, refer, tops)
-        name, text = next(iter(texts.items()))
-        files |= {key: value.encode() for key, value in texts.items()}
-        if len(files) == 1:
-            self.download(name, text)
-            return
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for key, content in files.items():
-                archive.writestr(key, content)
-        self.download(f"{Path(name).stem}.zip", packed.getvalue())
-        self.lab.say(f"{name} and the robot files it names are in one archive: keep them together")
+        return {key: value.encode() for key, value in texts.items()} | files
+
+    def unsaved(self) -> list[Work]:
+        cell = self.lab.sim.cell
+        if self._opened != self.lab.opened or self not in self.lab.shown_panels:
+            return []
+        changed = cell_editing.changes(self._saved, cell)
+        if not changed:
+            return []
+        title = f"Cell {cell.name}: {', '.join(changed)}"
+        files = {f"cell/{name}": one for name, one in self._cell_files(False).items()}
+        return [Work(title, files)]
 
     def _base_setter(self, i: int) -> Any:
         part = (0, 1, 2, 5)[i]

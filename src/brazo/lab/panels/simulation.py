@@ -119,7 +119,7 @@ class SimulationPanel(Panel):
                         "speed", "%", label="Speed", least=0, most=400, digits=0,
                         marks=[0, 100, 200, 300, 400],
                     ),
-                    row("Reached", text("factor", "%"), text("late", wide=True)),
+                    row("Real-time factor", text("factor"), text("late", wide=True)),
                 ),
                 section(
                     "Physics",
@@ -143,8 +143,8 @@ class SimulationPanel(Panel):
         costs, player = sim.costs, sim.player
         shown: Values = {
             "speed": 100.0 * player.speed,
-            "factor": fixed(100.0 * player.real_time_factor, 0),
-            "late": counted(player.overruns, "overrun") if player.overruns else "",
+            "factor": fixed(player.real_time_factor, 2),
+            "late": counted(player.overruns, "missed deadline") if player.overruns else "",
             "dt": 1e3 * sim.dt,
             "mode": sim.world.mode,
             "cost": fixed(costs.total, 0),

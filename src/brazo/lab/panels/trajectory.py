@@ -32,6 +32,7 @@ from brazo.lab.panels.html import (
     upload,
 )
 from brazo.lab.playing import Playing, require_free
+from brazo.lab.unsaved_ways import unsaved_points, unsaved_ways
 from brazo.lab.ways import CURVES, PLANES, Plan, Row, Way, plan_of, sentence
 from brazo.trajectory import fastest_within, parse_via_list
 from brazo.trajectory.via_points import RULES
@@ -39,6 +40,7 @@ from brazo.trajectory.via_points import RULES
 if TYPE_CHECKING:
     from brazo.lab.app import Lab
     from brazo.lab.transfers import Upload
+    from brazo.lab.unsaved import Work
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
 
@@ -47,7 +49,7 @@ ADDED = 24  # points a curve becomes
 SHOWN = {"revolute": ("°", 180.0 / np.pi), "prismatic": ("mm", 1e3)}
 TOOL = {"x": "mm", "y": "mm", "z": "mm", "roll": "°", "pitch": "°", "yaw": "°"}
 THROUGH = {"cubic": "Cubics", "quintic": "Quintics", "line": "Straight lines"}
-TURNS = {"full": "as given", "nearest": "as near as can be", "free": "free"}
+TURNS = {"full": "fixed", "nearest": "closest feasible", "free": "free"}
 SOURCES = {"points": "Points", "curve": "Curve"}
 SPACES = {"joint": "Joints", "tool": "Tool"}
 
@@ -165,7 +167,7 @@ class TrajectoryPanel(Panel):
                 "Preview",
                 toggle("seen", "Path in the scene", title="Red where a limit would be passed"),
                 row("Time", text("duration", "s")),
-                row("Way of the tool", text("length", "mm")),
+                row("Tool path", text("length", "mm")),
                 '<brazo-text class="brazo-why" name="why"></brazo-text>',
                 table("limits", [column("text", "Limits that are passed")], label="Limits"),
                 buttons(
@@ -184,7 +186,7 @@ class TrajectoryPanel(Panel):
                     button("Play", "play", look="primary", icon="play", enabled="may-play"),
                     button("Stop", "halt", icon="stop", enabled="playing"),
                 ),
-                toggle("loop", "Over and over"),
+                toggle("loop", "Loop"),
                 row("Now", text("now", wide=True)),
                 id="play",
             )
@@ -215,9 +217,9 @@ class TrajectoryPanel(Panel):
             column("set", "Set", event="point-set", kind="button"),
             column("delete", "×", event="point-delete", kind="button"),
         ]
-        through = row("Through them", select("through", THROUGH, label="Through them"))
-        rule = row("Speeds there", select("rule", RULES, label="Speeds there"))
-        turn = row("Tool turned", select("orientation", TURNS, label="Tool turned"))
+        through = row("Interpolation", select("through", THROUGH, label="Interpolation"))
+        rule = row("Waypoint velocities", select("rule", RULES, label="Waypoint velocities"))
+        turn = row("Orientation", select("orientation", TURNS, label="Orientation"))
         return (
             row("Points of", segments("space", SPACES, label="Points of"))
             + table("rows", columns, label="Points", empty="No points yet: move, then add.")
@@ -249,7 +251,7 @@ class TrajectoryPanel(Panel):
             + row("Plane", segments("plane", {p: p.upper() for p in PLANES}, label="Plane"))
             + "".join(fields)
             + row("Time", number("time", "s", label="Time", digits=2))
-            + row("Tool turned", select("orientation", TURNS, label="Tool turned"))
+            + row("Orientation", select("orientation", TURNS, label="Orientation"))
             + row("Begins at", text("begin", "mm"))
             + buttons(
                 button("Begin here", "here", title="Where the tool is now"),
@@ -471,8 +473,14 @@ class TrajectoryPanel(Panel):
         self._changed()
 
     def _as_points(self) -> None:
-        plan, way, arm = self._require_plan(), self.way, self.robot.arm
-        s = plan.motion
+        plan, way = self._require_plan(), self.way
+        lost = unsaved_points(self.robot.name, way)
+        self.lab.unsaved.ask(
+            "Points made of the curve replace:", lost, lambda: self._take_curve(plan, way)
+        )
+
+    def _take_curve(self, plan: Plan, way: Way) -> None:
+        s, arm = plan.motion, self.robot.arm
         way.rows.clear()
         for t in np.linspace(s.start, s.end, ADDED + 1):
             here = s.sample(float(t))
@@ -538,14 +546,25 @@ class TrajectoryPanel(Panel):
     def _save(self) -> None:
         name = f"{self.lab.sim.cell.name}-{self.robot.name}-trajectory.yaml"
         self.download(name, self.way.file(self._require_plan()))
+        self.way.mark_saved()
+
+    def unsaved(self) -> list[Work]:
+        return [] if self._opened != self.lab.opened else unsaved_ways(self._ways, self.lab.sim)
 
     def _load(self, given: Upload) -> None:
         robot = self.robot
         points = parse_via_list(given.text(), robot.arm, given.name)
         if len(points.points) > MOST_POINTS:
             raise BrazoError(f"{given.name}: {len(points.points)} points; at most {MOST_POINTS}")
-        self.way.take(robot.arm, points, robot.reference.q)
-        self._changed(html=True)
+        way = self.way
+
+        def take() -> None:
+            way.take(robot.arm, points, robot.reference.q)
+            way.mark_saved()
+            self._changed(html=True)
+
+        lost = unsaved_points(robot.name, way)
+        self.lab.unsaved.ask(f"Loading {given.name} discards:", lost, take)
 
 
 def _tried(arm: Robot, way: Way, q0: np.ndarray) -> Plan | str:

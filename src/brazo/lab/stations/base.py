@@ -4,7 +4,7 @@ It differs from the lab in three things.  Its windows are those of a station.  I
 station's and stays, and time cannot be paused: a robot that follows a hand has no pause button but
 STOP, in the station's own way: HOLD at the follower; at the master the switch is let go, whatever
 device it belongs to, until it is released and pressed anew.
-And over the scene stands, always, what is known of the link: a page whose link is dead is grey.
+A row above the scene always shows what is known of the link: a page whose link is dead is grey.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class StationLab(Lab):
     role: ClassVar[str]
     windows: ClassVar[Sequence[type[Panel]]]
 
-    def __init__(self, sim: Simulation, host: str, port: int) -> None:
+    def __init__(self, sim: Simulation, host: str, port: int, token: bool = False) -> None:
         self.watch = Watch()
         self._beat = 0
         self._over = threading.Event()
-        super().__init__(sim, host, port)
+        super().__init__(sim, host, port, token=token)
         # By a clock of its own: a simulation that stands still must not keep it from being said.
         self._teller = threading.Thread(target=self._tell_on, name="brazo station", daemon=True)
         self._teller.start()
@@ -70,7 +70,7 @@ class StationLab(Lab):
             self.post(self._tell)
 
     def _tell(self) -> None:
-        """Show what stands over the scene."""
+        """Show the row above the scene."""
         self._beat += 1
         with self.sim.lock:
             seen = self.seen()

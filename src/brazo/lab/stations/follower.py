@@ -140,9 +140,15 @@ class FollowerLab(StationLab):
     role = "follower"
     windows = (FollowerPanel, LinkPanel, ViewPanel)
 
-    def __init__(self, station: FollowerStation, host: str = "127.0.0.1", port: int = 8080) -> None:
+    def __init__(
+        self,
+        station: FollowerStation,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        token: bool = False,
+    ) -> None:
         self.station = station
-        super().__init__(station.sim, host, port)
+        super().__init__(station.sim, host, port, token)
         try:
             station.start()
         except BaseException:

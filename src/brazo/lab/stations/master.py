@@ -197,7 +197,7 @@ class MasterPanel(Panel):
         if self._gizmo.reason:
             return self._gizmo.reason
         if self.station.blocked:
-            return "the arm cannot go there"
+            return f"the handle does not move: {self.station.blocked}"
         anew = how_to_go_on(self.station.device)
         if seen.link == "dead":
             return f"no link; when it is back: {anew}"
@@ -285,12 +285,18 @@ class MasterLab(StationLab):
     role = "master"
     windows = (MasterPanel, LinkPanel, ViewPanel)
 
-    def __init__(self, station: MasterStation, host: str = "127.0.0.1", port: int = 8080) -> None:
+    def __init__(
+        self,
+        station: MasterStation,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        token: bool = False,
+    ) -> None:
         if station.robot is None:
             raise BrazoError("a master's page shows the arm the hand holds: give the station one")
         self.station = station
         sim = station.sim or _stage(station.robot, station.q)
-        super().__init__(sim, host, port)
+        super().__init__(sim, host, port, token)
         if station.sim is None:
             self.robot.follow(_Shown(station))
         station.start()

@@ -1,9 +1,9 @@
 """A tree as a compiled MuJoCo model with its exact inertias, even those MuJoCo would refuse.
 
 Textbook tables have links without mass and tensors that no real body has.  MuJoCo's compiler
-refuses them, its engine does not: the model is compiled with placeholders, then the true mass, CoM
-and principal inertia are written into it, the shortcuts that assume nice bodies are switched off,
-and the derived constants are computed anew.
+refuses them, its engine does not: the model is compiled with acceptable ones, then the given mass,
+CoM and principal inertia are written into it, the shortcuts that assume nice bodies are switched
+off, and the derived constants are recomputed.
 """
 
 from __future__ import annotations

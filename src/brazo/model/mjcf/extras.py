@@ -1,8 +1,8 @@
 """What MJCF has no word for, kept in its `<custom>` section so that our own files come back whole.
 
-MuJoCo refuses a moving body without a proper mass.  The writer gives such a body a placeholder and
-says here what the robot's file really had: nothing (`brazo:no inertia`), or ten numbers that no
-real body can have (`brazo:inertia <body>`: mass, CoM, xx yy zz xy xz yz).  MuJoCo ignores both.
+MuJoCo refuses a moving body without a proper inertia.  The writer gives such a body another one and
+keeps here what the robot's file had: nothing (`brazo:no inertia`), or ten numbers that no real body
+can have (`brazo:inertia <body>`: mass, CoM, xx yy zz xy xz yz).  MuJoCo ignores both.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from brazo.model.inertia import broken_rules, doubts, rotated
 from brazo.model.mjcf import extras
 from brazo.model.mjcf.engine import caught_warnings, engine
 from brazo.model.mjcf.geoms import parts_of
+from brazo.model.mjcf.missing import Missing, compile_without_missing
 from brazo.model.mjcf.quaternion import pose_of, rotation_of
 from brazo.model.mjcf.size import require_moderate
 from brazo.model.motion import motion
@@ -51,7 +52,7 @@ _MASSLESS = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
 def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
     """Read an MJCF file; an .xml that turns out to be URDF is read as URDF.
 
-    `tip` names the body or site that carries the tool, by default the end of the longest chain.
+    `tip` names the body or site that carries the tool; by default `brazo.model.tip` chooses it.
     """
     path = Path(path)
     data = read_bytes(path)
@@ -72,14 +73,15 @@ def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
     mujoco = engine()
     with caught_warnings() as warnings:
         try:
-            spec = mujoco.MjSpec.from_file(str(path))
-            compiled = spec.compile()
+            spec, compiled, missing = compile_without_missing(
+                lambda: mujoco.MjSpec.from_file(str(path)), path
+            )
         # A RuntimeError is how its bindings pass on what they do not know, no memory among it.
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, OSError) as error:
             reason = " ".join(str(error).split())
             raise BrazoError(f"{path}: MuJoCo cannot compile the file: {reason}") from error
     _require_finite(compiled, path)
-    reader = _Reader(spec, compiled, path)
+    reader = _Reader(spec, compiled, path, missing)
     reader.findings += [Finding(f"MuJoCo warns: {warning}", path) for warning in warnings]
     return reader.read(tip)
 
@@ -93,11 +95,12 @@ def _require_finite(compiled: Any, path: Path) -> None:
 
 
 class _Reader:
-    def __init__(self, spec: Any, m: Any, path: Path) -> None:
+    def __init__(self, spec: Any, m: Any, path: Path, missing: Missing) -> None:
         self.mj = engine()
         self.spec = spec
         self.m = m
         self.path = path
+        self.missing = missing
         self.findings: list[Finding] = []
         self.taken: set[str] = set()
         self.bodies = [self._unique(self._name("BODY", i) or f"body {i}") for i in range(m.nbody)]
@@ -130,6 +133,7 @@ class _Reader:
             tip=assembly.tip,
             tool=assembly.tool,
             named_frames=assembly.named_frames,
+            tip_choice=assembly.tip_choice,
             gravity=frozen(self.m.opt.gravity),
             poses=self._poses(assembly),
             findings=tuple(dict.fromkeys(self.findings)),
@@ -152,6 +156,8 @@ class _Reader:
         m, name = self.m, self.bodies[i]
         inertia = extras.inertia(m, self.mj, name)
         if inertia is extras.NOT_SAID:
+            if i in self.missing.bodies:
+                return None  # MuJoCo computes it from a mesh that is not there
             if m.body_mass[i] == 0.0 and not m.body_inertia[i].any():
                 return None  # a static frame: MuJoCo demands a mass of everything that moves
             tensor = rotated(np.diag(m.body_inertia[i]), rotation_of(m.body_iquat[i]))
@@ -310,6 +316,19 @@ class _Reader:
 
     def _note_unread(self) -> None:
         m = self.m
+        for file in self.missing.files:
+            self._note(file, "no such file: what it shows is left out")
+        if self.missing.bodies:
+            self._note(
+                ", ".join(self.bodies[i] for i in sorted(self.missing.bodies)),
+                "the inertia follows from a mesh that is not there: unknown",
+            )
+        floating = [self.bodies[i] for i in range(m.nbody) if m.body_gravcomp[i]]
+        if floating:
+            self._note(
+                ", ".join(floating),
+                "gravity compensation (gravcomp) is left out: the bodies have their full weight",
+            )
         guessed = [
             self.bodies[b.id]
             for b in self.spec.bodies

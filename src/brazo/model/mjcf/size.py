@@ -9,12 +9,15 @@ height fields, textures and tables, which take memory).
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from brazo.errors import BrazoError
+from brazo.files import is_regular, require_regular
 from brazo.model.etree import Element
 from brazo.model.urdf.normalise import elements, local_name, parse_xml, read_bytes
 
@@ -61,6 +64,7 @@ class _Sum:
     def __init__(self, root: Element, path: Path) -> None:
         self.main = path
         self.roots: dict[Path, Element] = {}
+        self.folders = {""}  # of meshes and textures
         self.models: dict[str, list[tuple[Path, Path]]] = {}  # by name: who declares it, its file
         self.known: dict[Path, _Size] = {}
         self.open: list[Path] = []
@@ -72,6 +76,7 @@ class _Sum:
     def _collect(self, root: Element, path: Path) -> None:
         """Read all files first: a model may be attached before it is declared."""
         self.roots[path] = root
+        self._require_regular_files(root, path)
         for element in elements(root):
             if local_name(element) not in ("include", "model"):
                 continue
@@ -85,6 +90,26 @@ class _Sum:
                     raise BrazoError(f"{self.main}: draws in more than {_MAX_FILES} files")
                 if file not in self.roots:
                     self._collect(parse_xml(read_bytes(file), file)[0], file)
+
+    def _require_regular_files(self, root: Element, path: Path) -> None:
+        """MuJoCo would wait for ever at a pipe: refuse one wherever it may look for a file."""
+        names = {
+            name.strip()
+            for element in elements(root)
+            for key, name in element.attrib.items()
+            if key.startswith("file")
+        }
+        names |= {re.split(r"[/\\]", name)[-1] for name in names}  # with strippath
+        self.folders |= {
+            compiler.get(key, "").strip()
+            for compiler in elements(root, "compiler")
+            for key in ("assetdir", "meshdir", "texturedir")
+        }
+        for start in {self.main.resolve().parent, path.parent}:
+            for file in {start / f / n for f in self.folders for n in names if n}:
+                with contextlib.suppress(OSError, ValueError):
+                    if not stat.S_ISDIR(file.stat().st_mode):
+                        require_regular(file)
 
     def _document(self, path: Path) -> _Size:
         if path in self.known:
@@ -135,7 +160,7 @@ class _Sum:
         name = (element.get("file") or "").strip()
         folders = dict.fromkeys([self.main.resolve().parent, path.parent])
         found = [folder / name for folder in folders if name]
-        return [file.resolve() for file in found if file.is_file()]
+        return [file.resolve() for file in found if is_regular(file)]
 
 
 def _own(element: Element) -> _Size:

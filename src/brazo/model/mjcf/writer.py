@@ -7,10 +7,12 @@ MuJoCo's bodies may have their frame anywhere, so they get ours: body i stands i
 and `xpos`, `xmat` are the model's own frames.  A body of exactly zero mass that only carries the
 next one (the first joints of a universal joint) becomes a further joint of that next body.
 
-MuJoCo demands a proper inertia of everything that moves.  Where a robot's is unknown or impossible
-the file gets a placeholder, good for kinematics only; that is said in a comment, in the notes that
-`export_mjcf` returns, and in `<custom>` (`brazo.model.mjcf.extras`), from where our reader restores
-the truth.  For exact dynamics in memory see `brazo.model.mjcf.compile`.
+MuJoCo demands a proper inertia of everything that moves.  Where a robot's breaks its rules, mass
+and centre of mass are kept and the tensor is changed as little as possible (see
+`brazo.model.mjcf.inertias`); where it is unknown the file gets a placeholder, for kinematics only.
+Both are stated in a comment, in the notes that `export_mjcf` returns, and in `<custom>`
+(`brazo.model.mjcf.extras`), from where our reader restores the given values.  For exact dynamics in
+memory see `brazo.model.mjcf.compile`.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ from brazo.model.etree import Element, etree
 from brazo.model.export import (
     MeshFolder,
     make_folder,
+    mesh_folder,
     printable,
-    safe_stem,
     text_of,
     write_file,
 )
@@ -41,10 +43,10 @@ def write_mjcf(model: Model) -> str:
 
 
 def export_mjcf(model: Model, path: str | Path) -> tuple[str, ...]:
-    """Write `path` and the folder `<stem>_meshes` beside it; return what the file lacks."""
+    """Write `path` and the folder `<stem>_mjcf_meshes` beside it; return what the file lacks."""
     path = Path(path)
     meshes = MeshFolder()
-    folder = path.with_name(f"{safe_stem(path.stem)}_meshes")
+    folder = mesh_folder(path)
     document = _document(model, Mjcf(model, meshes, folder.name))
     text = document.text()
     make_folder(path.parent)

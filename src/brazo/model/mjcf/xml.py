@@ -13,13 +13,11 @@ from brazo.model.etree import Element, etree
 from brazo.model.export import MeshFolder, printable, text_of, unique_name
 from brazo.model.inertia import principal
 from brazo.model.mjcf import extras
+from brazo.model.mjcf.inertias import PLACEHOLDER, acceptable, change, mujoco_accepts
 from brazo.model.mjcf.quaternion import quat_of
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
 
-_LEAST = 1e-15  # mjMINVAL: MuJoCo refuses a smaller mass or moment
-_ROUNDING = 1e-12
 _MAX_STL_TRIANGLES = 200_000  # what MuJoCo reads
-PLACEHOLDER = Inertia(1.0, np.zeros(3), np.eye(3) * 1e-2)
 
 
 class Mjcf:
@@ -65,21 +63,25 @@ class Mjcf:
         return etree.SubElement(parent, "body", {"name": name, **_place(T)})
 
     def inertial(self, body: Element, inertia: Inertia | None) -> None:
-        """The inertia, or a placeholder with a note where MuJoCo would not take it."""
+        """The inertia; what MuJoCo would refuse is changed as little as possible, with a note."""
         name = body.get("name")
-        if inertia is not None and mujoco_accepts(inertia):
-            _inertial(body, inertia)
-            return
-        _inertial(body, PLACEHOLDER)
         if inertia is None:
-            reason = "is not known"
+            _inertial(body, PLACEHOLDER)
             self.without_inertia.append(name)
-        else:
-            reason = "is none that MuJoCo accepts; the true one is in <custom>"
-            numbers = text_of(extras.inertia_numbers(inertia))
-            etree.SubElement(self.custom, "numeric", name=extras.INERTIA + name, data=numbers)
+            self.notes.append(
+                f"the inertia of body '{name}' is not known: a placeholder of {PLACEHOLDER.mass:g} "
+                "kg is written, for kinematics only"
+            )
+            return
+        written = acceptable(inertia)
+        _inertial(body, written)
+        if mujoco_accepts(inertia):
+            return
+        numbers = text_of(extras.inertia_numbers(inertia))
+        etree.SubElement(self.custom, "numeric", name=extras.INERTIA + name, data=numbers)
         self.notes.append(
-            f"the inertia of body '{name}' {reason}: a placeholder stands in, for kinematics only"
+            f"MuJoCo refuses the inertia of body '{name}'; changed: {change(inertia, written)}. "
+            "The given one is in <custom>"
         )
 
     def joint(
@@ -175,14 +177,6 @@ class Mjcf:
                 self.asset, "mesh", name=self._assets[file], file=file, inertia="shell"
             )
         return self._assets[file]
-
-
-def mujoco_accepts(inertia: Inertia) -> bool:
-    """Whether MuJoCo's compiler takes this inertia for a moving body."""
-    if not (np.isfinite(inertia.mass) and np.isfinite(inertia.tensor).all()):
-        return False
-    A, B, C = principal(inertia.tensor)[0]
-    return bool(inertia.mass > _LEAST and A > _LEAST and A + B >= C * (1 - _ROUNDING))
 
 
 def _inertial(body: Element, inertia: Inertia) -> None:

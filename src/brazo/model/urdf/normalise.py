@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from brazo.errors import BrazoError, at
+from brazo.files import require_regular
 from brazo.model.description import Finding
 from brazo.model.etree import Element, etree
 from brazo.model.urdf.expand import MAX_BYTES, expand_xacro
@@ -72,7 +73,7 @@ def read_document(
 def read_bytes(path: Path) -> bytes:
     """The file's content, if it is not absurdly large."""
     try:
-        size = path.stat().st_size
+        size = require_regular(path).st_size
         if size > MAX_BYTES:
             raise BrazoError(f"{path}: {size} bytes; at most {MAX_BYTES} are read")
         return path.read_bytes()

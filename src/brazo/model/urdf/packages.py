@@ -19,6 +19,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
+from brazo.errors import BrazoError
+from brazo.files import require_regular
+
 PackagePlaces = Mapping[str, str | Path] | Iterable[str | Path]
 
 _LEVELS_UP = 8
@@ -164,9 +167,10 @@ def _subfolders(folder: Path) -> list[Path]:
 
 def _declared_name(folder: Path) -> str | None:
     try:
+        require_regular(folder / "package.xml")
         with (folder / "package.xml").open("rb") as file:
             match = _PACKAGE_NAME.search(file.read(20_000))
-    except OSError:
+    except (BrazoError, OSError):
         return None
     return match.group(1).decode("utf-8", "replace") if match else None
 

@@ -35,7 +35,7 @@ def read_urdf(
 ) -> TreeModel:
     """Read a .urdf or .xacro file.
 
-    `tip` names the link that carries the tool (by default the end of the longest chain),
+    `tip` names the link that carries the tool (by default `brazo.model.tip` chooses it),
     `packages` says where packages are (names with folders, or folders to look in), `arguments`
     are those of the xacro file.
     """
@@ -73,6 +73,7 @@ def model_from(document: Document, tip: str | None = None) -> TreeModel:
         tip=assembly.tip,
         tool=assembly.tool,
         named_frames=assembly.named_frames,
+        tip_choice=assembly.tip_choice,
         findings=tuple(dict.fromkeys(findings)),
     )
 

@@ -27,8 +27,8 @@ from brazo.model.etree import Element, etree
 from brazo.model.export import (
     MeshFolder,
     make_folder,
+    mesh_folder,
     printable,
-    safe_stem,
     text_of,
     unique_name,
     write_file,
@@ -49,7 +49,7 @@ def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
     """Write `path` and the folder `<stem>_meshes` beside it; return what URDF could not hold."""
     path = Path(path)
     meshes = MeshFolder()
-    folder = path.with_name(f"{safe_stem(path.stem)}_meshes")
+    folder = mesh_folder(path)
 
     def mesh_uri(shape: Shape, wanted: str) -> str | None:
         return f"{folder.name}/{meshes.add(shape, wanted)}"

@@ -69,7 +69,7 @@ class Packet:
         """A packet from a wire, checked."""
         try:
             given = [float(x) for x in numbers]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise BrazoError(f"a packet is 17 or 19 numbers, not {numbers!r}") from None
         if len(given) not in (17, 19):
             raise BrazoError(f"a packet has 17 or 19 numbers, not {len(given)}")

@@ -147,7 +147,7 @@ class End:
 
 def positive(value: float, what: str, *, zero: bool = False) -> float:
     """A setting that is a finite number greater than 0 (or 0, where that is allowed)."""
-    ok = isinstance(value, (int, float)) and math.isfinite(value)
+    ok = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not ok or value < 0.0 or (value == 0.0 and not zero):
         least = "at least 0" if zero else "greater than 0"
         raise BrazoError(f"{what} is {value!r}; wanted a finite number {least}")

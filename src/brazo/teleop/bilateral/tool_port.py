@@ -26,7 +26,7 @@ from brazo.control.equations import Equations, equations_of
 from brazo.control.impedance import tool_inertia
 from brazo.errors import BrazoError
 from brazo.robot import Robot
-from brazo.simulation.robot import arm_of
+from brazo.simulation.cell_arm import arm_of
 from brazo.teleop.touch import Touch
 from brazo.world import World, WorldRobot
 

@@ -20,7 +20,8 @@ from collections import Counter, deque
 from typing import Any
 
 from brazo.errors import BrazoError
-from brazo.hosts import address
+from brazo.hosts import address, is_loopback
+from brazo.peers import refuses_user
 from brazo.teleop.background import Background
 from brazo.teleop.proxy.faults import WAYS, Faults, Script, Way
 from brazo.teleop.proxy.line import FaultLine, Leaving
@@ -106,6 +107,10 @@ class FaultProxy:
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._began is None:
             self._began = time.perf_counter()
+        if is_loopback(self.host) and refuses_user(writer.transport):
+            self._note("a connection of another user is refused")
+            _reset(writer)
+            return
         if self.script.refuses(self.time):
             self._note("a connection is refused")
             _reset(writer)

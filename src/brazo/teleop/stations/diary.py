@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from collections import deque
 
+from brazo.text import one_line
+
 KEPT = 200
 
 
@@ -27,7 +29,7 @@ class Diary:
         """Write down what happened at t, else now; that time."""
         t = max(self.now() if t is None else t, 0.0)
         self._count += 1
-        self._entries.append((self._count, t, text))
+        self._entries.append((self._count, t, one_line(text)))
         return t
 
     def last(self, n: int) -> list[tuple[float, str]]:

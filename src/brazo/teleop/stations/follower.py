@@ -27,6 +27,7 @@ from brazo.teleop.stations.diary import Diary
 from brazo.teleop.touch import Touch
 from brazo.trajectory.base import Sample
 from brazo.trajectory.limits import Limits, limits_of
+from brazo.world.recorded_cell import recorded_source
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
@@ -51,6 +52,7 @@ class FollowerStation:
         limits: Limits | None = None,
         rules: Rules | None = None,
         record: str | Path | None = None,
+        replace: bool = False,
     ) -> None:
         if robot is None and len(sim.robots) > 1:
             raise BrazoError(f"which robot follows? there are: {', '.join(sim.robots)}")
@@ -78,6 +80,7 @@ class FollowerStation:
         self._grip: float | None = None
         self._master = self._left = ""  # who drives, and who did before
         self._recorder = None
+        self._failed = False  # the failure of the recorder is reported
         if record is not None:
             columns = {"t": "s", "state": "", "share": "", "age": "s", "latency": "s", "seq": ""}
             columns |= {"accepted": "", "acted": ""}  # commands so far
@@ -94,7 +97,9 @@ class FollowerStation:
                 "clock_start": repr(self._begin),
                 "stale": repr(self.follower.safety.rules.stale),
             }
-            self._recorder = Recorder(record, columns, about)
+            if len(sim.robots) == 1:
+                about |= recorded_source(sim.cell)
+            self._recorder = Recorder(record, columns, about, wait=False, replace=replace)
 
     def start(self, play: bool = True) -> FollowerStation:
         """Listen, and let time pass, unless whoever calls steps the simulation."""
@@ -193,6 +198,9 @@ class FollowerStation:
         self.link.publish(self.follower.report(step, pose, wrench, self._extra()))
         if self._recorder is not None:
             self._write(step, T[:3, 3])
+            if self._recorder.failure and not self._failed:
+                self._failed = True
+                self._event("recording", self._recorder.failure)
 
     def _extra(self) -> tuple[float, ...]:
         """What a scheme that reflects forces has to say."""

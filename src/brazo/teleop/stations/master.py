@@ -24,6 +24,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import rotvec_from_matrix, wxyz_from_matrix
+from brazo.kinematics.result import violations
 from brazo.recording.stream import Recorder
 from brazo.teleop.follower import ASK
 from brazo.teleop.frames import STATES
@@ -41,6 +42,8 @@ from brazo.teleop.stations.device import (
 from brazo.teleop.stations.diary import Diary, line
 from brazo.trajectory.follow import onto
 from brazo.trajectory.joint_rates import ToolMotion
+from brazo.trajectory.limits import at_limit, limits_of
+from brazo.trajectory.reading import positive, vector
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
@@ -52,6 +55,7 @@ RATE = 250.0  # Hz
 HEARD = 1_000_000  # µs: a follower whose newest command is older has not had one of ours
 PATIENCE = 3.0  # s after which the hand begins in any case
 POSE = ("x", "y", "z")
+_MOVED = 1e-7  # rad, m: less is rounding
 
 
 class MasterStation:
@@ -67,6 +71,7 @@ class MasterStation:
         rate: float = RATE,
         valid: float = VALID,
         record: str | Path | None = None,
+        replace: bool = False,
     ) -> None:
         if not 10.0 <= rate <= 1000.0:
             raise BrazoError(f"{rate:g} commands a second; wanted 10 to 1000")
@@ -81,7 +86,9 @@ class MasterStation:
             self._q = np.array(robot.poses["home"] if q0 is None else q0, dtype=float)
             self._start = robot.fk(self._q).copy()
         self.hand = Hand()
-        self.blocked = False  # the master's own arm cannot go where the hand is
+        self.blocked = ""  # why the master's own arm does not follow the hand; "" when it does
+        self._limits = None if robot is None else limits_of(robot)
+        self._blocked_said = ""  # reported since the switch was last let go
         self.log = Diary()
         self._zero: float | None = None  # when the hand began
         self._asked = 0
@@ -108,7 +115,12 @@ class MasterStation:
         about = {"station": "master", "device": device.name, "clock_start": repr(self.log.begin)}
         if robot is not None:
             about["robot"] = robot.name
-        self._recorder = None if record is None else Recorder(record, columns, about)
+        self._failed = False  # the failure of the recorder is reported
+        self._recorder = (
+            None
+            if record is None
+            else Recorder(record, columns, about, wait=False, replace=replace)
+        )
 
     @property
     def sim(self) -> Simulation | None:
@@ -262,17 +274,30 @@ class MasterStation:
         assert self.robot is not None
         how = "full" if self.robot.mobility == 6 else "nearest"
         q, gap, turn = onto(self._motion, self._q, T, how)
-        self.blocked = not (np.isfinite(q).all() and gap + turn < 1e-6)
-        if not self.blocked:
-            low, high = self.robot.limits.T
-            self.blocked = bool(((q < low) | (q > high)).any())
-        if not self.blocked:
+        why = self._obstacle(q, gap + turn)
+        if why:
+            self.blocked = why
+        else:
+            # A device that was sent back to where the arm is asks for nothing: the reason stays.
+            if np.abs(q - self._q).max() > _MOVED:
+                self.blocked = ""
             self._q = q
         T = self.robot.fk(self._q)
-        if self.blocked and isinstance(self.device, Yielding):
+        if why and isinstance(self.device, Yielding):
             turned = rotvec_from_matrix(T[:3, :3] @ self._start[:3, :3].T)
             self.device.stay(T[:3, 3] - self._start[:3, 3], turned)
         return T
+
+    def _obstacle(self, q: Array, gap: float) -> str:
+        """Why the arm cannot have joint values (n,) that miss the hand by a gap (m, rad)."""
+        if not (np.isfinite(q).all() and gap < 1e-6):
+            return "the arm is at the edge of its reach"
+        assert self.robot is not None and self._limits is not None
+        past = violations(q, self._limits.position)
+        if not past.any():
+            return ""
+        i = int(np.argmax(past))
+        return at_limit(self.robot, self._limits, i, q[i] > self._limits.position[i, 1])
 
     def _note(self, t: float, tell: Callable[[str], None]) -> None:
         """Say what has changed."""
@@ -283,6 +308,11 @@ class MasterStation:
         if (trouble := "" if link.connected else link.trouble) != self._trouble:
             self._trouble = trouble
             said += [trouble] if trouble else []
+        if not self.hand.run:
+            self._blocked_said = ""
+        elif self.blocked and self.blocked != self._blocked_said:
+            self._blocked_said = self.blocked
+            said.append(f"the master's arm does not follow: {self.blocked}")
         told = link.status()
         if told is not None and told.status.state != self._state:
             self._state = told.status.state
@@ -299,6 +329,9 @@ class MasterStation:
                 said.append(answer.text)
                 if answer.done:
                     self._ask(ASK, "mapping")
+        if self._recorder is not None and self._recorder.failure and not self._failed:
+            self._failed = True
+            said.append(self._recorder.failure)
         self._say(t, said + self._unsent, tell)
         self._unsent.clear()
 
@@ -331,10 +364,14 @@ class MasterStation:
         """What the follower's mapping is set to; another program may tell it in other words."""
         try:
             told = json.loads(text)
-        except ValueError:
+            if isinstance(told, dict):
+                if "scale" in told:
+                    positive(told["scale"], "scale")
+                if "directions" in told:
+                    vector(told["directions"], 9, "directions")
+                self.settings = told
+        except (ValueError, BrazoError):
             return
-        if isinstance(told, dict):
-            self.settings = told
 
     def _end(self) -> None:
         """Let go, and finish the recording."""

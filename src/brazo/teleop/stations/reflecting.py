@@ -117,9 +117,12 @@ class ReflectingFollower(FollowerStation):
         scheme: Scheme,
         rules: Rules | None = None,
         record: str | Path | None = None,
+        replace: bool = False,
     ) -> None:
         self._coupled = mapping or CoupledMap()
-        super().__init__(sim, link, robot, self._coupled, rules=rules, record=record)
+        super().__init__(
+            sim, link, robot, self._coupled, rules=rules, record=record, replace=replace
+        )
         self.by_hand = False
         self.scheme = scheme
         # The follower pushes with k times the scheme's force: no more than it may at the start.
@@ -212,10 +215,13 @@ class ReflectingMaster(MasterStation):
         rate: float = RATE,
         valid: float = VALID,
         record: str | Path | None = None,
+        replace: bool = False,
     ) -> None:
         (name,) = sim.robots
         arm = sim.robot(name)
-        super().__init__(link, device, arm.arm, arm.q, rate=rate, valid=valid, record=record)
+        super().__init__(
+            link, device, arm.arm, arm.q, rate=rate, valid=valid, record=record, replace=replace
+        )
         self._sim, self._robot = sim, arm
         self.scheme = scheme
         self.port = ToolPort(sim.world, name)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.recording.drawable import drawable
 from brazo.recording.figures import Chapter
 from brazo.recording.numbers import counted
 from brazo.recording.plots import figure
@@ -31,15 +32,11 @@ def session_report(
     follower: str | Path, path: str | Path, master: str | Path | None = None
 ) -> dict[str, str]:
     """Write the page of a session; its key numbers."""
-    seen = Recording.open(follower)
-    if seen.about.get("station") != "follower":
-        raise BrazoError(f"{follower}: not the recording of a follower's station")
+    seen = _station(follower, "follower")
     columns = dict(seen.columns)
     numbers = follower_numbers(seen)
     if master is not None:
-        hand = Recording.open(master)
-        if hand.about.get("station") != "master":
-            raise BrazoError(f"{master}: not the recording of a master's station")
+        hand = _station(master, "master")
         columns |= together(seen, hand)
         numbers |= master_numbers(Recording(columns, seen.events, seen.about), hand)
     whole = Recording(columns, seen.events, seen.about)
@@ -74,9 +71,30 @@ def session_report(
     return numbers
 
 
+def _station(path: str | Path, station: str) -> Recording:
+    """The recording of a station, with gaps where a value is not finite."""
+    found = Recording.open(path)
+    if found.about.get("station") != station:
+        raise BrazoError(f"{path}: not the recording of a {station}'s station")
+    if not len(found):
+        raise BrazoError(f"{path}: no rows were recorded")
+    return drawable(found)[0]
+
+
+def _clock_start(recording: Recording, station: str) -> float:
+    text = recording.about.get("clock_start", "")
+    try:
+        start = float(text)
+    except ValueError:
+        start = math.nan
+    if not math.isfinite(start):
+        raise BrazoError(f"the {station}'s recording: clock_start is '{text}'; wanted a number")
+    return start
+
+
 def together(seen: Recording, hand: Recording) -> dict[str, tuple[Array, str]]:
     """The master's signals at the follower's times; nothing before and after it was there."""
-    start = float(hand.about["clock_start"]) - float(seen.about["clock_start"])
+    start = _clock_start(hand, "master") - _clock_start(seen, "follower")
     offsets = hand["offset"][np.isfinite(hand["offset"])]
     if not len(offsets):
         raise BrazoError("the master never heard of the follower's clock; was it connected?")
@@ -111,10 +129,10 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
         found |= {
             "age of commands": _spread(age[following]),
             "one-way latency": _spread(latency[following]),
-            "tool behind its target, greatest": f"{1e3 * float(error[following].max()):.2f} mm",
+            "tool behind its target, greatest": f"{1e3 * _largest(error[following]):.2f} mm",
         }
     if "force.x" in seen.columns and (force := _length(seen, "force.*")).any():
-        found["contact force, greatest"] = f"{float(force.max()):.2f} N"
+        found["contact force, greatest"] = f"{_largest(force):.2f} N"
     # With its link a follower forgets the commands, too: then the last good one is as old as it was
     # in the row before, and the time since.
     waits = np.where(np.isfinite(age[holds]), age[holds], age[holds - 1] + dt[holds])
@@ -127,7 +145,7 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
 def _acted(seen: Recording) -> str:
     if "acted" not in seen:  # an older recording: what its rows happened to see
         return str(len(np.unique(seen["seq"][seen["seq"] > 0])))
-    acted, accepted = (int(np.nanmax(seen[name], initial=0.0)) for name in ("acted", "accepted"))
+    acted, accepted = (int(_largest(seen[name])) for name in ("acted", "accepted"))
     return (
         f"{acted} of {accepted} accepted (only while following, and of those that come between "
         "two steps of the robot only the newest: it says where the hand is now)"
@@ -190,6 +208,10 @@ def delay(both: Recording) -> float:
 
 def _length(recording: Recording, names: str) -> Array:
     return np.linalg.norm(recording.matrix(names), axis=1)
+
+
+def _largest(values: Array) -> float:
+    return float(np.fmax.reduce(values, initial=0.0))
 
 
 def _spread(values: Array) -> str:

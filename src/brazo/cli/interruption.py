@@ -1,0 +1,133 @@
+"""Ctrl+C in a long command: what was done is kept and reported, and the exit code is 130.
+
+A second Ctrl+C within ten seconds ends any command within five more, a third one at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+from brazo.cli.output import say
+from brazo.errors import BrazoError
+from brazo.text import one_line
+
+INTERRUPTED = 130  # exit code, as shells have it
+GRACE = 5.0  # s a command has to end by itself after the second Ctrl+C
+WITHIN = 10.0  # s; after a longer time Ctrl+C counts as the first: a lab may stay open after one
+
+
+@cache
+def end_on_second_press() -> None:
+    """Have a second Ctrl+C end the process, whatever it does, and a third one at once.
+
+    Python runs signal handlers on the main thread between two of its instructions, so a long call
+    of compiled code there delays them.  The byte that the interpreter writes at each signal is not
+    delayed; a thread counts them.
+    """
+    reading, writing = os.pipe()
+    if os.name != "nt":
+        os.set_blocking(writing, False)
+        # A forked process has the pipe too: its Ctrl+C would count here.
+        os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(
+        target=_count_presses, args=(reading,), name="brazo Ctrl+C", daemon=True
+    ).start()
+
+
+def _count_presses(pipe: int) -> None:
+    presses: list[float] = []  # times
+    ending = False
+    while len(presses) < 3:
+        count, now = os.read(pipe, 64).count(int(signal.SIGINT)), time.monotonic()
+        recent = [t for t in presses if ending or now - t < WITHIN]
+        presses = recent + [now] * count
+        if len(presses) >= 2 and not ending:
+            ending = True
+            timer = threading.Timer(GRACE, exit_now, (INTERRUPTED,))
+            timer.daemon = True
+            timer.start()
+    exit_now(INTERRUPTED)
+
+
+def exit_now(code: int) -> NoReturn:
+    """End the process without waiting for threads that compile."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(code)
+
+
+@contextlib.contextmanager
+def between_steps() -> Iterator[Callable[[], None]]:
+    """Give a function to call between steps: it raises KeyboardInterrupt after Ctrl+C.
+
+    No step is left half done.  A second Ctrl+C interrupts at once.
+    """
+    pressed = False
+
+    def press(*_: object) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    def check() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield check  # signals reach the main thread alone
+        return
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def samples_kept(output: Path | None, write: Callable[[Any], None]) -> Iterator[None]:
+    """For work whose file is written at its end: keep the samples before a failure or Ctrl+C.
+
+    The error carries them as `run` (see `brazo.dynamics.simulate`).
+    """
+    try:
+        yield
+    except (BrazoError, KeyboardInterrupt) as error:
+        run = getattr(error, "run", None)
+        kept = ""
+        if output is not None:
+            kept = f"{output} was not written"
+            if run is not None:
+                write(run)
+                kept = f"{output} holds the {len(run.t)} samples up to {run.t[-1]:g} s"
+        if isinstance(error, BrazoError):
+            if kept and run is not None:
+                print(f"note: {one_line(kept)}", file=sys.stderr)
+            raise
+        print(f"stopped by user{'; ' if kept else ''}{one_line(kept)}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def say_recorded(file: Path) -> None:
+    """Print what is in a recording that was just written, and how to see it."""
+    from brazo.recording.source import open_source
+
+    source = open_source(file)
+    blocks = [block[0] for block in source.read([source.time])]
+    length = blocks[-1][-1] - blocks[0][0] if blocks else 0.0
+    say(f"wrote {file}: {length:.2f} s, {source.rows} rows")
+    say(f"see it again: brazo replay {shlex.quote(str(file))}")

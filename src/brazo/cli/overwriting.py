@@ -1,0 +1,35 @@
+"""The one rule for output files that exist: ask on a terminal, elsewhere refuse without --force."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from brazo.errors import BrazoError
+
+FORCE: bool = typer.Option(False, "--force", "-f", help="Replace output files that exist.")
+_SHOWN = 3  # files a message names
+
+
+def require_replaceable(*files: Path | None, force: bool) -> bool:
+    """Return when no file is there or all may be replaced; call it before the work begins.
+
+    The result says whether there are files to replace: when not, one that appears during the work
+    is another process's and must be kept.  On a terminal the user is asked, and the command ends
+    with code 1 when the answer is no.  Without a terminal, and without `force`, it is a
+    `BrazoError`.
+    """
+    found = [file for file in files if file is not None and file.is_file()]
+    if force or not found:
+        return bool(found)
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    names = ", ".join(map(str, found[:_SHOWN])) + more
+    it, exists = ("it", "exists") if len(found) == 1 else ("them", "exist")
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm(f"{names} {exists} already. Replace {it}?", abort=True, err=True)
+        return True
+    raise BrazoError(
+        f"{names}: {exists} already; --force (-f) replaces {it}, or choose another name"
+    )

@@ -1,0 +1,67 @@
+"""Methods of a class whose plain calls go straight to machine code.
+
+    class Arm:
+        @compiled("kernels")
+        def fk(self, q, *, out=None):
+            '''Pose of the tool.'''
+            return self.kernels.fk(q, out=out)
+
+`arm.fk` is the builtin of `arm.kernels.fk` (see :mod:`entry`) with the signature and docstring of
+the method. A call with plain arrays never enters Python. Every other call, keywords included, runs
+the method's body. The class attribute `Arm.fk` is the plain function.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from types import MethodType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from brazo.codegen import entry
+
+__all__ = ["compiled"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class CompiledMethod:
+    """Descriptor; the instance's dict keeps the builtin made at the first access."""
+
+    def __init__(self, part: str, method: Callable[..., Any]) -> None:
+        self.part, self.method = part, method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Callable[..., Any]:
+        if owner is None:
+            return self.method
+        name = self.method.__name__
+        function = getattr(getattr(owner, self.part), name)
+        function = getattr(function, "entry", function)  # of a kernel
+        method = MethodType(self.method, owner)
+        bound = entry.bound_as(function, method, text_signature(self.method))
+        owner.__dict__[name] = bound
+        return bound
+
+
+if TYPE_CHECKING:
+
+    def compiled(part: str) -> Callable[[F], F]:
+        """Bind a method to the machine code of the same name in an attribute of the object."""
+        ...
+
+else:
+
+    def compiled(part: str) -> Callable[[F], CompiledMethod]:
+        """Bind a method to the machine code of the same name in an attribute of the object."""
+        return lambda method: CompiledMethod(part, method)
+
+
+@functools.lru_cache(maxsize=64)
+def text_signature(method: Callable[..., Any]) -> str:
+    """The docstring of a builtin, headed by the signature as `inspect.signature` reads it."""
+    whole = inspect.signature(method)
+    plain = [p.replace(annotation=p.empty) for p in list(whole.parameters.values())[1:]]
+    signature = whole.replace(parameters=plain, return_annotation=whole.empty)
+    return f"{method.__name__}{signature}\n--\n\n{inspect.getdoc(method) or ''}"

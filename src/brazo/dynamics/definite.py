@@ -1,0 +1,179 @@
+"""Is a robot's mass matrix positive definite?  Forward dynamics exists only where it is.
+
+Eliminated from the tip to the base, pivot j of M(q) is the inertia that joint j moves while the
+joints after it are free.  A pivot of zero means that the joint moves no inertia (a massless link, a
+point mass on the joint's axis); a negative one means that a body of the file cannot exist.
+
+`refuse_everywhere` runs once, before code is generated: it refuses a robot whose joint has no
+positive pivot at any of a few configurations.  `refuse_at` runs when forward dynamics gave a result
+that is not finite: it names the joint at that configuration.  `mass_findings` warns of both, and
+`doubt` adds the warning to the message of a run that broke down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from brazo.codegen.linear import LEAST_PIVOT
+from brazo.errors import BrazoError
+from brazo.model.description import DeltaModel, Finding, Joint, Model, TreeModel
+
+__all__ = ["doubt", "mass_findings", "refuse_at", "refuse_everywhere"]
+
+SAMPLES = 8  # random configurations, besides zero and the poses of the file
+FEW = 2  # of them, where a joint is refused that moves no inertia at any
+MOST_NAMES = 6  # links in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Weak:
+    """A joint whose pivot is not positive."""
+
+    coordinate: int
+    pivot: float  # kg m² or kg
+
+
+def mass_matrix_at(model: Model, q: np.ndarray) -> np.ndarray:
+    """M (n, n) at one configuration, computed without compiling anything."""
+    if isinstance(model, DeltaModel):
+        from brazo.dynamics.delta import DeltaDynamics
+
+        with np.errstate(all="ignore"):  # NaN where the rods do not meet
+            return np.array(DeltaDynamics(model).mass_matrix_over(list(q)))
+    from brazo.dynamics.links import links_of
+    from brazo.dynamics.straight import StraightDynamics
+
+    assert isinstance(model, TreeModel)
+    # The file's own parameters: moved to the parent, a zero becomes a rounding error.
+    links = links_of(model, regroup=False)
+    return np.array(StraightDynamics(links).mass_matrix(q.tolist()), dtype=float)
+
+
+def weak_joints(M: np.ndarray) -> list[Weak]:
+    """Coordinates whose pivot is not positive, from the tip; each is then taken out of M."""
+    A, found = np.array(M), []
+    for j in reversed(range(len(A))):
+        pivot, column = float(A[j, j]), A[:j, j].copy()
+        if not pivot > LEAST_PIVOT * M[j, j]:
+            found.append(Weak(j, pivot))
+            continue
+        A[:j, :j] -= np.outer(column, column) / pivot
+    return found
+
+
+def refuse_everywhere(model: Model) -> None:
+    """Raise where a joint moves no positive inertia at any of a few configurations."""
+    if everywhere := _everywhere(model, FEW):
+        raise BrazoError(f"robot '{model.name}': {_message(model, everywhere)}")
+
+
+def refuse_at(model: Model, q: np.ndarray, *others: np.ndarray) -> None:
+    """Raise if the mass matrix is not positive definite at q (n,); for `compile_kernel(explain=…)`,
+    which gives the other inputs of the kernel as well."""
+    if weak := weak_joints(mass_matrix_at(model, q)):
+        raise BrazoError(f"robot '{model.name}': {_message(model, weak, q)}")
+
+
+@lru_cache(maxsize=64)
+def mass_findings(model: Model) -> tuple[Finding, ...]:
+    """Warnings about a robot with dynamics: joints that move no positive inertia."""
+    if not _has_inertia(model):
+        return ()
+    if weak := _everywhere(model, SAMPLES):
+        return (Finding(_message(model, weak), model.path),)
+    for q in _samples(model, SAMPLES):
+        if weak := weak_joints(mass_matrix_at(model, q)):
+            return (Finding(_message(model, weak, q), model.path),)
+    return ()
+
+
+def doubt(model: Model) -> str:
+    """A warning as the end of a message, empty for a sound robot."""
+    return "".join(f"; {found.message}" for found in mass_findings(model))
+
+
+def _everywhere(model: Model, samples: int) -> list[Weak]:
+    """Joints that are weak at every sample."""
+    common: dict[int, Weak] | None = None
+    for q in _samples(model, samples):
+        weak = {w.coordinate: w for w in weak_joints(mass_matrix_at(model, q))}
+        common = weak if common is None else {j: w for j, w in common.items() if j in weak}
+        if not common:
+            return []
+    return sorted((common or {}).values(), key=lambda w: w.coordinate)
+
+
+def _samples(model: Model, count: int) -> Iterator[np.ndarray]:
+    """Random configurations first, then zero and the poses of the file; those of a Delta whose
+    rods do not meet are left out."""
+    rng = np.random.default_rng(0)
+    low, high = _box(model)
+    given = [*rng.uniform(low, high, (count, len(low))), np.zeros(len(low))]
+    for q in given if count == FEW else [*given, *model.poses.values()]:
+        if not isinstance(model, DeltaModel) or np.isfinite(mass_matrix_at(model, q)).all():
+            yield q
+
+
+def _box(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Limits; ±1 rad or m where there are none."""
+    if isinstance(model, DeltaModel):
+        limits = model.limits
+    else:
+        assert isinstance(model, TreeModel)
+        limits = np.array([joint.limits for joint in model.coordinates])
+    low, high = limits.T
+    low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0, -1.0))
+    high = np.where(np.isfinite(high), high, low + 2.0)
+    return low, high
+
+
+def _has_inertia(model: Model) -> bool:
+    if isinstance(model, DeltaModel):
+        return None not in (model.arm_inertia, model.rod_mass, model.platform_mass)
+    assert isinstance(model, TreeModel)
+    return not model.missing_inertia
+
+
+def _message(model: Model, weak: list[Weak], q: np.ndarray | None = None) -> str:
+    where = "" if q is None else f" at q = [{', '.join(f'{x:.4g}' for x in q)}]"
+    joints = "; ".join(_joint(model, one) for one in weak[:MOST_NAMES])
+    more = f"; and {len(weak) - MOST_NAMES} more joints" if len(weak) > MOST_NAMES else ""
+    return (
+        f"the mass matrix is not positive definite{where}, so forward dynamics does not exist: "
+        f"{joints}{more}. Give the links mass and inertia, or the drives a motor_inertia "
+        "(armature in MJCF)"
+    )
+
+
+def _joint(model: Model, weak: Weak) -> str:
+    if isinstance(model, DeltaModel):
+        name, kind, massless = model.joint_names[weak.coordinate], "revolute", []
+    else:
+        assert isinstance(model, TreeModel)
+        joint = model.coordinates[weak.coordinate]
+        name, kind, massless = joint.name, joint.kind, _massless(model, joint)
+    unit = "kg m²" if kind == "revolute" else "kg"
+    negative = weak.pivot < -1e-9
+    moved = f"a negative inertia ({weak.pivot:.3g} {unit})" if negative else "no inertia"
+    text = f"joint '{name}' moves {moved}"
+    if massless and not negative:
+        names = ", ".join(massless[:MOST_NAMES]) + (" …" if len(massless) > MOST_NAMES else "")
+        text += f" (massless: {names})"
+    return text
+
+
+def _massless(model: TreeModel, joint: Joint) -> list[str]:
+    """Bodies that move with a coordinate and have neither mass nor inertia."""
+    return [
+        body.name
+        for body in model.bodies[1:]
+        if body.joint is not None
+        and body.joint.coordinate == joint.coordinate
+        and body.inertia is not None
+        and not body.inertia.mass
+        and not body.inertia.tensor.any()
+    ]

@@ -1,0 +1,50 @@
+"""The folders of the user that brazo writes to: compiled kernels and recordings of the lab.
+
+| what | variable | Linux | macOS | Windows |
+|---|---|---|---|---|
+| kernels | `BRAZO_CACHE_DIR` | `~/.cache/brazo` | `~/Library/Caches/brazo` | `…\\brazo\\Cache` |
+| recordings | `BRAZO_RUNS` | `~/.local/share/brazo/runs` | `~/Library/Application Support/brazo/runs` | `…\\brazo\\runs` |
+
+On Linux `XDG_CACHE_HOME` and `XDG_DATA_HOME` are respected; on Windows … is `%LOCALAPPDATA%`.  The
+environment is read at every call.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+CACHE, RUNS = "BRAZO_CACHE_DIR", "BRAZO_RUNS"
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are."""
+    if chosen := os.environ.get(CACHE):
+        return Path(chosen)
+    if sys.platform == "win32":
+        return _local_data() / "brazo" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "brazo"
+    return _xdg("XDG_CACHE_HOME", ".cache") / "brazo"
+
+
+def runs_folder() -> Path:
+    """Where the lab keeps its recordings."""
+    if chosen := os.environ.get(RUNS):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return _local_data() / "brazo" / "runs"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "brazo" / "runs"
+    return _xdg("XDG_DATA_HOME", ".local/share") / "brazo" / "runs"
+
+
+def _local_data() -> Path:
+    base = os.environ.get("LOCALAPPDATA")
+    return Path(base) if base else Path.home() / "AppData" / "Local"
+
+
+def _xdg(variable: str, default: str) -> Path:
+    base = os.environ.get(variable)
+    return Path(base) if base else Path.home() / default

@@ -1,0 +1,36 @@
+"""Dry friction of joints at rest as a linear complementarity problem.
+
+The friction f of the joints leaves them the accelerations a − A f, with A the rows and columns of
+M⁻¹ of these joints.  Coulomb's law asks for
+
+    low ≤ f ≤ high,   a − A f > 0 only where f = high,   a − A f < 0 only where f = low
+
+A is positive definite, so there is one solution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def projected_gauss_seidel(
+    a: np.ndarray,
+    A: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    start: np.ndarray,
+    *,
+    sweeps: int,
+    tolerance: float,
+) -> np.ndarray:
+    """f (n,) by sweeps over the joints from `start`, until a sweep changes less than `tolerance`
+    of the largest range."""
+    f = start.copy()
+    least = tolerance * (high - low).max()
+    for _ in range(sweeps):
+        before = f.copy()
+        for k in range(len(f)):
+            f[k] = min(max(f[k] + (a[k] - A[k] @ f) / A[k, k], low[k]), high[k])
+        if np.abs(f - before).max() <= least:
+            break
+    return f

@@ -1,0 +1,97 @@
+"""Vertex normals of a given mesh: smooth across flat edges, sharp across creases.
+
+Two faces that share an edge and meet there at less than `CREASE` are smooth neighbours.  The
+corners at one place that are connected through smooth neighbours share one normal, the mean of
+their faces weighted by area.  Edges are sorted, not paired, so that the cost is O(n log n) however
+many faces meet at one vertex or at one edge.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from brazo.errors import BrazoError
+
+CREASE = math.radians(35.0)  # faces that meet at more than this have normals of their own
+
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def creased(vertices: np.ndarray, faces: np.ndarray) -> Arrays:
+    """Vertices, faces and unit normals of a mesh, its vertices doubled along creases."""
+    same = same_place(vertices)
+    places = same[faces]
+    corner = vertices[places]
+    across = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+    area = np.linalg.norm(across, axis=1)
+    keep = area > 0.0
+    if not keep.any():
+        raise BrazoError("the mesh has no triangle with an area")
+    places, across, area = places[keep], across[keep], area[keep]
+    flat = across / area[:, None]
+    group = _smooth_groups(vertices, places, flat)
+    count = int(group.max()) + 1
+    weighted = np.repeat(across / area.max(), 3, axis=0)
+    sums = np.stack([np.bincount(group, weighted[:, k], count) for k in range(3)], axis=1)
+    length = np.linalg.norm(sums, axis=1)
+    first = np.zeros(count, dtype=np.intp)
+    first[group[::-1]] = np.arange(len(group))[::-1]
+    # Faces all round a needle may cancel out: any of them will do.
+    lost = length < 1e-12 * np.bincount(group, np.linalg.norm(weighted, axis=1), count)
+    normals = np.divide(sums, length[:, None], out=flat[first // 3], where=~lost[:, None])
+    return vertices[places.reshape(-1)[first]], group.reshape(-1, 3).astype(np.int32), normals
+
+
+def same_place(vertices: np.ndarray) -> np.ndarray:
+    """For each vertex the number of the first one at the same place (to 1e-9 of the size)."""
+    size = float(np.ptp(vertices, axis=0).max()) or 1.0
+    # The odd third of a step keeps exact values such as 0 away from where rounding turns over.
+    keys = np.floor((vertices - vertices.min(axis=0)) / (1e-9 * size) + 1.0 / 3.0)
+    order = np.lexsort(keys.T[::-1])
+    ordered = keys[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    # The sort is stable: the first of each run has the lowest number.
+    first = np.empty(len(order), dtype=np.intp)
+    first[order] = order[new][np.cumsum(new) - 1]
+    return first
+
+
+def _smooth_groups(vertices: np.ndarray, places: np.ndarray, flat: np.ndarray) -> np.ndarray:
+    """The number of the group of each corner (3 f,); each group is at one place."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    corners = np.arange(places.size).reshape(-1, 3)
+    # Edge k of a face goes from corner k to corner k + 1, here from the lower place to the higher.
+    a, b = corners.reshape(-1), np.roll(corners, -1, axis=1).reshape(-1)
+    place = places.reshape(-1)
+    turned = place[a] > place[b]
+    a, b = np.where(turned, b, a), np.where(turned, a, b)
+    edge = place[a].astype(np.int64) * len(vertices) + place[b]
+    normal = np.repeat(flat, 3, axis=0)
+    # The normals at an edge are all square to it: one angle puts them in order.
+    order = np.lexsort((_angle_about(vertices[place[b]] - vertices[place[a]], normal), edge))
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = edge[order[1:]] != edge[order[:-1]]
+    start = np.flatnonzero(new)
+    after = np.arange(1, len(order) + 1)
+    after[np.append(start[1:], len(order)) - 1] = start  # the last one at an edge meets the first
+    one, other = order, order[after]
+    smooth = np.einsum("ij,ij->i", normal[one], normal[other]) > math.cos(CREASE)
+    one, other = one[smooth], other[smooth]
+    rows, columns = np.concatenate([a[one], b[one]]), np.concatenate([a[other], b[other]])
+    links = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(places.size,) * 2)
+    return connected_components(links, directed=False)[1]
+
+
+def _angle_about(axes: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Angle of each direction about its axis, from a direction that depends on the axis alone."""
+    axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+    helper = np.zeros_like(axes)
+    helper[np.arange(len(axes)), np.abs(axes).argmin(axis=1)] = 1.0
+    u = np.cross(axes, helper)
+    v = np.cross(axes, u)
+    return np.arctan2(np.einsum("ij,ij->i", directions, v), np.einsum("ij,ij->i", directions, u))

@@ -1,0 +1,72 @@
+"""Slips of units: numbers that are read in metres or radians and were meant in mm or degrees.
+
+Files and the shell read a number without a unit in SI.  It is implausible
+
+* as a length above 25 m, an angle above 25 rad (four turns), a speed above 25 m/s or an angular
+  speed above 50 rad/s, in a robot, cell or program file,
+* as a joint value past the joint's limits (`joint_fields.outside`), or a length above 25 m where
+  there are none,
+* as a target of inverse kinematics more than ten times as far from the base as the robot reaches.
+
+It is reported with the unit that was probably meant, and used as written.  A number with a unit
+(`30m`) is never doubted, and zero to 25 m covers a large gantry and a 20 m crane.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from brazo import units
+from brazo.model.description import DeltaModel, Model, TreeModel
+
+MAX_PLAIN = 25.0  # m, rad, m/s
+MAX_PLAIN_TURNING = 50.0  # rad/s
+MAX_REACHES = 10.0
+
+_MEANT = {
+    units.LENGTH: (MAX_PLAIN, "m", "mm"),
+    units.ANGLE: (MAX_PLAIN, "rad", "deg"),
+    units.SPEED: (MAX_PLAIN, "m/s", "mm/s"),
+    units.ANGULAR_SPEED: (MAX_PLAIN_TURNING, "rad/s", "deg/s"),
+}
+
+
+def doubt(value: float, dimension: units.Dimension) -> str:
+    """What to report of a number written without a unit; empty when it is plausible."""
+    limit, read, meant = _MEANT.get(dimension, (math.inf, "", ""))
+    if abs(value) <= limit:
+        return ""
+    return (
+        f"{value:g} without a unit is read as {value:g} {read}; did you mean {value:g}{meant}? "
+        f"If not, write {value:g}{read}"
+    )
+
+
+def target_doubt(position: np.ndarray, model: Model) -> str:
+    """What to report of a target written without units; empty when it is plausible."""
+    distance, limit = float(np.linalg.norm(position)), MAX_REACHES * reach(model)
+    if not distance > limit:
+        return ""
+    texts = " ".join(f"{x:g}mm" for x in position)
+    return (
+        f"the target is {distance:g} m from the base, the robot reaches at most "
+        f"{limit / MAX_REACHES:.3g} m; did you mean {texts}?"
+    )
+
+
+def reach(model: Model) -> float:
+    """Upper bound (m) of the tool's distance from the base frame; infinite for endless slides."""
+    assert isinstance(model, DeltaModel | TreeModel)
+    total = float(np.linalg.norm(model.tool[:3, 3]))
+    if isinstance(model, DeltaModel):
+        return model.R + model.L1 + model.L2 + model.r + total
+    i = model.tip
+    while (joint := model.bodies[i].joint) is not None:
+        total += sum(float(np.linalg.norm(T[:3, 3])) for T in (joint.before, joint.after))
+        if joint.kind == "prismatic":
+            ends = (abs(joint.multiplier * x) for x in joint.limits)
+            total += max(ends) + abs(joint.offset)
+        i = model.bodies[i].parent
+    return total

@@ -1,0 +1,89 @@
+"""Values that a description shares with its users, protected from changes in place.
+
+Everything derived from a robot (machine code, limits, bodies) is made once from its description,
+so a change in place would leave the two disagreeing.  `frozen` gives read-only arrays and
+`ReadOnlyDict` read-only mappings.  `freeze_arrays` restores what pickling loses.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from brazo.errors import BrazoError
+
+
+def frozen(values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """Copy to a read-only float64 array (of the given shape)."""
+    array = np.array(values, dtype=np.float64)
+    if shape is not None:
+        array = array.reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+def _refuse(*_: Any, **__: Any) -> NoReturn:
+    raise BrazoError("this mapping is read-only; dict(...) of it makes a copy to change")
+
+
+class ReadOnlyDict(dict):
+    """A dict that cannot be changed; `dict(x)` is a copy that can.
+
+    Unlike `types.MappingProxyType` it pickles, and JSON writers take it.
+    """
+
+    __slots__ = ()
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple:
+        return ReadOnlyDict, (dict(self),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ReadOnlyDict:
+        return self  # as its values are: read-only
+
+    def __copy__(self) -> ReadOnlyDict:
+        return self
+
+
+def refuse_assignment(owner: object, what: str, name: str, advice: Mapping[str, str]) -> NoReturn:
+    """Explain why an attribute of a read-only object cannot be set, and what to do instead.
+
+    `advice` has a sentence by attribute, and one under "" for all others.
+    """
+    instead = advice.get(name, advice[""])
+    kind = type(owner)
+    if not hasattr(kind, name):
+        refuse_unknown(what, name, dir(kind), advice[""])
+    if inspect.isfunction(getattr(kind, name)):
+        raise BrazoError(f"{what}: {name} is a method and cannot be assigned. {instead}")
+    raise BrazoError(f"{what}: {name} is read-only. {instead}")
+
+
+def refuse_unknown(what: str, name: str, known: Iterable[str], advice: str = "") -> NoReturn:
+    """Refuse to set an attribute that does not exist, with the closest of the public `known`."""
+    names = sorted(one for one in known if not one.startswith("_"))
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"; did you mean '{close[0]}'?" if close else "." if advice else ""
+    raise BrazoError(f"{what} has no attribute '{name}'{hint} {advice}".rstrip())
+
+
+def freeze_arrays(value: Any) -> None:
+    """Make every array in a tree of dataclasses, mappings and sequences read-only."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            freeze_arrays(item)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            freeze_arrays(item)
+    elif is_dataclass(value):
+        for field in fields(value):
+            freeze_arrays(getattr(value, field.name))

@@ -1,0 +1,92 @@
+"""Folders and files that only their user may write.
+
+A compiled object is loaded and run, so the folder it is read from must belong to the user who runs
+it, and no one else may write there.  Systems without Unix permissions (Windows) keep a user's own
+folders private by themselves; nothing is checked there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+from brazo.errors import BrazoError
+
+_WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+_READABLE = stat.S_IRGRP | stat.S_IROTH
+
+
+def make_private(folder: Path) -> None:
+    """Create a folder (mode 0700) where it is missing; refuse one that others may write."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise BrazoError(f"{folder}: cannot be created: {error.strerror or error}") from None
+    check_private(folder)
+
+
+def check_private(folder: Path) -> None:
+    """Raise unless a folder belongs to the user and no other user may write to it."""
+    try:
+        found = folder.stat()
+    except OSError as error:
+        raise BrazoError(f"{folder}: cannot be opened: {error.strerror or error}") from None
+    if not stat.S_ISDIR(found.st_mode):
+        raise BrazoError(f"{folder}: not a folder")
+    if reason := not_private(found):
+        raise BrazoError(f"{folder}: {reason}; {advice(folder)}")
+
+
+def not_private(found: os.stat_result) -> str:
+    """Why a file or folder is not the user's own; "" when it is."""
+    if not hasattr(os, "geteuid"):
+        return ""
+    if found.st_uid != os.geteuid():
+        return f"belongs to another user (uid {found.st_uid}, not {os.geteuid()})"
+    if found.st_mode & _WRITABLE:
+        return f"other users may write to it (mode {stat.S_IMODE(found.st_mode):04o})"
+    return ""
+
+
+def advice(folder: Path) -> str:
+    """What to do about a folder that is not the user's own."""
+    return f"remove it, or make it yours alone: chmod 700 {folder}"
+
+
+def prune(folder: Path, suffix: str, *, files: int, size: int) -> None:
+    """Remove the files used longest ago until at most `files` with `size` bytes are left.
+
+    The newest file stays, whatever its size.
+    """
+    with contextlib.suppress(OSError):
+        with os.scandir(folder) as entries:
+            found = [(e.stat(), e.path) for e in entries if e.name.endswith(suffix)]
+        found.sort(key=lambda entry: entry[0].st_mtime, reverse=True)
+        total = 0
+        for count, (info, path) in enumerate(found, start=1):
+            total += info.st_size
+            if count > 1 and (count > files or total > size):
+                with contextlib.suppress(OSError):
+                    Path(path).unlink()
+
+
+def read_secret(path: Path) -> str:
+    """The first line of a file that only its user may read."""
+    try:
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            content = file.read(4096)
+    except OSError as error:
+        raise BrazoError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if hasattr(os, "geteuid") and found.st_mode & (_READABLE | _WRITABLE):
+        raise BrazoError(
+            f"{path}: other users may read it (mode {stat.S_IMODE(found.st_mode):04o}); "
+            f"chmod 600 {path}"
+        )
+    try:
+        return content.decode("utf-8").partition("\n")[0].strip()
+    except UnicodeDecodeError:
+        raise BrazoError(f"{path}: not text; wanted a token on its first line") from None

@@ -1,0 +1,78 @@
+"""Bodies that were not at their start pose when a program began, as after an earlier run.
+
+A step that uses such a body often fails far from the cause: a bar that already went through the
+chute is out of reach, and inverse kinematics reports a distance.  So the failure of a step names
+the displaced body first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from brazo.kinematics.orientation import angle_between
+from brazo.program import steps as s
+from brazo.program.frames import position_text
+from brazo.simulation import Simulation
+
+Array = np.ndarray
+DISTANCE, ANGLE = 0.01, np.radians(5.0)  # m, rad: a body settles by less
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Displaced:
+    """A body away from its start pose."""
+
+    body: str
+    start: Array  # (4, 4), of the cell
+    found: Array  # (4, 4), when the program began
+
+    def __str__(self) -> str:
+        return (
+            f"{self.body} is no longer at its start position {position_text(self.start[:3, 3])}; "
+            f"it is at {position_text(self.found[:3, 3])} since before this run: reset first "
+            "(Reset and run in the lab, sim.reset() in Python)"
+        )
+
+
+def displaced_bodies(sim: Simulation) -> dict[str, Displaced]:
+    """Every free body of the cell that is away from its start pose, by name."""
+    found = {}
+    for body in sim.cell.bodies:
+        now = sim.world.pose(body.name)
+        if _apart(body.pose, now):
+            found[body.name] = Displaced(body.name, np.array(body.pose), np.array(now))
+    return found
+
+
+def cause(step: s.Step, displaced: dict[str, Displaced], sim: Simulation) -> Displaced | None:
+    """The displaced body that a step uses, if this run has not moved it since."""
+    for name in bodies_of(step):
+        one = displaced.get(name)
+        if one is not None and not _apart(one.found, sim.world.pose(name)):
+            return one
+    return None
+
+
+def bodies_of(step: s.Step) -> tuple[str, ...]:
+    """Names a step uses that may be those of bodies."""
+    match step:
+        case s.MoveTo() | s.Line():
+            names = (step.target.frame, step.target.of)
+        case s.FollowPath():
+            names = (step.frame,)
+        case s.Grip():
+            names = (step.body,)
+        case s.WaitUntil(condition=s.Held(body) | s.Through(body)):
+            names = (body,)
+        case s.WaitUntil(condition=s.Touching(first, second)):
+            names = (first, second)
+        case _:
+            names = ()
+    return tuple(name for name in names if name is not None)
+
+
+def _apart(T0: Array, T1: Array) -> bool:
+    far = float(np.linalg.norm(T0[:3, 3] - T1[:3, 3])) > DISTANCE
+    return far or float(angle_between(T0[:3, :3], T1[:3, :3])) > ANGLE

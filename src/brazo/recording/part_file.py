@@ -1,0 +1,328 @@
+"""The file of a run that is being recorded: frames with checksums, locked by the writer.
+
+`NAME.parquet.part` is a sequence of frames.  A frame is a header of 20 bytes and a payload:
+
+    magic   4 bytes  `BRZ1`
+    kind    1 byte   H head, R rows, E event; then 3 zero bytes
+    length  uint32   of the payload, in bytes
+    crc     uint32   CRC-32 of the payload
+    check   uint32   CRC-32 of the 16 bytes before
+
+The head is a JSON object with the columns (name to unit), the description of the run and the
+process that writes; it is stored twice, so that one damaged copy costs nothing.  Rows are
+little-endian float64, row by row.  An event is a JSON object.  All integers are little-endian.
+
+A frame is written by one call.  When the process is killed, the frames before can be read; an
+incomplete last one is left out.  A frame whose checksum does not match is damage: it is reported
+with its place, and the frames after it can still be read.
+
+The writer holds an exclusive lock on the file until it is finished or the process ends, however
+it ends.  The file appears under its name complete with head and lock, and only if no file of that
+name exists, so that two processes can never write to one path.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.files import lock, lock_is_held, name_once, require_file, temporary_name
+from brazo.recording.names import check_names
+
+PART = ".part"
+MAGIC = b"BRZ1"
+HEAD, ROWS, EVENT = b"H", b"R", b"E"
+MAX_BLOCK = 256 << 10  # bytes of rows in a frame; larger blocks are split
+MAX_PAYLOAD = 64 << 20  # bytes
+_HEADER = struct.Struct("<4sc3xII")
+_CHECK = struct.Struct("<I")
+_SIZE = _HEADER.size + _CHECK.size
+_SEARCH = 1 << 20  # bytes read at a time while looking for the next frame
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Bytes of a part file that cannot be trusted: from `start` to `stop`."""
+
+    start: int
+    stop: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} (bytes {self.start} to {self.stop})"
+
+
+@dataclass
+class Scan:
+    """The frames of a part file and what is wrong with it."""
+
+    head: Mapping[str, Any]
+    frames: list[tuple[bytes, int, int]] = field(default_factory=list)  # kind, offset, length
+    damage: list[Damage] = field(default_factory=list)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Names and units, the time first."""
+        return dict(self.head["columns"])
+
+    @property
+    def rows(self) -> int:
+        """Number of intact rows."""
+        width = 8 * len(self.head["columns"])
+        return sum(length // width for kind, _, length in self.frames if kind == ROWS)
+
+
+def part_of(path: Path) -> Path:
+    """The partial file of a recording."""
+    return path.with_name(path.name + PART)
+
+
+def frame(kind: bytes, payload: bytes | memoryview) -> list[bytes | memoryview]:
+    """The header and the payload of a frame."""
+    header = _HEADER.pack(MAGIC, kind, len(payload), zlib.crc32(payload))
+    return [header + _CHECK.pack(zlib.crc32(header)), payload]
+
+
+def create(path: Path, columns: Mapping[str, str], about: Mapping[str, str]) -> BinaryIO:
+    """Create a part file with its head, locked; refuse if one of that name exists."""
+    head = {"columns": dict(columns), "about": dict(about), "writer": os.getpid()}
+    payload = json.dumps(head, ensure_ascii=False).encode()
+    if len(payload) > MAX_PAYLOAD:
+        raise BrazoError(f"{path}: a description of {len(payload) >> 20} MB; at most 64 MB")
+    content = b"".join(2 * frame(HEAD, payload))
+    try:
+        return _created(path, content)
+    except FileExistsError:
+        raise BrazoError(refusal(path)) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BrazoError(f"{path}: cannot be written: {reason}") from error
+
+
+def _created(path: Path, content: bytes) -> BinaryIO:
+    if os.name == "nt":  # an open file has only one name there
+        file = path.open("x+b", buffering=0)
+        lock(file)
+        store(file, [content])
+        return file
+    temporary = temporary_name(path)
+    file = temporary.open("x+b", buffering=0)
+    try:
+        lock(file)
+        store(file, [content])
+        name_once(temporary, path)
+        return file
+    except BaseException:
+        file.close()
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def store(file: BinaryIO, pieces: list[bytes | memoryview]) -> None:
+    """Append pieces by one call where the system takes them; on failure leave nothing of them."""
+    start = file.seek(0, os.SEEK_END)
+    try:
+        view = memoryview(b"".join(pieces))
+        while len(view):
+            view = view[file.write(view) :]
+    except OSError:
+        with contextlib.suppress(OSError):
+            file.truncate(start)
+        raise
+
+
+def writer_of(path: Path) -> int | None:
+    """The process that writes a part file; None when none does (0 when it is not known)."""
+    if not lock_is_held(path):
+        return None
+    try:
+        return int(scan(path, head_only=True).head.get("writer", 0))
+    except (BrazoError, TypeError, ValueError):
+        return 0
+
+
+def refusal(path: Path) -> str:
+    """Why a new recording cannot be written where this part file is, and what to do."""
+    target = path.with_name(path.name.removesuffix(PART))
+    writer = writer_of(path)
+    if writer is not None:
+        return f"{path}: {being_written(writer)}; choose another name"
+    return (
+        f"{path}: the rows of a run that was interrupted; write them to {target} with "
+        f"`{finish_command(target)}`, or delete the file"
+    )
+
+
+def finish_command(path: Path) -> str:
+    """The shell command that turns the partial recording beside `path` into `path`."""
+    force = " --force" if path.is_file() else ""
+    return f"brazo convert {shlex.quote(str(part_of(path)))} {shlex.quote(str(path))}{force}"
+
+
+def being_written(writer: int) -> str:
+    """A phrase for a file another recorder has open."""
+    return f"is being written by process {writer}" if writer else "is being written"
+
+
+@contextlib.contextmanager
+def claimed(path: Path) -> Iterator[None]:
+    """Hold the lock of a part file no process writes; refuse a live one."""
+    require_file(path)
+    try:
+        file = path.open("r+b")
+    except OSError as error:
+        raise BrazoError(f"{path}: cannot be opened: {error.strerror}") from error
+    with file:
+        if not lock(file):
+            raise BrazoError(
+                f"{path}: {being_written(writer_of(path) or 0)}; it is finished when that run ends"
+            )
+        # Another process may have finished and removed it between the opening and the lock.
+        if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            raise BrazoError(f"{path}: another process has just finished it")
+        yield
+
+
+def scan(path: Path, head_only: bool = False, *, check: bool = True) -> Scan:
+    """Find every intact frame of a part file, or its head alone.
+
+    With `check=False` the payloads of rows and events are not read: quick, but damage inside them
+    is not noticed.
+    """
+    require_file(path)
+    try:
+        with path.open("rb") as file:
+            return _scan(path, file, head_only, check)
+    except OSError as error:
+        raise BrazoError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def rows_of(path: Path, found: Scan, rows: int | None = None) -> Iterator[np.ndarray]:
+    """Blocks of rows (k, columns), in order; at most so many rows."""
+    width = len(found.head["columns"])
+    left = found.rows if rows is None else rows
+    with path.open("rb") as file:
+        for kind, offset, length in found.frames:
+            if kind != ROWS or left <= 0:
+                continue
+            file.seek(offset)
+            block = np.frombuffer(file.read(length), "<f8").reshape(-1, width)[:left]
+            left -= len(block)
+            yield block
+
+
+def events_of(path: Path, found: Scan) -> list[dict[str, Any]]:
+    """The events, in the order they were recorded."""
+    events = []
+    with path.open("rb") as file:
+        for kind, offset, length in found.frames:
+            if kind == EVENT:
+                file.seek(offset)
+                if event := _object(file.read(length)):
+                    events.append(event)
+    return events
+
+
+def _scan(path: Path, file: BinaryIO, head_only: bool, check: bool) -> Scan:
+    size = os.fstat(file.fileno()).st_size
+    head: Mapping[str, Any] | None = None
+    found = Scan({})
+    at = 0
+    while at < size and not (head_only and head):
+        file.seek(at)
+        header = file.read(_SIZE)
+        parsed = _parsed(header)
+        if parsed is None:
+            if len(header) < _SIZE and _begins(header):
+                break  # killed while it wrote this header
+            after = _next_frame(file, at + 1, size)
+            found.damage.append(Damage(at, after, "unreadable frame"))
+            at = after
+            continue
+        kind, length, crc = parsed
+        offset = at + _SIZE
+        if offset + length > size:
+            break  # killed while it wrote this payload
+        at = offset + length
+        payload = file.read(length) if check or kind == HEAD else None
+        if payload is not None and zlib.crc32(payload) != crc:
+            found.damage.append(Damage(offset, at, _NAMES.get(kind, "unknown frame")))
+        elif kind == HEAD:
+            head = head or _head(path, payload or b"")
+        else:
+            found.frames.append((kind, offset, length))
+    if head is None:
+        if not found.frames and not any(d.what != "unreadable frame" for d in found.damage):
+            raise BrazoError(f"{path}: not a partial recording of brazo")
+        raise BrazoError(f"{path}: damaged: both copies of its head, with the names of the columns")
+    found.head = head
+    width = 8 * len(head["columns"])
+    if any(kind == ROWS and length % width for kind, _, length in found.frames):
+        raise BrazoError(f"{path}: not a partial recording of brazo: rows of another width")
+    return found
+
+
+_NAMES = {HEAD: "one copy of the head", ROWS: "rows", EVENT: "an event"}
+
+
+def _parsed(header: bytes) -> tuple[bytes, int, int] | None:
+    if len(header) < _SIZE:
+        return None
+    magic, kind, length, crc = _HEADER.unpack_from(header)
+    (check,) = _CHECK.unpack_from(header, _HEADER.size)
+    if magic != MAGIC or zlib.crc32(header[: _HEADER.size]) != check or length > MAX_PAYLOAD:
+        return None
+    return kind, length, crc
+
+
+def _begins(header: bytes) -> bool:
+    return MAGIC.startswith(header[:4]) or header.startswith(MAGIC)
+
+
+def _next_frame(file: BinaryIO, start: int, size: int) -> int:
+    """Offset of the next intact header, or the end of the file."""
+    at = start
+    while at < size:
+        file.seek(at)
+        chunk = file.read(_SEARCH + _SIZE)
+        k = chunk.find(MAGIC)
+        while k >= 0:
+            if _parsed(chunk[k : k + _SIZE]) is not None:
+                return at + k
+            k = chunk.find(MAGIC, k + 1)
+        at += _SEARCH
+    return size
+
+
+def _head(path: Path, payload: bytes) -> Mapping[str, Any]:
+    head = _object(payload)
+    columns, about = head.get("columns"), head.get("about", {})
+    if not isinstance(columns, dict) or not columns or not isinstance(about, dict):
+        raise BrazoError(f"{path}: not a partial recording of brazo: no columns in its head")
+    check_names(columns, f"{path}: ")
+    return {
+        "columns": {name: str(unit) for name, unit in columns.items()},
+        "about": {name: str(value) for name, value in about.items()},
+        "writer": head.get("writer", 0),
+    }
+
+
+def _object(payload: bytes) -> dict[str, Any]:
+    """A JSON object; an empty one where it is none."""
+    try:
+        found = json.loads(payload)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,45 @@
+"""Which friction acts in a contact, and bodies whose own friction acts in none.
+
+    a clamp's pad and anything          contact.pad_friction
+    a fixture, chute or floor and       the friction of the fixture, chute or floor
+        a body or a link
+    two bodies, a body and a link,      the larger of the two, coefficient by coefficient
+        two links
+
+The engine decides by priority (`brazo.world.plan`): the higher one's values count, of equal ones
+the larger.
+"""
+
+from __future__ import annotations
+
+from brazo.model.description import Finding
+from brazo.world.cell import Cell, FreeBody, sliding
+
+_USUAL = sliding(0.5)  # of a body that states none
+
+
+def idle_frictions(cell: Cell) -> list[Finding]:
+    """Bodies with a friction of their own that decides no contact of the cell."""
+    return [
+        Finding(
+            f"the friction of body '{body.name}' ({body.friction[0]:g}) acts in no contact of this "
+            "cell: on fixtures and the floor their friction acts, in a gripper contact.pad_friction"
+            f", against links ({cell.contact.link_friction[0]:g}) and other bodies the larger one; "
+            "set the friction there",
+            cell.path,
+            body.line,
+        )
+        for body in cell.bodies
+        if body.friction != _USUAL and not _decides(cell, body)
+    ]
+
+
+def _decides(cell: Cell, body: FreeBody) -> bool:
+    others = [other.friction for other in cell.bodies if other is not body]
+    if cell.robots:
+        others.append(cell.contact.link_friction)
+    return any(
+        mine != usual and mine >= its
+        for other in others
+        for mine, its, usual in zip(body.friction, other, _USUAL, strict=True)
+    )

@@ -1,0 +1,148 @@
+"""A cell inside a recording: the text of its file and of its robots' files.
+
+A replay can draw the run after the files were moved, changed or deleted.  What is kept is the cell
+as it was simulated, edits included (`cell_files`).  Shipped robots are named.  Robots read from
+URDF or MJCF, and robot files with meshes, are kept by path and digest, and as text without the
+meshes: the file itself is used while it is the same, the text when it is not.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from brazo.errors import BrazoError
+from brazo.model.description import Model, TreeModel
+from brazo.model.document import Field, Node
+from brazo.model.library import robot_directory
+from brazo.model.robot_writer import robot_yaml
+from brazo.model.shapes import Mesh
+from brazo.recording.origin import LEFT_OUT, SOURCE, digest_of
+from brazo.world.cell import Cell, CellRobot
+from brazo.world.cell_file import load_cell
+from brazo.world.cell_writer import cell_files
+
+LARGEST = 1 << 20  # characters of text in one recording
+
+
+def recorded_source(cell: Cell) -> dict[str, str]:
+    """Return the fields of a recording's description that hold the cell.
+
+    Where the cell cannot be kept, the field says why.
+    """
+    references: dict[str, dict[str, Any]] = {}
+    robots = {r.model.path: r for r in cell.robots if r.model.path is not None}
+
+    def refer(path: Path) -> str:
+        ending = ".yaml" if robots[path].source.file is not None else ".urdf"
+        name = f"recorded-robot-{len(references) + 1}{ending}"
+        references[name] = {
+            "path": str(path.absolute()),
+            "digest": digest_of(path),
+            "meshes": _meshes(robots[path].model),
+            "text": _without_meshes(robots[path]),
+        }
+        return name
+
+    try:
+        files = cell_files(cell, refer)
+    except BrazoError as error:
+        return {LEFT_OUT: str(error)}
+    paths = [path for path in (cell.path, *robots) if path is not None and not _is_shipped(path)]
+    kept = json.dumps(
+        {
+            "files": files,
+            "references": references,
+            "origins": {str(path.absolute()): digest_of(path) for path in paths},
+        },
+        ensure_ascii=False,
+    )
+    if len(kept) > LARGEST:
+        return {
+            LEFT_OUT: f"the text of the cell and its robots has {len(kept) / 1e6:.1f} MB; a "
+            f"recording keeps up to {LARGEST / 1e6:.1f} MB: keep the files"
+        }
+    return {SOURCE: kept}
+
+
+def restored_cell(about: Mapping[str, str]) -> tuple[Cell, list[str]] | None:
+    """The cell that a recording holds, with notes on what differs from the files now.
+
+    None where the recording holds none.
+    """
+    if not about.get(SOURCE):
+        return None
+    try:
+        kept = json.loads(about[SOURCE])
+        files, references = dict(kept["files"]), dict(kept["references"])
+        origins = {Path(path): str(digest) for path, digest in kept["origins"].items()}
+        (main, text), *others = files.items()
+        if any(Path(name).name != name for name in (*files, *references)):
+            raise ValueError("a file name with a folder")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BrazoError(f"{SOURCE}: not a cell as a recording holds it ({error})") from None
+    notes = [
+        f"{path} was changed since the run. The text in the recording is used."
+        for path, digest in origins.items()
+        if digest_of(path) not in ("", digest)
+    ]
+    meshes = 0
+    with tempfile.TemporaryDirectory(prefix="brazo-replay-") as folder:
+        for name, reference in references.items():
+            digest = reference["digest"]
+            if digest and digest_of(Path(reference["path"])) == digest:
+                text = text.replace(name, json.dumps(reference["path"]))
+            else:
+                others.append((name, reference["text"]))
+            meshes += reference["meshes"]
+        for name, content in ((main, text), *others):
+            (Path(folder) / name).write_text(content, encoding="utf-8")
+        cell = load_cell(Path(folder) / main)
+    missing = meshes - sum(_meshes(robot.model) for robot in cell.robots)
+    if missing > 0:
+        notes.append(
+            f"{missing} mesh{'es' if missing > 1 else ''} of the robots cannot be found: generated "
+            "bodies are drawn instead."
+        )
+    path = about.get("cell_file")
+    return replace(cell, path=Path(path) if path else None), notes
+
+
+def _is_shipped(path: Path) -> bool:
+    return path.resolve().is_relative_to(robot_directory().parent.resolve())
+
+
+def _meshes(model: Model) -> int:
+    """The number of parts that are drawn from a mesh file."""
+    if not isinstance(model, TreeModel):
+        return 0
+    parts = [part for body in model.bodies for part in body.parts]
+    return sum(isinstance(part.shape, Mesh) for part in parts)
+
+
+def _without_meshes(robot: CellRobot) -> str:
+    """A robot file's own text without its meshes; URDF for other formats, meshes by full path."""
+    file = robot.source.file
+    if file is not None:
+        return robot_yaml(Field(_stripped(file.root.node), "", None))
+    from brazo.model.urdf.writer import write_urdf
+
+    return write_urdf(robot.model)
+
+
+def _stripped(node: Node) -> Node:
+    """A copy of a YAML node without the parts that are meshes."""
+    value = node.value
+    if isinstance(value, list):
+        kept = [one for one in value if not (isinstance(one.value, dict) and "mesh" in one.value)]
+        return Node(node.line, [_stripped(one) for one in kept])
+    if isinstance(value, dict):
+        kept_fields = {key: (line, _stripped(one)) for key, (line, one) in value.items()}
+        # A list of parts that held meshes alone goes: the part is generated then.
+        empty = [k for k, (_, one) in value.items() if one.value and kept_fields[k][1].value == []]
+        return Node(node.line, {k: v for k, v in kept_fields.items() if k not in empty})
+    return node

@@ -1,0 +1,126 @@
+"""A disk that takes no more: nothing traces back, what was recorded can be read, exit code 1.
+
+A limit on the size of files stands in for the disk: writing past it fails as on a full one.
+"""
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from brazo.recording import Recording
+
+resource = pytest.importorskip("resource", reason="no limit on file sizes on this system")
+BRAZO = [sys.executable, "-m", "brazo"]
+
+
+def limited(*arguments, cwd, size, output=subprocess.PIPE):
+    """A command of the shell whose files may not grow past `size` bytes."""
+    return subprocess.Popen(
+        [*BRAZO, *arguments],
+        cwd=cwd,
+        stdout=output,
+        stderr=subprocess.PIPE if output == subprocess.PIPE else subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"NO_COLOR": "1", "COLUMNS": "1000"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+    )
+
+
+def test_a_headless_run_ends_and_keeps_what_it_has(tmp_path):
+    process = limited("run", "cooperative", "--headless", "-o", "out", cwd=tmp_path, size=1_000_000)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 1, error
+    assert "File too large" in error and "Traceback" not in error
+    part, whole = tmp_path / "out" / "run.parquet.part", tmp_path / "out" / "run.parquet"
+    found = Recording.open(part if part.exists() else whole)
+    assert len(found) > 50 and np.isfinite(found["scara1.q.shoulder"]).all()
+
+
+def test_simulate_names_the_disk(tmp_path):
+    process = limited(
+        "simulate", "srm1", "--t-end", "5", "-o", "run.parquet", cwd=tmp_path, size=50_000
+    )
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 2 and "Traceback" not in error
+    assert "run.parquet: cannot be written" in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_convert_leaves_nothing_behind(tmp_path):
+    t = 1e-3 * np.arange(20_000)
+    noise = np.random.default_rng(0).normal(size=len(t))
+    Recording({"t": (t, "s"), "x": (noise, "m")}).to_parquet(tmp_path / "run.parquet")
+    for name in ("run.csv", "run.xlsx", "run.mcap", "some.parquet"):
+        process = limited("convert", "run.parquet", name, cwd=tmp_path, size=30_000)
+        _, error = process.communicate(timeout=120)
+        assert process.returncode == 2 and "Traceback" not in error, (name, error)
+        assert f"{name}: cannot be written" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["run.parquet"]
+
+
+def test_a_conversion_that_is_terminated_leaves_nothing_behind(tmp_path):
+    t = 1e-3 * np.arange(300_000)
+    Recording({"t": (t, "s"), "x": (np.sin(t), "m")}).to_parquet(tmp_path / "run.parquet")
+    process = limited("convert", "run.parquet", "run.csv", cwd=tmp_path, size=1 << 30)
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(1e-3)
+    process.terminate()
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 143 and not error
+    assert [path.name for path in tmp_path.iterdir()] == ["run.parquet"]
+
+
+HAND = """
+again: true
+steps:
+  - {at: 300ms, engage: true}
+  - {at: 500ms, for: 4s, circle: 20mm, turns: 4, plane: xy}
+  - {at: 5s, release: true}
+"""
+
+
+def seconds(text, wanted):
+    """The time (s) of the last line of a station with these words."""
+    lines = [line for line in text.splitlines() if wanted in line]
+    assert lines, text
+    return float(lines[-1].split(" s ")[0])
+
+
+def test_both_stations_go_on_without_their_recordings(tmp_path):
+    (tmp_path / "hand.yaml").write_text(HAND, encoding="utf-8")
+    log = tmp_path / "follower.log"
+    with log.open("w") as output:
+        follower = limited(
+            "teleop", "follower", "--robot", "scara2", "--listen", "127.0.0.1:0", "--headless",
+            "--record", "f.parquet", cwd=tmp_path, size=30_000, output=output,
+        )  # fmt: skip
+    with follower:
+        try:
+            deadline = time.monotonic() + 60
+            while "ws://" not in log.read_text() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            address = log.read_text().split("ws://")[1].split("/")[0]
+            master = limited(
+                "teleop", "master", "--connect", address, "--script", "hand.yaml", "--headless",
+                "--record", "m.parquet", cwd=tmp_path, size=30_000,
+            )  # fmt: skip
+            said, error = master.communicate(timeout=120)
+            alive = follower.poll() is None
+        finally:
+            follower.terminate()
+            follower.wait(60)
+    told = log.read_text()
+    assert alive, told
+    for text in (said + error, told):
+        assert "recording stopped" in text and "File too large" in text, text
+        assert "Traceback" not in text
+    # The follower was still following long after its disk was full.
+    assert seconds(told, "recording stopped") < seconds(told, "→ ") - 0.5, told
+    for name in ("f", "m"):
+        part, whole = tmp_path / f"{name}.parquet.part", tmp_path / f"{name}.parquet"
+        assert len(Recording.open(part if part.exists() else whole)) > 10

@@ -1,0 +1,185 @@
+"""Ctrl+C: what was done is written and reported, and the next command says what to do."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from brazo.cli import interruption
+from brazo.cli.interruption import GRACE
+from brazo.recording import Recording
+from brazo.recording.source import open_source
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
+ENDLESS = "name: endless\ncell: cooperative\nrobots: {scara1: [wait: 500s]}\n"
+
+
+def started(*arguments, cwd):
+    return subprocess.Popen(
+        [sys.executable, "-m", "brazo", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+        env={**os.environ, "COLUMNS": "200", "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+
+
+def wait_for(condition, process) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def has_rows(part) -> bool:
+    return part.is_file() and part.stat().st_size > 0 and open_source(part).rows > 0
+
+
+def test_a_run_that_is_interrupted_is_a_whole_recording(tmp_path):
+    (tmp_path / "endless.yaml").write_text(ENDLESS)
+    command = ("run", "endless.yaml", "--headless", "-o", "out")
+    with started(*command, cwd=tmp_path) as process:
+        wait_for(lambda: has_rows(tmp_path / "out" / "run.parquet.part"), process)
+        process.send_signal(signal.SIGINT)
+        said, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    recording = Recording.open(tmp_path / "out" / "run.parquet")
+    assert not list((tmp_path / "out").glob("*.part"))
+    assert "stopped by user" in said and "brazo replay out/run.parquet" in said
+    assert f"out/run.parquet: {recording.duration:.2f} s, {len(recording)} rows" in said
+    with started(*command, cwd=tmp_path) as again:
+        _, error = again.communicate(timeout=60)
+    assert again.returncode == 2 and "out/run.parquet: exists already; --force" in error
+
+
+def test_an_interrupted_simulate_keeps_the_samples_before(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import time, pathlib\n"
+        "def torque(t, q, qd):\n"
+        "    pathlib.Path('began').touch()\n"
+        "    time.sleep(0.05)\n"
+        "    return 0 * q\n"
+    )
+    command = ("simulate", "scara1", "--torque", "slow.py", "-o", "run.csv")
+    with started(*command, cwd=tmp_path) as process:
+        wait_for((tmp_path / "began").exists, process)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    # The first step may not have been complete: then there is nothing to keep.
+    if (tmp_path / "run.csv").exists():
+        kept = Recording.open(tmp_path / "run.csv")
+        assert f"run.csv holds the {len(kept)} samples up to {kept.t[-1]:g} s" in error
+    else:
+        assert error == "stopped by user; run.csv was not written\n"
+
+
+def test_a_run_that_breaks_down_keeps_the_samples_before(tmp_path):
+    (tmp_path / "wild.py").write_text(
+        "def torque(t, q, qd):\n    return [20 * qd[0] ** 3 + 20, 0, 0, 0, 0]\n"
+    )
+    command = ("simulate", "scara1", "--torque", "wild.py", "-o", "run.parquet")
+    with started(*command, cwd=tmp_path) as process:
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "no longer finite" in error and "Traceback" not in error
+    kept = Recording.open(tmp_path / "run.parquet")
+    assert f"run.parquet holds the {len(kept)} samples up to {kept.t[-1]:g} s" in error
+    assert len(kept) > 10 and np.isfinite(kept.matrix(["scara1.q", "scara1.qd"])).all()
+
+
+def test_a_follower_that_is_interrupted_reports_its_recording(tmp_path):
+    command = ("teleop", "follower", "--robot", "scara1", "--listen", "127.0.0.1:0")
+    more = ("--headless", "--record", "run.parquet")
+    with started(*command, *more, cwd=tmp_path) as process:
+        wait_for(lambda: has_rows(tmp_path / "run.parquet.part"), process)
+        process.send_signal(signal.SIGINT)
+        said, error = process.communicate(timeout=60)
+    assert process.returncode == 0, error
+    rows = len(Recording.open(tmp_path / "run.parquet"))
+    assert f"s, {rows} rows" in said and not list(tmp_path.glob("*.part"))
+
+
+# A compiler that takes minutes and, like LLVM, runs outside the interpreter lock and returns for no
+# signal.
+SLOW_COMPILER = """
+import hashlib, sys, threading
+from brazo.codegen import jit
+
+def slow(ir, target):
+    # Later, from another thread: a signal before the call below would end the command by itself.
+    threading.Timer(0.5, print, ("compiling",), {"flush": True}).start()
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
+
+jit.compile_object = slow
+sys.argv[0] = "brazo"
+from brazo.cli.main import main
+main()
+"""
+
+
+def compiling(*arguments, cwd):
+    """A command that has begun to compile."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW_COMPILER, *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+        env={**os.environ, "BRAZO_CACHE_DIR": str(cwd / "cache")},
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "compiling\n", process.communicate()
+    return process
+
+
+def test_ctrl_c_ends_a_lab_that_is_opening(tmp_path):
+    with compiling("lab", "puma560", "--port", "0", "--no-browser", cwd=tmp_path) as process:
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130 and error == "stopped by user\n"
+
+
+@pytest.mark.parametrize("command", [("fk", "puma560", "0", "0", "0", "0", "0", "0"), ("lab",)])
+def test_a_second_ctrl_c_ends_a_command_that_is_compiling(command, tmp_path):
+    options = ("--port", "0", "--no-browser") if command == ("lab",) else ()
+    with compiling(*command, *options, cwd=tmp_path) as process:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
+def test_a_third_ctrl_c_does_not_wait(tmp_path):
+    with compiling("fk", "puma560", "0", "0", "0", "0", "0", "0", cwd=tmp_path) as process:
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        sent = time.monotonic()
+        process.communicate(timeout=60)
+    assert process.returncode == 130 and time.monotonic() - sent < GRACE
+
+
+def test_only_presses_soon_after_each_other_end_the_process(monkeypatch):
+    """The first Ctrl+C may only list unsaved work of a lab that stays open."""
+    times, ended = iter([0.0, 60.0, 61.0]), threading.Event()
+    read = threading.Semaphore(0)
+
+    def monotonic():
+        read.release()
+        return next(times)
+
+    monkeypatch.setattr(interruption, "time", SimpleNamespace(monotonic=monotonic))
+    monkeypatch.setattr(interruption, "GRACE", 0.0)
+    monkeypatch.setattr(interruption, "exit_now", lambda code: ended.set())
+    reading, writing = os.pipe()
+    threading.Thread(target=interruption._count_presses, args=(reading,), daemon=True).start()
+    for _ in range(2):
+        os.write(writing, bytes([signal.SIGINT]))
+        assert read.acquire(timeout=10)
+    assert not ended.wait(0.3)
+    os.write(writing, bytes([signal.SIGINT]))
+    assert ended.wait(10)

@@ -1,0 +1,53 @@
+"""The driver and STOP while other clients flood the lab, each in a process of its own.
+
+What a busy machine costs is measured in the same run, without a flood.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+
+import pytest
+from floods import FLOODS, Driver, Outcome, measure
+from lab_process import LabProcess
+
+from brazo.connections import ConnectionLimits
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+SECONDS = 1.0
+ACTION = 0.5  # s
+STOP = 0.02  # s
+MEMORY = 60.0  # MB
+OPENING = ("churn", "views", "half_open")
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with LabProcess("cooperative") as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def driver(lab):
+    driver = Driver(lab.url)
+    yield driver
+    driver.close()
+
+
+@pytest.fixture(scope="module")
+def quiet(lab, driver) -> Outcome:
+    return measure(lab, driver, "quiet", SECONDS, after=0.5)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FLOODS if kind != "quiet"])
+def test_the_driver_acts_and_stop_stops_during_a_flood(lab, driver, quiet, kind):
+    found = measure(lab, driver, kind, SECONDS, after=0.5)
+    assert max(found.actions) < ACTION + max(quiet.actions)
+    assert statistics.median(found.stops) < STOP + max(quiet.stops)
+    assert found.grown < MEMORY
+    if kind == "half_open":
+        assert found.closed >= found.sent - ConnectionLimits(1.0, 1.0).strangers
+    else:
+        assert found.closed or kind in OPENING

@@ -1,0 +1,191 @@
+"""Whose connection it is, with real connections of another user."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from http import HTTPStatus
+
+import pytest
+
+from brazo.lab.access import Access
+from brazo.lab.requests import Requests
+from brazo.lab.server import LabServer
+from brazo.peers import UNKNOWN, owner_of, same_token
+from brazo.teleop import FollowerLink
+from brazo.teleop.proxy import FaultProxy
+
+NOBODY = 65534
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists owners of sockets")
+as_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be another user"
+)
+# All modules are loaded before the change of user, who may not read them.
+CLIENT = """
+import encodings.idna, os, socket, sys
+uid, host, port = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+request = bytes.fromhex(sys.argv[4])
+if uid != os.geteuid():
+    os.setgroups([]); os.setgid(uid); os.setuid(uid)
+with socket.create_connection((host, port), timeout=20) as line:
+    line.sendall(request)
+    try:
+        sys.stdout.write(line.recv(4096).decode("latin-1"))
+        sys.stdout.flush()
+    except ConnectionError:
+        pass
+    sys.stdin.read()
+"""
+
+
+def client(uid, host, port, request=b""):
+    return subprocess.Popen(
+        [sys.executable, "-c", CLIENT, str(uid), host, str(port), request.hex()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def answer(uid, host, port, request):
+    """The first bytes a server answers to a request of a user."""
+    out, _ = client(uid, host, port, request).communicate(timeout=60)
+    return out
+
+
+def http(path, port, **headers):
+    lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def upgrade(path, port, **headers):
+    return http(
+        path,
+        port,
+        Upgrade="websocket",
+        Connection="Upgrade",
+        Sec_WebSocket_Key="dGhlIHNhbXBsZSBub25jZQ==",
+        Sec_WebSocket_Version=13,
+        **headers,
+    )
+
+
+@linux
+@as_root
+@pytest.mark.parametrize(
+    ("listen", "connect"),
+    [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("127.0.0.1", "::ffff:127.0.0.1")],
+)
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_the_owner_of_a_connection_is_known(listen, connect, uid):
+    family = socket.AF_INET6 if ":" in listen else socket.AF_INET
+    with socket.socket(family) as door:
+        try:
+            door.bind((listen, 0))
+        except OSError:
+            pytest.skip("no IPv6 here")
+        door.listen()
+        door.settimeout(20)
+        other = client(uid, connect, door.getsockname()[1])
+        line, peer = door.accept()
+        with line:
+            assert owner_of(peer[:2], line.getsockname()[:2]) == uid
+            line.close()
+        other.communicate(timeout=20)
+
+
+@linux
+def test_a_connection_that_was_closed_has_no_owner():
+    """A closed socket is listed as root's: it must not pass for one."""
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        other = socket.create_connection(door.getsockname())
+        line, peer = door.accept()
+        with line:
+            own = line.getsockname()
+            assert owner_of(peer, own) == os.geteuid()
+            other.sendall(b"drive")
+            other.close()
+            end = time.monotonic() + 5
+            while owner_of(peer, own) == os.geteuid() and time.monotonic() < end:
+                time.sleep(0.01)
+            assert owner_of(peer, own) == UNKNOWN
+
+
+@linux
+@as_root
+def test_a_lab_answers_its_own_user_and_no_other():
+    server = LabServer("127.0.0.1", 0, Requests())
+    try:
+        port = server.port
+        own = http("/", port)
+        assert " 200 " in answer(0, "127.0.0.1", port, own).splitlines()[0]
+        assert " 403 " in answer(NOBODY, "127.0.0.1", port, own).splitlines()[0]
+        channel = upgrade("/channel?page=x", port, Origin=f"http://127.0.0.1:{port}")
+        assert " 101 " in answer(0, "127.0.0.1", port, channel).splitlines()[0]
+        assert " 403 " in answer(NOBODY, "127.0.0.1", port, channel).splitlines()[0]
+    finally:
+        server.stop()
+
+
+@linux
+@as_root
+def test_with_a_token_it_is_the_token_that_counts():
+    server = LabServer("127.0.0.1", 0, Requests(), token=True)
+    try:
+        port, token = server.port, server.access.token
+        assert server.url.endswith(f"/?token={token}")
+        for uid in (0, NOBODY):
+            refused = answer(uid, "127.0.0.1", port, http("/", port)).splitlines()[0]
+            assert " 401 " in refused
+            welcome = answer(uid, "127.0.0.1", port, http(f"/?token={token}", port))
+            assert " 303 " in welcome.splitlines()[0]
+        # The browser's code is of no use to another user, who can read it in the list of processes.
+        shown = server.browser_url()
+        assert str(token) not in shown
+        code = shown.partition(str(port))[2]
+        for uid, status in ((NOBODY, " 401 "), (0, " 303 "), (0, " 401 ")):
+            assert status in answer(uid, "127.0.0.1", port, http(code, port)).splitlines()[0]
+    finally:
+        server.stop()
+
+
+def test_a_code_is_good_once_and_for_a_minute(monkeypatch):
+    from websockets.datastructures import Headers
+
+    access = Access.on("127.0.0.1", 8080, token=True)
+
+    def status(code):
+        refusal = access.check(Headers(Host="127.0.0.1:8080"), f"/?code={code}", False)
+        return None if refusal is None else refusal.status
+
+    code = access.code()
+    assert status(code) == HTTPStatus.SEE_OTHER
+    assert status(code) == status("") == status("x") == HTTPStatus.UNAUTHORIZED
+    late = access.code()
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 61.0)
+    assert status(late) == HTTPStatus.UNAUTHORIZED
+
+
+@linux
+@as_root
+def test_a_follower_answers_its_own_user_and_no_other():
+    with FollowerLink(joints=2) as link:
+        request = upgrade("/teleop", link.port, Sec_WebSocket_Protocol="brazo-teleop.1")
+        assert " 101 " in answer(0, "127.0.0.1", link.port, request).splitlines()[0]
+        assert " 403 " in answer(NOBODY, "127.0.0.1", link.port, request).splitlines()[0]
+        assert link.counts["refused: user"] == 1
+        with FaultProxy(f"127.0.0.1:{link.port}") as proxy:
+            assert " 101 " in answer(0, "127.0.0.1", proxy.port, request).splitlines()[0]
+            assert answer(NOBODY, "127.0.0.1", proxy.port, request) == ""
+    with FollowerLink(joints=2, token=True) as link:
+        assert link.token is not None and len(link.token) >= 32
+        request = upgrade("/teleop", link.port, Sec_WebSocket_Protocol="brazo-teleop.1")
+        assert " 101 " in answer(NOBODY, "127.0.0.1", link.port, request).splitlines()[0]
+
+
+def test_a_token_is_compared_whatever_is_shown():
+    assert same_token("a token", "a token")
+    assert not any(same_token(shown, "a token") for shown in ("", "é", "\udce9", "a token "))
