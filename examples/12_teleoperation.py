@@ -11,9 +11,10 @@ import brazo
 from brazo.lab.opening import as_cell
 from brazo.simulation import Simulation
 from brazo.teleop import Cylinder, FollowerLink, MasterLink, PoseMap
+from brazo.teleop.devices import parse_script
 from brazo.teleop.proxy import FaultProxy
 from brazo.teleop.proxy import parse_script as parse_faults
-from brazo.teleop.stations import FollowerStation, MasterStation, parse_script
+from brazo.teleop.stations import FollowerStation, MasterStation
 from brazo.trajectory import limits_of
 
 delta = brazo.load("delta")

@@ -13,8 +13,8 @@ import python_calamine
 import brazo
 from brazo.cli.output import print_json, say, table
 from brazo.recording import Recorder, Recording
-from brazo.teleop import frames
-from brazo.teleop.frames import Answer, Hello, Refused, Setting, Status, Welcome
+from brazo.teleop.link import frames
+from brazo.teleop.link.frames import Answer, Hello, Refused, Setting, Status, Welcome
 from brazo.teleop.stations.diary import Diary
 from brazo.text import is_one_line, json_text, one_line, printable
 

@@ -28,8 +28,9 @@ from brazo.lab.opening import as_cell
 from brazo.lab.stations import MasterLab
 from brazo.simulation import Simulation
 from brazo.teleop import MasterLink
-from brazo.teleop.master_link import VALID
-from brazo.teleop.stations import Pointed, ReflectingMaster, scheme_named
+from brazo.teleop.devices import Pointed
+from brazo.teleop.link.master_link import VALID
+from brazo.teleop.stations import ReflectingMaster, scheme_named
 
 OUT = Path(__file__).parents[1] / "docs" / "_static"
 SIZE = {"width": 1366, "height": 768}

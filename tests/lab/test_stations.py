@@ -19,17 +19,15 @@ from brazo.lab.stations.follower import directions_in_words
 from brazo.lab.stations.seen import Watch
 from brazo.simulation import Simulation
 from brazo.teleop import FollowerLink, LinkRules, MasterLink, Rules
-from brazo.teleop.mapping import DIRECTIONS, IncrementMap
+from brazo.teleop.devices import Joystick, Pointed, parse_script
+from brazo.teleop.mapping.base import DIRECTIONS, IncrementMap
 from brazo.teleop.proxy import FaultProxy
 from brazo.teleop.stations import (
     CoupledMap,
     FollowerStation,
-    Joystick,
     MasterStation,
-    Pointed,
     ReflectingFollower,
     ReflectingMaster,
-    parse_script,
     scheme_named,
 )
 from brazo.world import load_cell

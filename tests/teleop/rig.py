@@ -9,11 +9,11 @@ import time
 
 import numpy as np
 
-from brazo.teleop.follower import LONGEST_STEP, Follower
-from brazo.teleop.follower_link import FollowerLink
-from brazo.teleop.joint_map import JointMap
-from brazo.teleop.master_link import MasterLink
-from brazo.teleop.safety import State
+from brazo.teleop.follow.follower import LONGEST_STEP, Follower
+from brazo.teleop.follow.safety import State
+from brazo.teleop.link.follower_link import FollowerLink
+from brazo.teleop.link.master_link import MasterLink
+from brazo.teleop.mapping.joint_map import JointMap
 from brazo.trajectory import Limits
 
 LIMITS = Limits([2.0, 2.0], [8.0, 8.0], [80.0, 80.0], [[-3, 3]] * 2)

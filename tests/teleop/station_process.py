@@ -7,7 +7,7 @@ master ADDRESS      connects, engages and swings its joints for as long as it li
 import sys
 import time
 
-from brazo.teleop.follower_link import FollowerLink
+from brazo.teleop.link.follower_link import FollowerLink
 from tests.teleop.rig import FollowerRig, MasterRig
 
 

@@ -12,10 +12,10 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from brazo.teleop import frames
-from brazo.teleop.channel import LinkRules
-from brazo.teleop.frames import Command, Hello, Ping, Pong, Setting
-from brazo.teleop.safety import State
+from brazo.teleop.follow.safety import State
+from brazo.teleop.link import frames
+from brazo.teleop.link.channel import LinkRules
+from brazo.teleop.link.frames import Command, Hello, Ping, Pong, Setting
 from tests.teleop.rig import FollowerRig, MasterRig, until
 
 OPEN = LinkRules(rate=1e6, burst=1e6, silence=60.0)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.teleop.follower import Follower, View
-from brazo.teleop.frames import RUN, Command
-from brazo.teleop.inbox import Received
-from brazo.teleop.joint_map import JointMap
-from brazo.teleop.safety import State
+from brazo.teleop.follow.follower import Follower, View
+from brazo.teleop.follow.safety import State
+from brazo.teleop.link.frames import RUN, Command
+from brazo.teleop.link.inbox import Received
+from brazo.teleop.mapping.joint_map import JointMap
 from brazo.trajectory import limits_of
 
 RADIUS = 0.03  # m

@@ -21,8 +21,8 @@ import threading
 import time
 from pathlib import Path
 
-from brazo.teleop.follower_link import FollowerLink
-from brazo.teleop.safety import State
+from brazo.teleop.follow.safety import State
+from brazo.teleop.link.follower_link import FollowerLink
 from tests.teleop.rig import FollowerRig, MasterRig, until
 
 TOKEN = "a token for two machines"

@@ -77,13 +77,8 @@ def follower(
     from brazo.lab.opening import as_cell
     from brazo.simulation import Simulation
     from brazo.teleop import FollowerLink, LinkRules, Rules, server_tls
-    from brazo.teleop.mapping import in_words
-    from brazo.teleop.stations import (
-        CoupledMap,
-        FollowerStation,
-        ReflectingFollower,
-        scheme_named,
-    )
+    from brazo.teleop.mapping.base import in_words
+    from brazo.teleop.stations import CoupledMap, FollowerStation, ReflectingFollower, scheme_named
     from brazo.teleop.stations.reflecting import STATUS_RATE
     from brazo.trajectory import limits_of
 
@@ -194,7 +189,7 @@ def _increments(directions: str, scale: float) -> Any:
     import numpy as np
 
     from brazo.teleop import IncrementMap
-    from brazo.teleop.mapping import DIRECTIONS
+    from brazo.teleop.mapping.base import DIRECTIONS
 
     if directions not in ("crossed", "same"):
         raise BrazoError(f"--directions {directions}; wanted crossed or same")
@@ -260,16 +255,9 @@ def master(
     """Drive a follower with a device until it is done, with a page of its own."""
     from brazo.hosts import address
     from brazo.teleop import MasterLink, client_tls
-    from brazo.teleop.master_link import VALID
-    from brazo.teleop.stations import (
-        Joystick,
-        Keyboard,
-        MasterStation,
-        Pointed,
-        ReflectingMaster,
-        load_script,
-        scheme_named,
-    )
+    from brazo.teleop.devices import Joystick, Keyboard, Pointed, load_script
+    from brazo.teleop.link.master_link import VALID
+    from brazo.teleop.stations import MasterStation, ReflectingMaster, scheme_named
 
     if device is None:
         device = "browser" if script is None else "script"
@@ -290,7 +278,7 @@ def master(
     if device == "script":
         chosen = load_script(script)
     elif device == "keyboard":
-        from brazo.teleop.stations import keyboard
+        from brazo.teleop.devices import keyboard
 
         chosen = Keyboard()
         for line in (keyboard.__doc__ or "").split("\n\n")[1].splitlines():
@@ -432,7 +420,7 @@ def measure(
 
     from rich.progress import Progress
 
-    from brazo.teleop import measure as module
+    from brazo.teleop.link import measure as module
 
     with Progress(transient=True, disable=as_json, refresh_per_second=2) as bar:
         task = bar.add_task("commands", total=1.0)

@@ -12,18 +12,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from brazo.teleop.access import client_tls, server_tls
-    from brazo.teleop.channel import LinkRules
-    from brazo.teleop.follower import Follower
-    from brazo.teleop.follower_link import FollowerLink
-    from brazo.teleop.joint_map import JointMap
-    from brazo.teleop.mapping import IncrementMap, Plausible
-    from brazo.teleop.master_link import MasterLink
-    from brazo.teleop.pose_map import PoseMap
-    from brazo.teleop.safety import Cause, Rules, Safety, State
-    from brazo.teleop.tracking import Tracker
-    from brazo.teleop.views import Report, View
-    from brazo.teleop.walls import Box, Cylinder, Soft
+    from brazo.teleop.follow.follower import Follower
+    from brazo.teleop.follow.safety import Cause, Rules, Safety, State
+    from brazo.teleop.follow.tracking import Tracker
+    from brazo.teleop.link.access import client_tls, server_tls
+    from brazo.teleop.link.channel import LinkRules
+    from brazo.teleop.link.follower_link import FollowerLink
+    from brazo.teleop.link.master_link import MasterLink
+    from brazo.teleop.link.views import Report, View
+    from brazo.teleop.mapping.base import IncrementMap, Plausible
+    from brazo.teleop.mapping.joint_map import JointMap
+    from brazo.teleop.mapping.pose_map import PoseMap
+    from brazo.teleop.mapping.walls import Box, Cylinder, Soft
 
 __all__ = [
     "Box",
@@ -50,18 +50,18 @@ __all__ = [
 
 # Imported on first use: a master has no need of kinematics, a mapping none of a network.
 _MODULES = {
-    "access": ("client_tls", "server_tls"),
-    "channel": ("LinkRules",),
-    "follower": ("Follower",),
-    "follower_link": ("FollowerLink",),
-    "joint_map": ("JointMap",),
-    "mapping": ("IncrementMap", "Plausible"),
-    "master_link": ("MasterLink",),
-    "pose_map": ("PoseMap",),
-    "safety": ("Cause", "Rules", "Safety", "State"),
-    "tracking": ("Tracker",),
-    "views": ("Report", "View"),
-    "walls": ("Box", "Cylinder", "Soft"),
+    "link.access": ("client_tls", "server_tls"),
+    "link.channel": ("LinkRules",),
+    "follow.follower": ("Follower",),
+    "link.follower_link": ("FollowerLink",),
+    "mapping.joint_map": ("JointMap",),
+    "mapping.base": ("IncrementMap", "Plausible"),
+    "link.master_link": ("MasterLink",),
+    "mapping.pose_map": ("PoseMap",),
+    "follow.safety": ("Cause", "Rules", "Safety", "State"),
+    "follow.tracking": ("Tracker",),
+    "link.views": ("Report", "View"),
+    "mapping.walls": ("Box", "Cylinder", "Soft"),
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names}
 

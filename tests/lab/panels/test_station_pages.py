@@ -19,8 +19,9 @@ from brazo.lab.opening import as_cell
 from brazo.lab.stations import FollowerLab, MasterLab
 from brazo.simulation import Simulation
 from brazo.teleop import FollowerLink, LinkRules, MasterLink, PoseMap, Rules, State
+from brazo.teleop.devices import Pointed
 from brazo.teleop.proxy import FaultProxy
-from brazo.teleop.stations import FollowerStation, MasterStation, Pointed
+from brazo.teleop.stations import FollowerStation, MasterStation
 from brazo.trajectory import limits_of
 from tests.lab.panels.acting import assert_page_stays
 

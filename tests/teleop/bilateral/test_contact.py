@@ -19,7 +19,7 @@ from brazo.teleop.bilateral import (
     WaveVariables,
     strokes,
 )
-from brazo.teleop.mapping import IncrementMap
+from brazo.teleop.mapping.base import IncrementMap
 from brazo.world import World
 
 SAME = IncrementMap(np.eye(3))

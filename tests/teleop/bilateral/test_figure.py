@@ -7,7 +7,7 @@ import pytest
 
 from brazo.errors import BrazoError
 from brazo.teleop.bilateral import Hand, Pair, TaskMap, WaveVariables, figure, plot, strokes
-from brazo.teleop.mapping import IncrementMap
+from brazo.teleop.mapping.base import IncrementMap
 from brazo.world import World
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from brazo.teleop.bilateral import Hand, Pair, TaskMap, WaveVariables, strokes
-from brazo.teleop.mapping import IncrementMap
+from brazo.teleop.mapping.base import IncrementMap
 from brazo.world import World
 
 WAY = strokes(

@@ -7,7 +7,7 @@ import pytest
 
 from brazo.simulation import Simulation
 from brazo.teleop.bilateral import Hand, Pair, TaskMap, ToolPort, WaveVariables, strokes
-from brazo.teleop.mapping import DIRECTIONS, IncrementMap
+from brazo.teleop.mapping.base import DIRECTIONS, IncrementMap
 from brazo.world import World
 
 

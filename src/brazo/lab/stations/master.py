@@ -40,9 +40,10 @@ from brazo.lab.stations.link_panel import LinkPanel
 from brazo.lab.stations.seen import Seen, seen_by_master
 from brazo.simulation import Simulation
 from brazo.simulation.robot import IDEAL
-from brazo.teleop.mapping import DIRECTIONS
-from brazo.teleop.stations import MasterStation, Pointed
-from brazo.teleop.stations.device import how_to_go_on
+from brazo.teleop.devices import Pointed
+from brazo.teleop.devices.device import how_to_go_on
+from brazo.teleop.mapping.base import DIRECTIONS
+from brazo.teleop.stations import MasterStation
 from brazo.trajectory import Sample
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from brazo.teleop.frames import STATES
+from brazo.teleop.link.frames import STATES
 from brazo.teleop.stations import FollowerStation, MasterStation
 
 LinkState = Literal["waiting", "up", "late", "dead"]

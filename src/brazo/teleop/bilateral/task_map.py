@@ -12,7 +12,7 @@ twice as hard as its master.  Any other g > 0 is as passive: it scales all energ
 from __future__ import annotations
 
 from brazo.teleop.bilateral.scheme import Array, positive
-from brazo.teleop.mapping import IncrementMap
+from brazo.teleop.mapping.base import IncrementMap
 
 
 class TaskMap:

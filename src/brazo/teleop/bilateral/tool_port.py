@@ -27,7 +27,7 @@ from brazo.control.impedance import tool_inertia
 from brazo.errors import BrazoError
 from brazo.robot import Robot
 from brazo.simulation.cell_arm import arm_of
-from brazo.teleop.touch import Touch
+from brazo.teleop.follow.touch import Touch
 from brazo.world import World, WorldRobot
 
 Array = np.ndarray

@@ -22,7 +22,7 @@ from typing import Any
 from brazo.errors import BrazoError
 from brazo.hosts import address, is_loopback
 from brazo.peers import refuses_user
-from brazo.teleop.background import Background
+from brazo.teleop.link.background import Background
 from brazo.teleop.proxy.faults import WAYS, Faults, Script, Way
 from brazo.teleop.proxy.line import FaultLine, Leaving
 from brazo.teleop.proxy.splitter import Splitter

@@ -17,14 +17,14 @@ from brazo.errors import BrazoError
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.recording.names import SIMULATED
 from brazo.recording.stream import Recorder
-from brazo.teleop.follower import ASK, Follower, Step
-from brazo.teleop.follower_link import FollowerLink
-from brazo.teleop.mapping import Mapping, in_words
-from brazo.teleop.pose_map import PoseMap
-from brazo.teleop.safety import Cause, Rules, State, Transition
-from brazo.teleop.stations.device import joint_units
+from brazo.teleop.devices.device import joint_units
+from brazo.teleop.follow.follower import ASK, Follower, Step
+from brazo.teleop.follow.safety import Cause, Rules, State, Transition
+from brazo.teleop.follow.touch import Touch
+from brazo.teleop.link.follower_link import FollowerLink
+from brazo.teleop.mapping.base import Mapping, in_words
+from brazo.teleop.mapping.pose_map import PoseMap
 from brazo.teleop.stations.diary import Diary
-from brazo.teleop.touch import Touch
 from brazo.trajectory.base import Sample
 from brazo.trajectory.limits import Limits, limits_of
 from brazo.world.recorded_cell import recorded_source

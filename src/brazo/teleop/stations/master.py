@@ -26,11 +26,7 @@ from brazo.errors import BrazoError
 from brazo.kinematics.orientation import rotvec_from_matrix, wxyz_from_matrix
 from brazo.kinematics.result import violations
 from brazo.recording.stream import Recorder
-from brazo.teleop.follower import ASK
-from brazo.teleop.frames import STATES
-from brazo.teleop.master_link import VALID, MasterLink, Told
-from brazo.teleop.safety import Cause, State
-from brazo.teleop.stations.device import (
+from brazo.teleop.devices.device import (
     Device,
     Halting,
     Hand,
@@ -39,6 +35,10 @@ from brazo.teleop.stations.device import (
     joint_units,
     pose_of,
 )
+from brazo.teleop.follow.follower import ASK
+from brazo.teleop.follow.safety import Cause, State
+from brazo.teleop.link.frames import STATES
+from brazo.teleop.link.master_link import VALID, MasterLink, Told
 from brazo.teleop.stations.diary import Diary, line
 from brazo.trajectory.follow import onto
 from brazo.trajectory.joint_rates import ToolMotion

@@ -34,12 +34,12 @@ from brazo.teleop.bilateral.scheme import EndState, Scheme, limited
 from brazo.teleop.bilateral.task_map import TaskMap
 from brazo.teleop.bilateral.tool_port import ToolPort
 from brazo.teleop.bilateral.waves import WaveVariables
-from brazo.teleop.follower import Step
-from brazo.teleop.follower_link import FollowerLink
-from brazo.teleop.mapping import IncrementMap, MasterPoint, Target, scale_of
-from brazo.teleop.master_link import VALID, MasterLink
-from brazo.teleop.safety import Rules, State
-from brazo.teleop.stations.device import Device, Hand
+from brazo.teleop.devices.device import Device, Hand
+from brazo.teleop.follow.follower import Step
+from brazo.teleop.follow.safety import Rules, State
+from brazo.teleop.link.follower_link import FollowerLink
+from brazo.teleop.link.master_link import VALID, MasterLink
+from brazo.teleop.mapping.base import IncrementMap, MasterPoint, Target, scale_of
 from brazo.teleop.stations.follower import FollowerStation
 from brazo.teleop.stations.master import RATE, MasterStation
 from brazo.trajectory.base import Sample

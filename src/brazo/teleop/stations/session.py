@@ -19,7 +19,7 @@ from brazo.recording.numbers import counted
 from brazo.recording.plots import figure
 from brazo.recording.recording import Recording
 from brazo.recording.report import write_report
-from brazo.teleop.safety import State
+from brazo.teleop.follow.safety import State
 
 Array = np.ndarray
 GRID = 0.005  # s, for the delay between hand and tool

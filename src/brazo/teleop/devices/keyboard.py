@@ -1,0 +1,155 @@
+"""`Keyboard`: a hand moved by the keys of a terminal.
+
+    w s   away, towards      a d   left, right      r f   up, down      (x, y, z of the handle)
+    space   hold: the enabling switch      e   engage      c   clutch on or off
+    o p   clamp open, closed      + -   finer, wider      x   leave
+
+A terminal tells of presses, not of releases: a key counts as held for as long as the keyboard
+repeats it.  The first repeat comes after half a second, the others quickly; so a key is released
+0.15 s after its last repeat, at most 0.6 s after a single press.
+
+Of keys held together only the one pressed last repeats.  So a switch that is held stays so while
+any of the keys above is: hold space, then press and hold keys that move.  It is let go when no key
+is held any more, and then only space holds it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.teleop.devices.device import Hand, Rates
+
+SPEED = 0.1  # m/s
+FIRST, REPEAT = 0.6, 0.15  # s
+_SPECIAL = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)  # arrows, F keys, Alt
+MOVES = {
+    "w": (0, 1.0),
+    "s": (0, -1.0),
+    "a": (1, 1.0),
+    "d": (1, -1.0),
+    "r": (2, 1.0),
+    "f": (2, -1.0),
+}
+KEYS = (" ", *MOVES, *"ecop+-")
+
+
+class Keyboard:
+    """Reads keys with `keys()`, which gives those pressed since the last call."""
+
+    name = "keyboard"
+    anew = "let go of all keys, press e, then hold space"
+
+    def __init__(self, keys: Callable[[], str] | None = None, speed: float = SPEED) -> None:
+        self._terminal = None if keys is not None else _Terminal()
+        self._keys = keys or (self._terminal.read if self._terminal else lambda: "")
+        self.speed = speed
+        self._rates = Rates()
+        self._until: dict[str, float] = {}  # when a key counts as let go
+        self._seen: dict[str, float] = {}
+        self._run = False
+        self._engage, self._clutch = 0, False
+        self._grip: float | None = None
+        self._scale = 1.0
+        self._done = False
+
+    def read(self, t: float, state: int) -> Hand:
+        settings: list[tuple[str, Any]] = []
+        for key in self._keys():
+            key = key.lower()
+            # A press that follows another closely is the keyboard's own repetition.
+            repeated = t - self._seen.get(key, -1e9) < FIRST
+            self._seen[key] = t
+            self._until[key] = t + (REPEAT if repeated else FIRST)
+            if repeated and key not in "+-":
+                continue
+            if key == "e":
+                self._engage += 1
+            elif key == "c":
+                self._clutch = not self._clutch
+            elif key in "op":
+                self._grip = float(key == "p")
+            elif key in "+-":
+                self._scale *= 1.25 if key == "+" else 0.8
+                settings.append(("scale", self._scale))
+            elif key in "x\x03":
+                self._done = True
+        velocity = np.zeros(3)
+        for key, (axis, sign) in MOVES.items():
+            if t < self._until.get(key, -1e9):
+                velocity[axis] += sign * self.speed
+        self._rates.go(t, velocity, np.zeros(3))
+        held = {key for key in KEYS if t < self._until.get(key, -1e9)}
+        self._run = " " in held or (self._run and bool(held))
+        return Hand(
+            self._rates.moved,
+            self._rates.turned,
+            self._run,
+            self._engage,
+            self._clutch,
+            self._grip,
+            tuple(settings),
+            self._done,
+        )
+
+    def close(self) -> None:
+        if self._terminal is not None:
+            self._terminal.close()
+
+
+class _Terminal:
+    """The terminal without echo and without waiting for a line."""
+
+    def __init__(self) -> None:
+        if not sys.stdin.isatty():
+            raise BrazoError("the keyboard needs a terminal; standard input is none")
+        self._restore: Any = None
+        with contextlib.suppress(ImportError):
+            import termios
+            import tty
+
+            self._restore = termios.tcgetattr(sys.stdin)
+            tty.setcbreak(sys.stdin)
+
+    def read(self) -> str:
+        if self._restore is None:
+            return self._read_windows()
+        import select
+
+        # Past Python's buffer: what waits there would not be seen.
+        file, found = sys.stdin.fileno(), b""
+        while select.select([file], [], [], 0.0)[0]:
+            try:
+                data = os.read(file, 64)
+            except OSError:
+                data = b""
+            if not data:
+                raise BrazoError("the terminal is gone, and the keyboard with it")
+            found += data
+        # An arrow key is ESC and letters, which are no keys of ours.
+        return _SPECIAL.sub(b"", found).decode("ascii", "ignore")
+
+    @staticmethod
+    def _read_windows() -> str:
+        import importlib
+
+        console: Any = importlib.import_module("msvcrt")
+        found = ""
+        while console.kbhit():
+            found += console.getwch()
+        return found
+
+    def close(self) -> None:
+        if self._restore is not None:
+            import termios
+
+            with contextlib.suppress(termios.error):  # one that is gone needs nothing
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._restore)
+            self._restore = None

@@ -1,0 +1,203 @@
+"""`Script`: a hand that moves as a file says, for tests, demonstrations and long runs.
+
+    again: true                                  # engage again after a HOLD, but not after STOP
+    steps:
+      - {at: 500ms, engage: true}                # press the switch, and ask for motion
+      - {at: 1s, for: 2s, move: [0, 50mm, 0]}    # from rest to rest
+      - {at: 3s, for: 4s, circle: 30mm, turns: 2, plane: xy}
+      - {at: 7s, for: 1s, turn: [0, 0, 20deg]}
+      - {at: 8s, for: 1s, clutch: true}
+      - {at: 9s, set: {scale: 2}}
+      - {at: 9s, grip: 1}
+      - {at: 10s, release: true}
+
+Moves go from rest to rest in their time (a quintic, s = 10 p³ − 15 p⁴ + 6 p⁵) and add up where they
+overlap.  The script is over when its last step is.  After STOP the hand stays where it was, off the
+switch, to the end: nobody is there who could press it anew.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brazo import units
+from brazo.model.document import Field, parse_document, read_document
+from brazo.teleop.devices.device import Hand
+from brazo.teleop.follow.safety import State
+
+PLANES = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
+ACTIONS = ("engage", "release", "move", "circle", "turn", "clutch", "grip", "set")
+_AGAIN = (0.3, 0.3)  # s in which the switch is let go, and then held before the next try
+_AFTER = 0.5  # s after the last step
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a script."""
+
+    at: float
+    until: float
+    action: str
+    value: Any = None
+    turns: float = 1.0
+    plane: tuple[int, int] = (0, 1)
+
+    def part(self, t: float) -> float:
+        """How much of it is done, 0 to 1, from rest to rest."""
+        if t <= self.at:
+            return 0.0
+        p = min((t - self.at) / (self.until - self.at), 1.0) if self.until > self.at else 1.0
+        return p * p * p * (10.0 + p * (6.0 * p - 15.0))
+
+
+class Script:
+    """A device that needs no hardware."""
+
+    def __init__(self, steps: tuple[Step, ...], again: bool = False, name: str = "script") -> None:
+        self.name = name
+        self.steps = tuple(sorted(steps, key=lambda step: step.at))
+        self.again = again
+        self.seconds = max((step.until for step in steps), default=0.0) + _AFTER
+        self._told = 0  # settings asked for so far
+        self._extra = 0  # engagements asked for after a HOLD
+        self._tried = -math.inf
+        self._stop = False
+        self._stopped: Hand | None = None  # the hand as STOP found it
+
+    @property
+    def anew(self) -> str:
+        """What happens after a HOLD."""
+        if self._stop:
+            return "start the script again"
+        return "the script lets go and engages again" if self.again else "the script's next engage"
+
+    def stop(self) -> bool:
+        """Let go for good; whether it had not yet."""
+        before, self._stop = self._stop, True
+        return not before
+
+    def read(self, t: float, state: int) -> Hand:
+        if self._stopped is None:
+            hand = self._read(t, state)
+            if not self._stop:
+                return hand
+            self._stopped = replace(hand, run=False, settings=())
+        return replace(self._stopped, done=t > self.seconds)
+
+    def _read(self, t: float, state: int) -> Hand:
+        moved, turned = np.zeros(3), np.zeros(3)
+        run, engage, clutch, grip = False, 0, False, None
+        settings = []
+        for k, step in enumerate(self.steps):
+            if t < step.at:
+                break
+            if step.action == "engage":
+                run, engage = True, engage + 1
+            elif step.action == "release":
+                run = False
+            elif step.action == "move":
+                moved += step.part(t) * step.value
+            elif step.action == "turn":
+                turned += step.part(t) * step.value
+            elif step.action == "circle":
+                i, j = step.plane
+                angle = 2.0 * math.pi * step.turns * step.part(t)
+                moved[i] += step.value * math.sin(angle)
+                moved[j] += step.value * (1.0 - math.cos(angle))
+            elif step.action == "clutch":
+                clutch = clutch or t < step.until
+            elif step.action == "grip":
+                grip = step.value
+            elif step.action == "set" and k >= self._told:
+                settings += list(step.value.items())
+                self._told = k + 1
+        if run and self.again:
+            run = self._after_hold(t, state)
+        return Hand(
+            moved,
+            turned,
+            run,
+            engage + self._extra,
+            clutch,
+            grip,
+            tuple(settings),
+            t > self.seconds,
+        )
+
+    def close(self) -> None:
+        pass
+
+    def _after_hold(self, t: float, state: int) -> bool:
+        """Whether the switch is held, letting go for a moment where the follower holds."""
+        free, held = _AGAIN
+        if t - self._tried < free:
+            return False
+        if state == State.HOLD and t - self._tried > free + held:
+            self._tried = t
+            self._extra += 1
+            return False
+        return True
+
+
+def load_script(path: str | Path) -> Script:
+    """Read a script from a YAML file."""
+    return _script(read_document(Path(path)), Path(path).stem)
+
+
+def parse_script(text: str) -> Script:
+    """Read a script from YAML text."""
+    return _script(parse_document(text), "script")
+
+
+def _script(root: Field, name: str) -> Script:
+    given = root.mapping(("again", "steps"))
+    again = "again" in given and given["again"].choice("true", "false") == "true"
+    if "steps" not in given:
+        root.fail("no steps; wanted steps: a list of {at: …, move: …}")
+    return Script(tuple(map(_step, given["steps"].items())), again, name)
+
+
+def _step(item: Field) -> Step:
+    given = item.mapping(("at", "for", "turns", "plane", *ACTIONS))
+    if "at" not in given:
+        item.fail("a step says when it begins: at")
+    chosen = [name for name in ACTIONS if name in given]
+    if len(chosen) != 1:
+        item.fail(f"a step does one thing: {', '.join(ACTIONS)}")
+    action, what = chosen[0], given[chosen[0]]
+    at = given["at"].number(units.TIME, at_least=0.0)
+    until = at + (given["for"].number(units.TIME, above=0.0) if "for" in given else 0.0)
+    if action in ("move", "circle", "turn", "clutch") and until == at:
+        item.fail(f"how long it takes is missing: for, with {action}")
+    value: Any = None
+    if action == "move":
+        value = np.array(what.numbers(3, units.LENGTH))
+    elif action == "turn":
+        value = np.array(what.numbers(3, units.ANGLE))
+    elif action == "circle":
+        value = what.number(units.LENGTH, above=0.0)
+    elif action == "grip":
+        value = what.number(at_least=0.0)
+        if value > 1.0:
+            what.fail(f"{value:g}: 0 is open, 1 closed")
+    elif action == "set":
+        value = {key: _setting(field) for key, field in what.mapping().items()}
+    elif what.choice("true") != "true":
+        pass
+    turns = given["turns"].number(above=0.0) if "turns" in given else 1.0
+    plane = PLANES[given["plane"].choice(*PLANES)] if "plane" in given else (0, 1)
+    return Step(at, until, action, value, turns, plane)
+
+
+def _setting(field: Field) -> Any:
+    if field.is_list:
+        return tuple(item.number() for item in field.items(16))
+    text = field.text(64)
+    if text in ("true", "false"):
+        return text == "true"
+    return field.number()

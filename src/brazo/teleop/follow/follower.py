@@ -1,0 +1,274 @@
+"""`Follower`: from what the link has received to the joints' reference, one cycle at a time.
+
+Here the safety rules, the mapping and the joints' own limits meet.  Nothing is read from a clock or
+a network: time and the link's view are arguments, so every situation can be replayed exactly.
+Whatever the mapping makes of a command, an error included, ends in a HOLD and never in a step that
+is not made: an arm in motion has to brake.
+
+    follower = Follower(limits, mapping, q0)
+    step = follower.step(now, link.view())      # every cycle of the control loop
+    step.sample                                 # where the joints are to be: q, qd, qdd
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import matrix_from_wxyz
+from brazo.teleop.follow.safety import Cause, Rules, Safety, State, Transition
+from brazo.teleop.follow.tracking import TargetRates, Tracker
+from brazo.teleop.link.frames import Setting
+from brazo.teleop.link.inbox import Received
+from brazo.teleop.link.views import Report, View
+from brazo.teleop.mapping.base import Mapping, MasterPoint, axes
+from brazo.trajectory.base import Sample
+from brazo.trajectory.limits import Limits
+
+Array = np.ndarray
+LONGEST_STEP = 0.02  # s: after a pause of the loop the reference goes on from where it was
+ASK = "ask"  # a setting that only asks what is set
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """What the follower does in one cycle, and why."""
+
+    t: float
+    sample: Sample
+    state: State
+    cause: str
+    share: float  # of full speed
+    seq: int  # of the command that was acted on in this cycle, 0 for none
+    age: float  # s, of the newest good command
+    warnings: tuple[str, ...]
+    grip: float | None  # what the master asks of the clamp, kept while not following
+
+
+class Follower:
+    """A follower whose joints stand at `q0` (n,)."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        mapping: Mapping,
+        q0: Any,
+        rules: Rules | None = None,
+        now: float = 0.0,
+        on_transition: Callable[[Transition], None] | None = None,
+    ) -> None:
+        self.safety = Safety(rules, now, on_transition)
+        self.mapping = mapping
+        self.tracker = Tracker(limits, q0)
+        self.grip: float | None = None
+        self._now = now
+        self._session = 0
+        self._jumps = self._missing = 0
+        self._seen: Received | None = None  # the newest command that was good when looked at
+        self._used: Received | None = None  # the one the mapping stands at, while following
+        self._clutched = False
+        self._target: Array | None = None
+        self._rates = TargetRates(self.tracker.state.q)
+        self._warnings: tuple[str, ...] = ()
+        self.acted = 0  # commands that were acted on
+        self.unused = 0  # commands that had run out before the loop came to look
+
+    def stop(self, now: float, detail: str = "") -> None:
+        """Come to rest, whoever moves the joints; a master has to let go and engage again."""
+        self.safety.fault(now, Cause.STOP, detail)
+        self._end()
+        self.tracker.stop()
+
+    def step(self, now: float, view: View, obstacle: str = "", dt: float | None = None) -> Step:
+        """One cycle: where the joints are to be at `now`.
+
+        An obstacle is a reason of the station's own not to begin following.  Where the robot's
+        time is not the clock's (a simulation that runs slower), dt says how much of it passes.
+        """
+        if dt is None:
+            dt = min(max(now - self._now, 0.0), LONGEST_STEP)
+        self._now = max(self._now, now)
+        self._watch(now, view)
+        new = self._take(now, view.latest)
+        verdict = self.safety.tick(now, obstacle or self._obstacle())
+        seq = 0
+        if not verdict.follow:
+            self._end()
+        elif self._used is None:
+            self._begin(now)
+        elif new is not None:
+            seq = self._follow(now, new, verdict.share)
+        elif verdict.state is State.DEGRADED:
+            self.tracker.slow(verdict.share)
+        sample = self.tracker.update(dt) if dt > 0.0 else self.tracker.state
+        return Step(
+            now,
+            sample,
+            self.safety.state,
+            self._cause(),
+            verdict.share if self.safety.moving else 0.0,
+            seq,
+            self.safety.age(now),
+            self._warnings,
+            self.grip,
+        )
+
+    def report(
+        self, step: Step, pose: Any = None, wrench: Any = None, extra: tuple[float, ...] = ()
+    ) -> Report:
+        """What to tell the master of a step; the tool's pose as x, y, z and w, x, y, z."""
+        return Report(
+            step.state,
+            step.cause,
+            step.share,
+            self.safety.engagement,
+            step.age,
+            tuple(step.sample.q.tolist()),
+            pose,
+            wrench,
+            step.warnings,
+            extra,
+        )
+
+    def set(self, setting: Setting) -> tuple[bool, str]:
+        """Change a setting of the mapping while running; whether it is done, or why not.
+
+        The setting `ask` changes nothing: its answer tells what is set, as JSON.
+        """
+        value = list(setting.value) if isinstance(setting.value, tuple) else setting.value
+        if setting.name == ASK:
+            return True, json.dumps(self.mapping.settings(), separators=(",", ":"))
+        try:
+            self.mapping.set(setting.name, value)
+        except BrazoError as error:
+            return False, str(error)
+        if setting.name == "directions":
+            return True, f"directions are {axes(value)}"
+        return True, f"{setting.name} is {value}"
+
+    def _watch(self, now: float, view: View) -> None:
+        """What the link tells of itself."""
+        safety = self.safety
+        if view.session != self._session:
+            safety.fault(now, Cause.LINK, "" if not view.session else "another connection")
+            safety.restart()
+            self._session, self._jumps, self._missing = view.session, view.jumps, view.missing
+            self._seen = None
+            return
+        if view.jumps != self._jumps:
+            self._jumps = view.jumps
+            safety.fault(now, Cause.CLOCK, "the master's, against the follower's")
+        if view.missing != self._missing:
+            skipped, self._missing = view.missing - self._missing, view.missing
+            if skipped >= safety.rules.gap:
+                safety.fault(now, Cause.GAP, f"{skipped} numbers")
+
+    def _take(self, now: float, latest: Received | None) -> Received | None:
+        """The newest command if it is new and still good."""
+        if latest is None or latest is self._seen or latest.command.session != self._session:
+            return None
+        self._seen = latest
+        if now > latest.expires:
+            self.unused += 1
+            return None
+        command = latest.command
+        self.safety.command(now, latest.sent, latest.run, command.engagement)
+        return latest
+
+    def _obstacle(self) -> str:
+        if self.safety.moving or self._seen is None or not self._seen.run:
+            return ""
+        if self.tracker.moving:
+            return "the follower is still coming to rest"
+        try:
+            return self.mapping.obstacle(_point(self._seen), self.tracker.state.q)
+        except Exception as error:
+            return _words(error)
+
+    def _begin(self, now: float) -> None:
+        assert self._seen is not None
+        q = self.tracker.state.q
+        try:
+            self.mapping.anchor(_point(self._seen), q)
+        except Exception as error:
+            return self._doubt(now, Cause.LOST, _words(error))
+        self._used, self._target = self._seen, q.copy()
+        self._rates.start(q)
+        self._clutched = self._seen.clutch
+
+    def _end(self) -> None:
+        if self._used is not None:
+            self.tracker.stop()
+        self._used, self._warnings = None, ()
+
+    def _follow(self, now: float, new: Received, share: float) -> int:
+        """Act on a command; its number, or 0 when the master's position is not to be believed."""
+        try:
+            jump = self._go_along(new, share)
+        except Exception as error:
+            self._doubt(now, Cause.LOST, _words(error))
+            return 0
+        if jump:
+            self._doubt(now, Cause.JUMP, jump)
+            return 0
+        self._used, self._clutched = new, new.clutch
+        if new.command.grip is not None:
+            self.grip = new.command.grip
+        self.acted += 1
+        return new.command.seq
+
+    def _go_along(self, new: Received, share: float) -> str:
+        """Where a command leads becomes the joints' target; or why it cannot be a hand's motion."""
+        assert self._used is not None and self._target is not None
+        point = _point(new)
+        # The master's own clock says how long it moved; no longer than data may be old anyway.
+        dt = 1e-6 * (new.command.sent - self._used.command.sent)
+        dt = min(max(dt, 1e-6), self.safety.rules.stale)
+        if new.clutch or self._clutched:
+            if obstacle := self.mapping.obstacle(point, self._target):
+                return obstacle
+            self.mapping.anchor(point, self._target)
+            self._rates.start(self._target)
+            self.tracker.target(self._target, None, share)
+            self._warnings = ("clutched: the master moves alone",) if new.clutch else ()
+            return ""
+        target = self.mapping.step(point, dt)
+        if target.jump:
+            return target.jump
+        rates = self._rates
+        rates.take(target.q, dt)
+        # Old data says little of how the master moves now.
+        if share == 1.0:
+            self.tracker.target(target.q, rates.speed, share, rates.acceleration)
+        else:
+            self.tracker.target(target.q, None, share)
+        self._target, self._warnings = target.q, target.warnings
+        return ""
+
+    def _doubt(self, now: float, cause: Cause, why: str) -> None:
+        self.safety.fault(now, cause, why)
+        self._end()
+
+    def _cause(self) -> str:
+        safety = self.safety
+        text = safety.cause.value + (f": {safety.detail}" if safety.detail else "")
+        return text if safety.moving or not safety.refusal else f"{text}; {safety.refusal}"
+
+
+def _words(error: Exception) -> str:
+    return str(error) if isinstance(error, BrazoError) else f"{type(error).__name__}: {error}"
+
+
+def _point(received: Received) -> MasterPoint:
+    command = received.command
+    T = None
+    if command.pose is not None:
+        T = np.eye(4)
+        T[:3, :3] = matrix_from_wxyz(command.pose[3:])
+        T[:3, 3] = command.pose[:3]
+    return MasterPoint(np.array(command.q) if command.q else None, T)

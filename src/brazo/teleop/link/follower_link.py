@@ -1,0 +1,376 @@
+"""`FollowerLink`: the follower's end of the link, a websocket server in a thread of its own.
+
+    with FollowerLink(port=9000) as link:
+        while True:                      # the control loop, at any rate
+            view = link.view()           # the newest good command; never waits
+            link.publish(Report(...))    # the newest report; never waits
+
+One master at a time has the seat; others may watch.  Whoever connects says who it is within two
+seconds, or is gone; a master whose connection broke may take its own seat back at once by naming
+its last session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import ssl
+from collections import Counter, deque
+from collections.abc import Iterable
+from http import HTTPStatus
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from brazo.connections import ACCEPTS, ConnectionLimits, Gate, queue_connections
+from brazo.errors import BrazoError
+from brazo.peers import REFUSAL, refuses_user
+from brazo.teleop.link import frames
+from brazo.teleop.link.access import Access
+from brazo.teleop.link.background import Background
+from brazo.teleop.link.channel import QUIET, Channel, LinkRules, count_closing, prepare
+from brazo.teleop.link.frames import (
+    MAX_BYTES,
+    MAX_JOINTS,
+    STATES,
+    SUBPROTOCOL,
+    VERSION,
+    Answer,
+    Command,
+    Hello,
+    Malformed,
+    Ping,
+    Pong,
+    Refused,
+    Setting,
+    Status,
+    Welcome,
+    now_us,
+)
+from brazo.teleop.link.views import Report, View
+
+PATH = "/teleop"
+CLOSING = {"version": 4001, "token": 4003, "role": 4004, "busy": 4009, "full": 4010}
+_STRANGERS = 32  # connections that have not said who they are
+_FLOODING = 2  # times the rate at which frames are looked at, and its burst
+_SETTINGS = 32
+_HOLD = STATES.index("HOLD")
+
+
+class FollowerLink:
+    """Listens on `host`:`port` (0 takes a free one) from `start` to `close`."""
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        token: str | bool | None = None,
+        tls: ssl.SSLContext | None = None,
+        origins: Iterable[str] = (),
+        name: str = "follower",
+        joints: int = 0,
+        rules: LinkRules | None = None,
+    ) -> None:
+        if not 0 <= port <= 65535:
+            raise BrazoError(f"port {port}; wanted 0 to 65535")
+        if not 0 <= joints <= MAX_JOINTS:
+            raise BrazoError(f"{joints} joints; at most {MAX_JOINTS}")
+        self.access = Access.on(host, token, origins)
+        self.host, self.port, self.name, self.joints = host, port, name[:64], joints
+        self.rules = rules or LinkRules()
+        self.counts: Counter[str] = Counter()
+        self._tls = tls
+        self._view = View()
+        self._report: Report | None = None
+        self._settings: deque[Setting] = deque(maxlen=_SETTINGS)
+        self._channels: dict[int, Channel] = {}
+        self._master: Channel | None = None
+        self._master_name = ""
+        limits = ConnectionLimits(
+            _FLOODING * self.rules.rate,
+            _FLOODING * (self.rules.rate + self.rules.burst),
+            _STRANGERS,
+            self.rules.hello,
+        )
+        self._gate = Gate(limits, self._drives, self.counts)
+        self._reported = 0  # when the report was made, µs
+        self._told = 0  # when a report last went out, µs
+        self._background: Background | None = None
+
+    def start(self) -> FollowerLink:
+        """Listen; returns when masters may connect."""
+        if self._background is None:
+            self._background = Background("teleop-follower", self._serve)
+            self.port = self._background.start()
+        return self
+
+    def close(self) -> None:
+        """Let go of everyone and stop listening."""
+        if self._background is not None:
+            self._background.stop()
+            self._background = None
+
+    def __enter__(self) -> FollowerLink:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def token(self) -> str | None:
+        """What a master has to show; None where nothing is asked for."""
+        return self.access.token
+
+    @property
+    def url(self) -> str:
+        """Where a master connects to."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'wss' if self._tls else 'ws'}://{name}:{self.port}{PATH}"
+
+    @property
+    def master(self) -> str:
+        """The name of the master that has the seat, "" when it is free."""
+        return self._master_name
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds to the master and back at best, None before it is known."""
+        channel = self._master
+        estimate = None if channel is None else channel.clock.estimate
+        return None if estimate is None else 1e-6 * estimate.round_trip
+
+    @property
+    def heard(self) -> float | None:
+        """Seconds since the last good frame of the master, None when there is no master."""
+        channel = self._master
+        return None if channel is None else 1e-6 * (now_us() - channel.heard)
+
+    def view(self) -> View:
+        """What is known now."""
+        return self._view
+
+    def publish(self, report: Report) -> None:
+        """Tell everyone; of reports that come faster than the status rate the last counts."""
+        before, self._report = self._report, report
+        self._reported = now = now_us()
+        changed = before is None or before.state != report.state
+        if self._background is not None and (
+            changed or now - self._told >= 1e6 / self.rules.status_rate
+        ):
+            self._told = now
+            self._background.call(self._tell)
+
+    def settings(self) -> list[Setting]:
+        """The settings asked for since the last look; each wants an `answer`."""
+        found = []
+        while self._settings:
+            found.append(self._settings.popleft())
+        return found
+
+    def answer(self, setting: Setting, done: bool, text: str = "") -> None:
+        """Say what became of a setting."""
+        if self._background is not None:
+            self._background.call(self._answer, setting, done, text)
+
+    async def _serve(self, background: Background) -> None:
+        try:
+            server = await serve(
+                self._welcome,
+                self.host,
+                self.port,
+                ssl=self._tls,
+                subprotocols=[Subprotocol(SUBPROTOCOL)],
+                compression=None,
+                process_request=self._check,
+                server_header=None,
+                open_timeout=self._gate.limits.handshake,
+                create_connection=self._gate.connection,  # pyright: ignore[reportArgumentType]
+                backlog=ACCEPTS,
+                ping_interval=5.0,
+                ping_timeout=20.0,
+                close_timeout=0.2,
+                max_size=MAX_BYTES,
+                logger=QUIET,
+            )
+        except OSError as error:
+            raise BrazoError(
+                f"cannot listen on {self.host}:{self.port}: {error.strerror or error}"
+            ) from None
+        except UnicodeError:
+            raise BrazoError(
+                f"cannot listen on {self.host}:{self.port}: no host can have that name"
+            ) from None
+        async with server:
+            queue_connections(server.sockets)
+            background.ready.set_result(server.sockets[0].getsockname()[1])
+            repeat = asyncio.create_task(self._repeat())
+            await background.stopped()
+            repeat.cancel()
+
+    def _drives(self, connection: ServerConnection) -> bool:
+        return self._master is not None and self._master.connection is connection
+
+    def _check(self, connection: ServerConnection, request: Request) -> Response | None:
+        headers = request.headers
+        why = self.access.refuses(headers.get_all("Host"), headers.get_all("Origin"))
+        if why:
+            self.counts["refused: host or origin"] += 1
+            return connection.respond(HTTPStatus.FORBIDDEN, why + "\n")
+        if self.access.token is None and refuses_user(connection.transport):
+            self.counts["refused: user"] += 1
+            return connection.respond(HTTPStatus.FORBIDDEN, REFUSAL + "\n")
+        if request.path != PATH:
+            return connection.respond(HTTPStatus.NOT_FOUND, f"the link is at {PATH}\n")
+        return None
+
+    async def _welcome(self, connection: ServerConnection) -> None:
+        try:
+            prepare(connection)
+            async with asyncio.timeout(self.rules.hello):
+                hello = frames.read_from_master(await connection.recv())
+            if not isinstance(hello, Hello):
+                raise Malformed("the first frame is no hello")
+            refused = await self._judge(hello)
+        except TimeoutError:
+            self.counts["no hello"] += 1
+            return
+        except Malformed:
+            self.counts["malformed"] += 1
+            await connection.close(1008, "no hello of this version")
+            return
+        except ConnectionClosed as error:
+            count_closing(error, self.counts)
+            return
+        finally:
+            self._gate.introduced(connection)
+        if refused is not None:
+            await self._refuse(connection, *refused)
+            return
+        with contextlib.suppress(ConnectionClosed):
+            await self._converse(connection, hello)
+
+    async def _judge(self, hello: Hello) -> tuple[str, str] | None:
+        """Why someone is not let in, as code and text."""
+        if hello.version != VERSION:
+            return "version", f"this follower speaks version {VERSION}"
+        if not self.access.knows(hello.token):
+            # Guessing is slow, and there is room for few at a time.
+            await asyncio.sleep(0.2)
+            return "token", "wrong token"
+        if hello.role not in ("master", "watch"):
+            return "role", "a role is 'master' or 'watch'"
+        watchers = len(self._channels) - (self._master is not None)
+        if hello.role == "watch":
+            return ("full", "too many watchers") if watchers >= self.rules.watchers else None
+        if self._master is not None and hello.resume != self._master.session:
+            return "busy", f"'{self._master_name}' drives this follower"
+        return None
+
+    async def _refuse(self, connection: ServerConnection, code: str, text: str) -> None:
+        self.counts[f"refused: {code}"] += 1
+        with contextlib.suppress(ConnectionClosed):
+            await connection.send(frames.encode(Refused(code, text)))
+            await connection.close(CLOSING[code], text)
+
+    async def _converse(self, connection: ServerConnection, hello: Hello) -> None:
+        session = secrets.randbelow(2**53 - 1) + 1
+        channel = Channel(connection, session, self.counts, self.rules, self.joints)
+        drives = hello.role == "master"
+        if drives:
+            if self._master is not None:
+                self.counts["resumed"] += 1
+                self._leave(self._master)
+            self._master, self._master_name = channel, hello.name
+            self._view = View(session)
+        self._channels[session] = channel
+        beat = asyncio.create_task(channel.beat())
+        try:
+            await connection.send(frames.encode(Welcome(VERSION, session, self.name, self.joints)))
+            self._tell_one(channel)
+            async for message in connection:
+                await self._hear(channel, message, drives)
+        except ConnectionClosed as error:
+            count_closing(error, self.counts)
+        finally:
+            beat.cancel()
+            self._leave(channel)
+
+    def _leave(self, channel: Channel) -> None:
+        self._channels.pop(channel.session, None)
+        if channel is self._master:
+            self._master, self._master_name, self._view = None, "", View()
+        channel.connection.transport.abort()
+
+    async def _hear(self, channel: Channel, message: bytes | str, drives: bool) -> None:
+        now = now_us()
+        if not channel.within_rate(now):
+            return
+        try:
+            frame = frames.read_from_master(message)
+        except Malformed:
+            self.counts["malformed"] += 1
+            return
+        if isinstance(frame, Hello):
+            self.counts["malformed"] += 1
+            return
+        inbox = channel.inbox
+        if not inbox.admit(frame):
+            return
+        channel.heard = now
+        if isinstance(frame, (Ping, Pong)):
+            await channel.heartbeat(frame, now)
+        elif not drives:
+            self.counts["not the master"] += 1
+        elif isinstance(frame, Setting):
+            self._settings.append(frame)
+        elif isinstance(frame, Command):
+            inbox.command(frame, now)
+        if channel is self._master:
+            self._view = View(channel.session, inbox.latest, channel.clock.jumps, inbox.missing)
+
+    async def _repeat(self) -> None:
+        """Reports go out now and then even when nothing new is published."""
+        while True:
+            await asyncio.sleep(0.1)
+            if now_us() - self._told > 100_000:
+                self._tell()
+
+    def _tell(self) -> None:
+        for channel in tuple(self._channels.values()):
+            self._tell_one(channel)
+
+    def _tell_one(self, channel: Channel) -> None:
+        report = self._report
+        if report is None:
+            return
+        if channel.clogged:
+            self.counts["status not sent"] += 1
+            return
+        since = 1e-6 * (now_us() - self._reported)
+        state, cause, share = int(report.state), report.cause, float(report.share)
+        if since > self.rules.stalled:
+            # Nothing moves a robot whose loop does not run, whatever it said last.
+            state, share = _HOLD, 0.0
+            cause = f"the follower's own loop stands still for {since:.1f} s"
+        channel.post_soon(
+            Status,
+            state,
+            cause[:200],
+            share,
+            report.engagement,
+            int(1e6 * min(max(report.age + since, 0.0), 1e6)),
+            report.q,
+            report.pose,
+            report.wrench,
+            tuple(text[:200] for text in report.warnings[:4]),
+            report.extra,
+        )
+
+    def _answer(self, setting: Setting, done: bool, text: str) -> None:
+        channel = self._channels.get(setting.session)
+        if channel is not None:
+            channel.post_soon(Answer, setting.seq, done, text[:200])

@@ -1,0 +1,420 @@
+"""`MasterLink`: the master's end of the link, a websocket client in a thread of its own.
+
+    with MasterLink("127.0.0.1:9000") as link:
+        link.wait()                                  # until the follower answers
+        link.engage()
+        while True:                                  # the control loop, at any rate
+            link.send(q, run=True)                   # never waits; the newest command counts
+            link.status()                            # the newest status, or None
+
+A connection that breaks is made again, at first at once and then with longer and longer pauses.
+Nothing is kept for it: a command that could not leave is replaced by the next, a setting that could
+not is given back as not sent, and while the follower does not confirm what it gets, no more is
+poured into the network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import ssl
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.typing import Subprotocol
+
+from brazo.errors import BrazoError
+from brazo.hosts import address_parts
+from brazo.teleop.link import frames
+from brazo.teleop.link.background import Background
+from brazo.teleop.link.channel import QUIET, Channel, LinkRules, count_closing
+from brazo.teleop.link.follower_link import PATH
+from brazo.teleop.link.frames import (
+    CLUTCH,
+    MAX_BYTES,
+    MAX_JOINTS,
+    RUN,
+    SUBPROTOCOL,
+    VERSION,
+    Answer,
+    Command,
+    Hello,
+    Malformed,
+    Ping,
+    Pong,
+    Refused,
+    Setting,
+    Status,
+    Welcome,
+    now_us,
+)
+from brazo.teleop.link.unreachable import in_words
+
+VALID = 0.1  # s
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two attempts to connect
+_UNCONFIRMED = 0.25  # s of commands on their way, beyond two round trips
+_NOT_SENT = "'{}' was not sent to the follower: {}; set it again when it answers"
+_FINAL = ("version", "token", "role")  # refusals that trying again does not change
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """The newest status, with its times by the own clock, in seconds."""
+
+    status: Status
+    received: float
+    sent: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    stamp: int
+    flags: int
+    engagement: int
+    valid: int
+    q: tuple[float, ...]
+    pose: frames.Pose | None
+    grip: float | None
+    extra: tuple[float, ...]
+
+
+class MasterLink:
+    """Connects to a follower's address, `host:port` or `ws://…`, from `start` to `close`."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        token: str | None = None,
+        tls: ssl.SSLContext | None = None,
+        name: str = "master",
+        watch: bool = False,
+        rules: LinkRules | None = None,
+    ) -> None:
+        self.url = _url(address, tls)
+        self.rules = rules or LinkRules()
+        self.counts: Counter[str] = Counter()
+        self.name, self.role = name[:64], "watch" if watch else "master"
+        self.follower = ""  # its name
+        self.joints = 0  # it wants, 0 for any number
+        self.refusal = ""  # why it does not let us in
+        self._said_no = ""  # the last refusal that came from the follower itself
+        self._token, self._tls = token or "", tls
+        self._background: Background | None = None
+        self._connected = threading.Event()
+        self._over = False  # refused for good
+        self._wake: asyncio.Event | None = None
+        self._pending: _Pending | None = None
+        self._asked: deque[tuple[str, Any]] = deque(maxlen=32)
+        self._engagement = 0
+        self._told: Told | None = None
+        self._answers: deque[Answer] = deque(maxlen=32)
+        self._channel: Channel | None = None
+        self._session = 0
+        self._flying: deque[tuple[int, int]] = deque()  # seq and time of commands not confirmed
+
+    def start(self) -> MasterLink:
+        """Begin to connect; does not wait for it."""
+        if self._background is None:
+            self._background = Background("teleop-master", self._run)
+            self._background.start()
+        return self
+
+    def close(self) -> None:
+        """Let go."""
+        if self._background is not None:
+            self._background.stop()
+            self._background = None
+
+    def __enter__(self) -> MasterLink:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def connected(self) -> bool:
+        """Whether the follower has let us in and is heard."""
+        return self._connected.is_set()
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no connection, and whether that may change; "" where nothing is known."""
+        more = "not trying again" if self._over else "trying again"
+        return f"{self.refusal}; {more}" if self.refusal else ""
+
+    @property
+    def turned_away(self) -> bool:
+        """Whether the follower is there and does not let us in."""
+        return bool(self.refusal) and self.refusal == self._said_no
+
+    @property
+    def session(self) -> int:
+        """The number of the present connection, 0 when there is none."""
+        channel = self._channel
+        return 0 if channel is None else channel.session
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds to the follower and back at best, None before it is known."""
+        channel = self._channel
+        estimate = None if channel is None else channel.clock.estimate
+        return None if estimate is None else 1e-6 * estimate.round_trip
+
+    @property
+    def offset(self) -> float | None:
+        """Seconds by which the follower's clock is ahead of the own, None before it is known."""
+        channel = self._channel
+        estimate = None if channel is None else channel.clock.estimate
+        return None if estimate is None else 1e-6 * estimate.offset
+
+    @property
+    def heard(self) -> float | None:
+        """Seconds since the last good frame of the follower, None when there is no connection."""
+        channel = self._channel
+        return None if channel is None else 1e-6 * (now_us() - channel.heard)
+
+    def wait(self, timeout: float = 10.0) -> None:
+        """Wait until connected; not for use in a control loop."""
+        end = time.monotonic() + timeout
+        while not self._connected.wait(min(0.05, max(end - time.monotonic(), 0.0))):
+            if self._over:
+                raise BrazoError(f"{self.url}: {self.refusal}")
+            if time.monotonic() >= end:
+                why = self.refusal or "nothing answers there"
+                raise BrazoError(f"{self.url}: not connected after {timeout:g} s: {why}")
+
+    def engage(self) -> int:
+        """Ask, from the next command on, for motion to begin; the number of this engagement."""
+        self._engagement += 1
+        return self._engagement
+
+    def send(
+        self,
+        q: Sequence[float] = (),
+        pose: Sequence[float] | None = None,
+        *,
+        run: bool = False,
+        clutch: bool = False,
+        grip: float | None = None,
+        extra: Sequence[float] = (),
+        valid: float = VALID,
+    ) -> None:
+        """Where the master is now: joints, or the pose of its handle as x, y, z, w, x, y, z."""
+        if len(q) > MAX_JOINTS:
+            raise BrazoError(f"{len(q)} joint values; at most {MAX_JOINTS}")
+        if pose is not None and len(pose) != 7:
+            raise BrazoError(f"a pose of {len(pose)} numbers; wanted x, y, z and w, x, y, z")
+        self._pending = _Pending(
+            now_us(),
+            (RUN if run else 0) | (CLUTCH if clutch else 0),
+            self._engagement,
+            int(1e6 * valid),
+            tuple(map(float, q)),
+            None if pose is None else tuple(map(float, pose)),  # type: ignore[arg-type]
+            None if grip is None else min(max(float(grip), 0.0), 1.0),
+            tuple(map(float, extra)),
+        )
+        self._poke()
+
+    def set(self, name: str, value: Any) -> None:
+        """Ask the follower for another setting; `answers` tells what became of it.
+
+        Without a link it is refused: nobody expects it to be carried out when one comes.
+        """
+        if not self.connected:
+            raise BrazoError(_NOT_SENT.format(name, "there is no link"))
+        self._asked.append((name, value))
+        self._poke()
+
+    def status(self) -> Told | None:
+        """The newest status of this connection."""
+        return self._told
+
+    def answers(self) -> list[Answer]:
+        """Answers to settings since the last look."""
+        found = []
+        while self._answers:
+            found.append(self._answers.popleft())
+        return found
+
+    def _poke(self) -> None:
+        if self._background is not None and self._wake is not None:
+            self._background.call(self._wake.set)
+
+    async def _run(self, background: Background) -> None:
+        self._wake = asyncio.Event()
+        background.ready.set_result(None)
+        work = asyncio.create_task(self._keep_connected())
+        await background.stopped()
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+
+    async def _keep_connected(self) -> None:
+        pause = FIRST_PAUSE
+        while not self._over:
+            connection = None
+            try:
+                async with connect(
+                    self.url,
+                    ssl=self._tls,
+                    subprotocols=[Subprotocol(SUBPROTOCOL)],
+                    compression=None,
+                    user_agent_header=None,
+                    proxy=None,
+                    open_timeout=self.rules.hello,
+                    ping_interval=5.0,
+                    ping_timeout=20.0,
+                    close_timeout=0.2,
+                    max_size=MAX_BYTES,
+                    logger=QUIET,
+                ) as connection:
+                    if await self._introduce(connection):
+                        pause = FIRST_PAUSE
+                        await self._converse(connection)
+            except InvalidStatus as error:
+                # The server understood and does not want us; trying again changes nothing.
+                body = (error.response.body or b"").decode(errors="replace").strip()
+                self.refusal = f"{body or 'refused'} ({error.response.status_code})"
+                self._over = 400 <= error.response.status_code < 500
+            except ssl.SSLCertVerificationError as error:
+                self.refusal, self._over = f"its certificate: {error.verify_message}", True
+            except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed, EOFError) as error:
+                self.refusal = in_words(error, urlsplit(self.url).netloc)
+            except Malformed as error:
+                self.refusal = f"it does not speak this protocol: {error}"
+            except Exception as error:  # nobody looks at this task: it must not end without a word
+                self.refusal, self._over = in_words(error, urlsplit(self.url).netloc), True
+            finally:
+                # Whoever is ended while closing leaves the line open.
+                if connection is not None:
+                    connection.transport.abort()
+            self.counts["attempts"] += 1
+            if not self._over:
+                # Spread, so that many do not come back in step.
+                await asyncio.sleep(pause * random.uniform(0.75, 1.25))
+                pause = min(2.0 * pause, LONGEST_PAUSE)
+
+    async def _introduce(self, connection: ClientConnection) -> bool:
+        """Say who we are; whether the follower lets us in."""
+        hello = Hello(VERSION, self.role, self.name, self._token, self._session)
+        await connection.send(frames.encode(hello))
+        async with asyncio.timeout(self.rules.hello):
+            answer = frames.read_from_follower(await connection.recv())
+        if isinstance(answer, Refused):
+            self.refusal = self._said_no = answer.text
+            self._over = answer.code in _FINAL
+            self.counts[f"refused: {answer.code}"] += 1
+            return False
+        if not isinstance(answer, Welcome):
+            raise Malformed("the first frame is no welcome")
+        self.follower, self.joints, self.refusal = answer.name, answer.joints, ""
+        self._session = answer.session
+        return True
+
+    async def _converse(self, connection: ClientConnection) -> None:
+        channel = Channel(connection, self._session, self.counts, self.rules)
+        self._told = self._pending = None
+        self._flying.clear()
+        self._give_back()
+        self._channel = channel
+        self.counts["connections"] += 1
+        self._connected.set()
+        tasks = [asyncio.create_task(channel.beat()), asyncio.create_task(self._pour(channel))]
+        try:
+            async for message in connection:
+                await self._hear(channel, message)
+        except ConnectionClosed as error:
+            count_closing(error, self.counts)
+        finally:
+            self._connected.clear()
+            self._channel = None
+            for task in tasks:
+                task.cancel()
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """Settings that did not leave before the link was lost are answered from here."""
+        while self._asked:
+            text = _NOT_SENT.format(self._asked.popleft()[0], "the link was lost")
+            self._answers.append(Answer(self._session, 0, now_us(), 0, 0, False, text))
+
+    async def _pour(self, channel: Channel) -> None:
+        """Send what is pending whenever there is something."""
+        assert self._wake is not None
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._asked and not channel.clogged:
+                name, value = self._asked.popleft()
+                await channel.post(Setting, name, value)
+            pending, self._pending = self._pending, None
+            if pending is None:
+                continue
+            if channel.clogged or self._unconfirmed(channel):
+                self.counts["held back"] += 1
+                continue
+            await channel.post(
+                Command,
+                pending.valid,
+                pending.flags,
+                pending.engagement,
+                pending.q,
+                pending.pose,
+                pending.grip,
+                pending.extra,
+                sent=pending.stamp,
+            )
+            self.counts["commands"] += 1
+            self._flying.append((channel.seq, pending.stamp))
+
+    def _unconfirmed(self, channel: Channel) -> bool:
+        """Whether commands are on their way for longer than the network should take."""
+        estimate = channel.clock.estimate
+        patience = 1e6 * _UNCONFIRMED + (0 if estimate is None else 2 * estimate.round_trip)
+        return bool(self._flying) and now_us() - self._flying[0][1] > patience
+
+    async def _hear(self, channel: Channel, message: bytes | str) -> None:
+        now = now_us()
+        if not channel.within_rate(now):
+            return
+        try:
+            frame = frames.read_from_follower(message)
+        except Malformed:
+            self.counts["malformed"] += 1
+            return
+        if isinstance(frame, (Welcome, Refused)):
+            self.counts["malformed"] += 1
+            return
+        if not channel.inbox.admit(frame):
+            return
+        channel.heard = now
+        while self._flying and self._flying[0][0] <= frame.ack:
+            self._flying.popleft()
+        if isinstance(frame, (Ping, Pong)):
+            await channel.heartbeat(frame, now)
+        elif isinstance(frame, Status):
+            clock = channel.clock.estimate
+            sent = now if clock is None else min(clock.to_local(frame.sent), now)
+            self._told = Told(frame, 1e-6 * now, 1e-6 * sent)
+        else:
+            self._answers.append(frame)
+
+
+def _url(address: str, tls: ssl.SSLContext | None) -> str:
+    """`host:port` or a whole address, checked."""
+    parts = address_parts(address, *(("wss", "ws") if tls else ("ws", "wss")))
+    if (parts.scheme == "wss") != (tls is not None):
+        raise BrazoError(
+            f"address '{address}': wss:// goes with a TLS context, ws:// without: see client_tls"
+        )
+    return f"{parts.scheme}://{parts.netloc}{parts.path if parts.path not in ('', '/') else PATH}"

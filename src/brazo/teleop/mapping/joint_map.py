@@ -1,0 +1,124 @@
+"""`JointMap`: joint to joint, for a master and a follower of the same mechanism.
+
+    Δq_follower = g Δq_master        g one factor a joint, −1 turns it round
+
+between two commands (incremental: both may stand anywhere when they engage), or q_follower =
+q_master (absolute: they have to stand alike).  Every joint has a soft wall before its limits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.teleop.mapping.base import MasterPoint, Plausible, Target
+from brazo.teleop.mapping.walls import JOINT_WALL, Soft
+from brazo.trajectory.limits import Limits
+from brazo.trajectory.reading import positive, vector
+
+Array = np.ndarray
+SETTINGS = ("gain", "absolute")
+GREATEST = 1e3  # of a gain
+
+
+class JointMap:
+    """Joints of the follower, whose `limits` bound its steps and its range."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        gain: Any = 1.0,
+        *,
+        absolute: bool = False,
+        align: float = 0.05,  # rad, m: how unlike both may stand when an absolute mapping begins
+        plausible: Plausible | None = None,
+    ) -> None:
+        self.limits = limits
+        self.align = positive(align, "align")
+        self.plausible = plausible or Plausible()
+        self._walls = [_wall(low, high) for low, high in limits.position.tolist()]
+        self._last: Array | None = None
+        self._q = np.zeros(limits.n)
+        self.absolute = False
+        self.set("gain", gain)
+        self.set("absolute", absolute)
+
+    def set(self, name: str, value: Any) -> None:
+        """Change `gain` (one number or n) or `absolute`."""
+        n = self.limits.n
+        if name == "gain":
+            gain = vector(np.broadcast_to(value, n) if np.ndim(value) == 0 else value, n, "gain")
+            if np.abs(gain).max() > GREATEST:
+                raise BrazoError(
+                    f"gain is {gain[np.argmax(np.abs(gain))]:g}; wanted -{GREATEST:g} "
+                    f"to {GREATEST:g}"
+                )
+            self.gain = gain
+        elif name == "absolute":
+            if not isinstance(value, bool):
+                raise BrazoError(f"absolute is {value!r}; wanted true or false")
+            # Both stand alike only where they began so: a change waits for the next engagement.
+            self._absolute_next = value
+        else:
+            raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
+
+    def settings(self) -> dict[str, Any]:
+        """What is set."""
+        return {"gain": self.gain.tolist(), "absolute": self._absolute_next}
+
+    def obstacle(self, master: MasterPoint, q: Array) -> str:
+        n = self.limits.n
+        if master.q is None or len(master.q) != n:
+            sent = "none" if master.q is None else str(len(master.q))
+            return f"the master sends {sent} of the {n} joint values"
+        if self._absolute_next:
+            apart = np.abs(master.q - q)
+            i = int(np.argmax(apart))
+            if apart[i] > self.align:
+                return (
+                    f"joint {i + 1} of the master is {apart[i]:.3g} from the follower's; bring "
+                    f"them within {self.align:g}"
+                )
+        return ""
+
+    def anchor(self, master: MasterPoint, q: Array) -> None:
+        assert master.q is not None
+        self.absolute = self._absolute_next
+        self._last, self._q = master.q.copy(), q.copy()
+
+    def step(self, master: MasterPoint, dt: float) -> Target:
+        if master.q is None or self._last is None or len(master.q) != len(self._last):
+            return Target(self._q, jump="the joint values are missing")
+        moved = master.q - self._last
+        most = self.plausible.angular_slack + self.plausible.angular_speed * dt
+        if np.abs(moved).max() > most:
+            i = int(np.argmax(np.abs(moved)))
+            return Target(self._q, jump=f"joint {i + 1} by {moved[i]:.3g} in {1e3 * dt:.0f} ms")
+        self._last = master.q.copy()
+        wanted = master.q - self._q if self.absolute else self.gain * moved
+        allowed = self.limits.speed * dt
+        warnings = []
+        if (np.abs(wanted) > allowed).any():
+            i = int(np.argmax(np.abs(wanted) / allowed))
+            warnings.append(f"joint {i + 1} follows slower: the master is faster than its limit")
+            wanted = np.clip(wanted, -allowed, allowed)
+        for i, (wall, (low, high)) in enumerate(
+            zip(self._walls, self.limits.position.tolist(), strict=True)
+        ):
+            hard = Soft(0.0, wall.warn) if self.absolute else wall
+            self._q[i] = hard.step(float(self._q[i]), float(wanted[i]), low, high)
+            room = wall.warning(float(self._q[i]), low, high)
+            if room is not None:
+                warnings.append(f"joint {i + 1} is {room:.3g} before its limit")
+        return Target(self._q.copy(), tuple(warnings))
+
+
+def _wall(low: float, high: float) -> Soft:
+    """Soft within a twentieth of the travel at most, so that a short one stays usable."""
+    share = 0.05 * (high - low)
+    if not math.isfinite(share):
+        return JOINT_WALL
+    return Soft(min(JOINT_WALL.width, share), min(JOINT_WALL.warn, 2.0 * share))

@@ -1,0 +1,219 @@
+"""`PoseMap`: joint, pose, pose, joint, for a master and a follower of different mechanism.
+
+The master's joints give the pose of its handle (or it sends the pose itself); what the handle moves
+between two commands becomes a step of the follower's tool,
+
+    Δp_follower = S Δp_master / k,     Δr_follower = S Δr_master / k_turn
+
+(Δr the rotation vector in base axes; the second line is the orientation channel), which a soft wall
+round the workspace and the greatest speed of the tool shorten; the joints that put the tool there
+are found by Newton's method from where they were, so the arm never leaps to another branch.  A step
+no arm position or joint limit allows is not taken, and one that asks too much of a joint's speed is
+taken in part.  All settings may change while running; the greatest speed of the tool only below
+the one it was given at the start.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import matrix_from_rotvec, rotvec_from_matrix
+from brazo.kinematics.result import range_text, violations
+from brazo.teleop.mapping.base import IncrementMap, MasterPoint, Plausible, Target, scale_of
+from brazo.teleop.mapping.walls import Workspace
+from brazo.trajectory.cartesian_jog import ToolLimits
+from brazo.trajectory.follow import onto, pose_shift
+from brazo.trajectory.joint_rates import ToolMotion
+from brazo.trajectory.limits import Limits, at_limit
+from brazo.trajectory.reading import positive
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+Array = np.ndarray
+SETTINGS = ("scale", "directions", "turn_scale", "orientation", "tool_speed")
+_ON_TARGET = 1e-9  # m, rad
+_FEW = 1e-3  # share of a step below which it is not worth taking
+
+
+class PoseMap:
+    """Steps of the follower's tool; `master` is needed where it sends joints and no pose."""
+
+    def __init__(
+        self,
+        follower: Robot,
+        limits: Limits,
+        master: Robot | None = None,
+        increments: IncrementMap | None = None,
+        *,
+        turn_scale: float = 1.0,
+        orientation: bool = True,
+        workspace: Workspace | None = None,
+        tool: ToolLimits | None = None,
+        plausible: Plausible | None = None,
+    ) -> None:
+        if limits.n != follower.n:
+            raise BrazoError(
+                f"limits are for {limits.n} joints; '{follower.name}' has {follower.n}"
+            )
+        self.follower, self.master, self.limits = follower, master, limits
+        self.increments = increments or IncrementMap()
+        self.turn_scale = scale_of(turn_scale, "turn_scale")
+        self.orientation = orientation
+        self.workspace = workspace
+        self.tool = tool or ToolLimits()
+        self.tool_speed = self.tool.speed
+        self.plausible = plausible or Plausible()
+        self._motion = ToolMotion(follower)
+        self._how: Literal["full", "nearest"] = "full" if follower.mobility == 6 else "nearest"
+        self._last = np.eye(4)  # the handle
+        self._q = np.zeros(follower.n)
+        self._T = np.eye(4)  # the follower's tool
+
+    def set(self, name: str, value: Any) -> None:
+        """Change a setting; nothing moves by it, since only increments count."""
+        if name in ("scale", "directions"):
+            self.increments = self.increments.changed(name, value)
+        elif name == "turn_scale":
+            self.turn_scale = scale_of(value, name)
+        elif name == "tool_speed":
+            speed = positive(value, name)
+            if speed > self.tool.speed:
+                raise BrazoError(
+                    f"tool_speed is {speed:g} m/s; the follower's own limit is {self.tool.speed:g}"
+                )
+            self.tool_speed = speed
+        elif name == "orientation":
+            if not isinstance(value, bool):
+                raise BrazoError(f"orientation is {value!r}; wanted true or false")
+            self.orientation = value
+        else:
+            raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
+
+    def settings(self) -> dict[str, Any]:
+        """What is set; directions row by row, to nine digits."""
+        return self.increments.settings()
+
+    @property
+    def pose(self) -> Array:
+        """The follower's tool (4, 4) as commanded."""
+        return self._T.copy()
+
+    def obstacle(self, master: MasterPoint, q: Array) -> str:
+        if self._handle(master) is None:
+            n = "" if self.master is None else f", {self.master.n} joint values"
+            return f"the master sends no pose{n}"
+        past = violations(q, self.limits.position)
+        if not past.any():
+            return ""
+        i = int(np.argmax(past))
+        allowed = range_text(self.follower.joint_kinds[i], self.limits.position[i])
+        name = self.follower.joint_names[i]
+        return f"joint {i + 1} ({name}) is past its limit: allowed {allowed}"
+
+    def anchor(self, master: MasterPoint, q: Array) -> None:
+        T = self._handle(master)
+        assert T is not None
+        self._last = T
+        self._q, self._T = q.copy(), self.follower.fk(q).copy()
+
+    def step(self, master: MasterPoint, dt: float) -> Target:
+        T = self._handle(master)
+        if T is None:
+            return Target(self._q, jump="the pose is missing")
+        moved = T[:3, 3] - self._last[:3, 3]
+        turned = rotvec_from_matrix(T[:3, :3] @ self._last[:3, :3].T)
+        if jump := self._implausible(moved, turned, dt):
+            return Target(self._q, jump=jump)
+        self._last = T
+        warnings: list[str] = []
+        move = self._bounded(self.increments(moved), self.tool_speed * dt, warnings)
+        turn = np.zeros(3)
+        if self.orientation:
+            turn = self.increments.directions @ turned / self.turn_scale
+            turn = self._bounded(turn, self.tool.angular_speed * dt, warnings)
+        if move.any() or turn.any():
+            self._take(move, turn, dt, warnings)
+        if self.workspace is not None:
+            warnings += self.workspace.warnings(self._T[:3, 3])
+        return Target(self._q.copy(), tuple(warnings))
+
+    def _take(self, move: Array, turn: Array, dt: float, warnings: list[str]) -> None:
+        """Take as much of a step as the arm allows: all, or its translation, or its rotation."""
+        why = ""
+        for shift, twist in ((move, turn), (move, 0.0 * turn), (0.0 * move, turn)):
+            if not (shift.any() or twist.any()):
+                continue
+            refused = self._try(shift, twist, dt, warnings)
+            if not refused:
+                break
+            why = why or refused
+        if why:
+            warnings.append(why)
+
+    def _try(self, move: Array, turn: Array, dt: float, warnings: list[str]) -> str:
+        """Take a step, or say why not."""
+        share = 1.0
+        for _ in range(4):
+            T = self._moved(share * move, share * turn)
+            guess = self._q + self._motion.inverse(self._q) @ pose_shift(self._T, T)
+            q, gap, twist = onto(self._motion, guess, T, self._how)
+            if not (np.isfinite(q).all() and gap + twist < _ON_TARGET):
+                return "the tool is at the edge of its reach"
+            past = violations(q, self.limits.position)
+            if past.any():
+                i = int(np.argmax(past))
+                return at_limit(self.follower, self.limits, i, q[i] > self.limits.position[i, 1])
+            excess = float(np.max(np.abs(q - self._q) / (self.limits.speed * dt)))
+            if excess <= 1.0 + 1e-9:
+                break
+            share *= 0.99 / excess
+            if share < _FEW:
+                return "the arm is next to a singularity"
+        else:
+            return "the arm is next to a singularity"
+        if share < 1.0:
+            warnings.append("a joint follows slower: the step needs more than its speed")
+        self._q = q
+        self._T = T if self._how == "full" else self.follower.fk(q).copy()
+        self._T[:3, 3] = T[:3, 3]
+        return ""
+
+    def _moved(self, move: Array, turn: Array) -> Array:
+        T = self._T.copy()
+        if self.workspace is None:
+            T[:3, 3] += move
+        else:
+            T[:3, 3] = self.workspace.step(T[:3, 3], move)
+        R = matrix_from_rotvec(turn) @ T[:3, :3]
+        # One Newton step to the nearest rotation, so that rounding does not add up.
+        T[:3, :3] = 1.5 * R - 0.5 * R @ R.T @ R
+        return T
+
+    def _handle(self, master: MasterPoint) -> Array | None:
+        if master.T is not None:
+            return master.T
+        if self.master is not None and master.q is not None and len(master.q) == self.master.n:
+            return self.master.fk(master.q).copy()
+        return None
+
+    def _implausible(self, moved: Array, turned: Array, dt: float) -> str:
+        limit = self.plausible
+        way, angle = float(np.linalg.norm(moved)), float(np.linalg.norm(turned))
+        if way > limit.slack + limit.speed * dt:
+            return f"{1e3 * way:.0f} mm in {1e3 * dt:.0f} ms"
+        if self.orientation and angle > limit.angular_slack + limit.angular_speed * dt:
+            return f"{math.degrees(angle):.0f}° in {1e3 * dt:.0f} ms"
+        return ""
+
+    @staticmethod
+    def _bounded(step: Array, most: float, warnings: list[str]) -> Array:
+        length = float(np.linalg.norm(step))
+        if length <= most:
+            return step
+        warnings.append("the tool follows slower: the master is faster than its limit")
+        return step * (most / length)

@@ -1,0 +1,41 @@
+"""Why a follower could not be reached, in words."""
+
+import socket
+import ssl
+
+import pytest
+
+from brazo.teleop import MasterLink
+from brazo.teleop.link.unreachable import in_words
+from tests.teleop.rig import until
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ConnectionRefusedError(111, "Connect call failed"), "nobody answers at a:1; start"),
+        (OSError("Multiple exceptions: [Errno 111] Connect"), "nobody answers at a:1; start"),
+        (TimeoutError("timed out"), "nobody answers at a:1 in time"),
+        (
+            socket.gaierror(-2, "Name or service not known"),
+            "no machine is known by the name",
+        ),
+        (ConnectionResetError(104, "reset"), "a:1 hung up"),
+        (EOFError(), "a:1 hung up"),
+        (ssl.SSLError(1, "wrong version number"), "a:1 does not encrypt as asked"),
+        (OSError(13, "Connect call failed"), "a:1 cannot be reached: Permission denied"),
+    ],
+)
+def test_errors_are_said_in_words(error, said):
+    words = in_words(error, "a:1")
+    assert words.startswith(said) and "Errno" not in words
+
+
+def test_a_master_says_that_nobody_answers():
+    with socket.socket() as taken:  # bound, but nobody listens
+        taken.bind(("127.0.0.1", 0))
+        there = f"127.0.0.1:{taken.getsockname()[1]}"
+        with MasterLink(there) as link:
+            until(lambda: link.trouble, "trouble")
+            start = "start `brazo teleop follower` there"
+            assert link.trouble == f"nobody answers at {there}; {start}; trying again"
