@@ -33,7 +33,7 @@ print(execution.failure)
 # Where a bar lies is read when the step starts: a circle over the second one, wherever it is.
 own = Program("circle", cell="cooperative")
 arm = own.robot("scara2")
-arm.move_to((0.04, 0, 0.1), (pi, 0, 0), "bar 2", either_way=True, plan="free")
+arm.move_to((0.04, 0, 0.1), (pi, 0, 0), "bar 2", gripper_symmetric=True, plan="free")
 arm.path("circle", in_="bar 2", centre=(0, 0, 0.1), radius=0.04, time=2.0)
 sim = brazo.Simulation("cooperative")
 execution = own.start(sim)

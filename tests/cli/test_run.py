@@ -101,7 +101,7 @@ class Spring(Controller):
 def test_a_law_of_ones_own(tmp_path):
     law, program = tmp_path / "mylaw.py", tmp_path / "lp.yaml"
     law.write_text(SPRING, encoding="utf-8")
-    text = "name: lp\nrobots:\n  scara1: [{set_controller: {law: Spring}}, {wait: 20ms}]\n"
+    text = "name: lp\nrobots:\n  scara1: [{set_controller: {controller: Spring}}, {wait: 20ms}]\n"
     program.write_text(text, encoding="utf-8")
     arguments = ("cooperative", "-p", str(program), "--headless")
     done = run(*arguments, "--law", str(law))

@@ -175,7 +175,7 @@ goals: [{body: bar 9, through: chute}]
 robots:
   scara1:
     - repeat: {times: 3, do: [{grip: {force: 900N}}]}
-    - set_controller: {law: PIDD}
+    - set_controller: {controller: PIDD}
     - set_controller: {gains: {kp: 3}}
     - line: {xyz: [0, 0, 0], in: moon}
     - sync: both

@@ -200,7 +200,7 @@ def test_every_step_of_the_shipped_programs_is_a_sentence():
         ("wait_until: {touching: [scara1, bar 1]}", "wait until scara1 touches bar 1"),
         ("wait_until: {at: 3s}", "wait until 3 s"),
         ("set_signal: {name: go, on: off}", "signal go off"),
-        ("set_controller: {law: PID}", "law PID"),
+        ("set_controller: {controller: PID}", "controller PID"),
     ],
 )
 def test_sentences(step, says):

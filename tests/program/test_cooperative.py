@@ -53,7 +53,7 @@ def test_every_bar_slides_through_the_chute(nominal):
 
 def test_nothing_is_touched_that_should_not_be(nominal):
     execution, _ = nominal
-    assert execution.watch.collisions == [] and execution.watch.drops == []
+    assert execution.monitor.collisions == [] and execution.monitor.drops == []
     between = {e.data["between"] for e in execution.sim.events if e.kind == "contact begin"}
     assert between == {"robot-object"}
 
@@ -118,7 +118,7 @@ def test_it_works_in_other_cells_too(seed):
     sim = Simulation(other, seed=seed)
     done = run(sim, load_program("cooperative"), 60.0, load=nominal_loads(cell))
     assert done.succeeded, done.failure
-    assert not done.watch.collisions
+    assert not done.monitor.collisions
 
 
 def test_a_variation_stays_in_its_ranges():
@@ -146,9 +146,9 @@ def test_a_weak_grip_drops_the_bar_and_says_so():
     assert done.failed
     why = done.failure.why
     assert why.startswith("scara2 dropped bar 1 at t = ") and "gripped with 10 N" in why
-    x, y, z = done.watch.drops[0].position
+    x, y, z = done.monitor.drops[0].position
     assert (x, y) == pytest.approx((-0.35, 0.2), abs=0.05) and z < 0.15
-    assert texts(sim, "dropped") == [str(done.watch.drops[0])]
+    assert texts(sim, "dropped") == [str(done.monitor.drops[0])]
 
 
 PLANTED = """
@@ -163,7 +163,7 @@ def test_a_planted_collision_is_reported_or_ridden_through(feedback):
     sim = Simulation("cooperative")
     sim.robots["scara1"].world.force_feedback = feedback
     done = run(sim, program_of(PLANTED))
-    first = done.watch.collisions[0]
+    first = done.monitor.collisions[0]
     assert first.first.startswith("scara1/") and first.second.startswith("chute")
     assert str(first).count("chute") == 1 and f"t = {first.time:.3f} s" in str(first)
     chute = sim.cell.chutes[0].pose
@@ -173,6 +173,6 @@ def test_a_planted_collision_is_reported_or_ridden_through(feedback):
         assert done.failed and done.failure.why == str(first)
         assert texts(sim, "collision") == [str(first)]
     else:
-        assert done.succeeded and first.rides_through
+        assert done.succeeded and first.passes_through
         assert str(first) in texts(sim, "warning") and not texts(sim, "collision")
         assert sim.robots["scara1"].q[2] == pytest.approx(0.2, abs=2e-3)

@@ -225,7 +225,7 @@ def test_a_free_motion_goes_round_it(planner):
     assert execution.succeeded
     assert nearest > 0.0015  # of the 3 mm asked for, less what the arm lags behind
     assert sim.robots["arm"].q == pytest.approx([-np.pi / 3, 0, 0, 0.05, 0], abs=1e-3)
-    assert texts(sim, "plan") and not execution.watch.collisions
+    assert texts(sim, "plan") and not execution.monitor.collisions
 
 
 def test_no_way_says_what_is_in_it():
@@ -240,9 +240,9 @@ def test_an_unchecked_collision_is_reported_and_stops_the_program():
     sim = sim_of(ARM + PILLAR)
     program = program_of("arm: [{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: unchecked}}]")
     done = run(sim, program)
-    (touch,) = done.watch.collisions
+    (touch,) = done.monitor.collisions
     assert touch.first.startswith("arm/") and touch.second == "pillar"
-    assert touch.kind == "robot-fixture" and not touch.rides_through
+    assert touch.kind == "robot-fixture" and not touch.passes_through
     x, y, z = touch.point
     assert abs(x - 0.45) < 0.035 and abs(y) < 0.035 and 0 < z < 1
     assert done.failure.why == str(touch)
@@ -259,7 +259,9 @@ def test_without_force_feedback_it_warns_and_rides_through():
         done = run(sim, program)
         assert done.succeeded
         assert sim.robots["arm"].q == pytest.approx([-np.pi / 3, 0, 0, 0.05, 0], abs=1e-3)
-        assert done.watch.collisions and all(one.rides_through for one in done.watch.collisions)
+        assert done.monitor.collisions and all(
+            one.passes_through for one in done.monitor.collisions
+        )
         warned = texts(sim, "warning")
         assert any("touched pillar" in text and "rides through" in text for text in warned)
         assert ("would" in warned[0]) is (plan == "direct")
@@ -271,7 +273,7 @@ def test_watch_warn_goes_on_after_a_touch_until_the_arm_is_stuck():
         "arm: [{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: unchecked}}]", "watch: warn\n"
     )
     done = run(sim, program)
-    touch, why = done.watch.collisions[0], done.failure.why
+    touch, why = done.monitor.collisions[0], done.failure.why
     assert done.failure.time > touch.time + 1.0
     assert "s after it should have arrived" in why and why.endswith("; it touches pillar")
 
@@ -285,14 +287,14 @@ right: [{wait: 0.1s}, {move_joints: [150deg, 0, 0, 5cm, 0]}]
     done = run(sim, program)
     (waits, *_) = texts(sim, "waits")
     assert waits.startswith("right waits for left: right/") and " left/" in waits
-    assert done.succeeded and not done.watch.collisions
+    assert done.succeeded and not done.monitor.collisions
 
 
 # ---- the clamp -----------------------------------------------------------------------------
 
 PICK = """
 arm:
-  - move_to: {xyz: [5cm, 0, 8cm], rpy: [180deg, 0, 0], in: bar, either_way: on}
+  - move_to: {xyz: [5cm, 0, 8cm], rpy: [180deg, 0, 0], in: bar, gripper_symmetric: on}
   - line: {xyz: [5cm, 0, 6mm], in: bar}
   - grip: {body: bar, force: 100N}
   - line: {by: [0, 0, 8cm]}
@@ -302,7 +304,7 @@ arm:
 def test_a_bar_is_picked_up_and_the_law_knows_its_load():
     sim = sim_of(BAR)
     done = run(sim, program_of(PICK))
-    assert done.succeeded and not done.watch.collisions
+    assert done.succeeded and not done.monitor.collisions
     assert sim.robots["arm"].load == ("bar", 1.0)
     assert sim.world.pose("bar")[2, 3] == pytest.approx(0.095, abs=1e-3)
     assert np.abs(sim.robots["arm"].q - sim.robots["arm"].reference.q).max() < 1e-3
@@ -341,7 +343,7 @@ def test_a_dropped_bar_is_named_with_time_and_place():
         if execution.states["arm"].text == "wait":
             sim.robots["arm"].world.clamp.grip(3)  # a drive that fails
         sim.step()
-    (drop,) = execution.watch.drops
+    (drop,) = execution.monitor.drops
     assert (drop.robot, drop.body) == ("arm", "bar")
     assert "arm dropped bar at t = " in execution.failure.why
     assert "gripped with 3 N" in drop.how
@@ -406,14 +408,14 @@ def test_laws_and_gains_change_on_the_way():
     sim = sim_of(ARM)
     program = program_of("""
 arm:
-  - set_controller: {law: PDGravity, gains: {wn: 30}}
+  - set_controller: {controller: PDGravity, gains: {wn: 30}}
   - move_joints: [30deg, 0, 0, 8cm, 0]
   - set_controller: {gains: {kd: [1, 2, 3, 4, 5]}}
 """)
     assert run(sim, program).succeeded
     law = sim.robots["arm"].controller
     assert law.name == "PDGravity" and law.gains["kd"] == pytest.approx([1, 2, 3, 4, 5])
-    bad = program_of("arm: [{set_controller: {law: PID, gains: {spin: 3}}}]")
+    bad = program_of("arm: [{set_controller: {controller: PID, gains: {spin: 3}}}]")
     with pytest.raises(BrazoError, match="no gain of PID 'spin' here; there are: kp, ki, kd"):
         bad.start(sim)
 
@@ -515,7 +517,7 @@ def test_what_touches_at_the_start_counts_as_a_touch_nobody_wanted():
     height = min(gap.value for gap in gaps if gap is not None) - 1.0 + 0.0005
     sim = sim_of(ARM + f"floor: {{height: {height}}}\n")
     done = run(sim, program_of("arm: [{wait: 1s}]"))
-    touch = done.watch.collisions[0]
+    touch = done.monitor.collisions[0]
     assert touch.first in fingers and (touch.second, touch.time) == ("floor", 0.0)
     assert done.failed and sim.time < 0.01
 
@@ -529,7 +531,7 @@ def test_a_step_is_over_when_the_arm_is_there_not_when_it_should_be():
     program = program_of("""
 arm:
   - set_controller:
-      law: PDGravity
+      controller: PDGravity
       gains: {kp: [30, 20, 5, 1000, 1], kd: [30, 10, 1, 200, 0.05]}
   - move_joints: {to: [0, 0, 0, 5cm, 0], time: 1s, within: 2mm, timeout: 20s}
 """)
@@ -541,7 +543,7 @@ arm:
 
 def test_an_arm_that_does_not_arrive_says_how_far_it_is_and_why():
     sim = sim_of(ARM)
-    text = "arm:\n  - set_controller: {law: PDGravity, gains: {kp: 0, kd: 20}}\n"
+    text = "arm:\n  - set_controller: {controller: PDGravity, gains: {kp: 0, kd: 20}}\n"
     done = run(sim, program_of(text + "  - move_joints: {to: [0, 0, 0, 5cm, 0], timeout: 0.5s}"))
     why = str(done.failure)
     assert why.startswith("task.yaml:5: arm, step 2 (move_joints): arm is ")

@@ -13,7 +13,7 @@ SHELF = "fixtures: [{name: shelf, box: [1, 1, 10cm], xyz: [2, 0, 5cm]}]\n"
 BOX = "bodies: [{name: box, box: [4cm, 4cm, 4cm], mass: 0.3, xyz: [2, 0, 15cm]}]\n"
 PICK = """
 arm:
-  - move_to: {xyz: [0, 0, 8cm], rpy: [180deg, 0, 0], in: bar, either_way: on, plan: free}
+  - move_to: {xyz: [0, 0, 8cm], rpy: [180deg, 0, 0], in: bar, gripper_symmetric: on, plan: free}
   - line: {xyz: [0, 0, 6mm], in: bar}
   - grip: {body: bar, force: 60N}
   - line: {by: [0, 0, 5cm]}

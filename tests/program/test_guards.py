@@ -9,8 +9,8 @@ import pytest
 
 from brazo.kinematics.orientation import matrix_from_rotvec
 from brazo.program.guards import hand_limits, in_hand, opening
+from brazo.program.monitor import SLIP, SLIP_TURN, Monitor
 from brazo.program.passage import Passage
-from brazo.program.watch import SLIP, SLIP_TURN, Watch
 from brazo.simulation import Simulation
 from brazo.simulation.idle import Guard
 
@@ -67,7 +67,7 @@ def test_a_calm_guard_of_a_hand_means_that_nothing_slipped(sim):
         p_body[:] = hand[0] @ here[:, 3] + hand[1]
         R_body[:] = (hand[0] @ here[:, :3]).ravel()
         watch._in_hand = lambda *_, here=here: here
-        slipped = Watch._dropped(watch, "arm", "bar", T, 0.0)  # type: ignore[arg-type]
+        slipped = Monitor._dropped(watch, "arm", "bar", T, 0.0)  # type: ignore[arg-type]
         if guard.calm:
             calm += 1
             assert slipped is None

@@ -8,7 +8,7 @@ import pytest
 import brazo
 from brazo.errors import BrazoError
 from brazo.program.motions import Slowed, along, braking, gathering, pace_limits, straight, through
-from brazo.program.steps import Pace
+from brazo.program.steps import Speed
 from brazo.trajectory import Piecewise, Timing, line, path_error
 
 Q0 = np.array([0.0, 0.6, 0.4, 0.05, 0.0])
@@ -36,9 +36,9 @@ def worst(motion, limits) -> tuple[float, float]:
 
 
 def test_half_the_speed_takes_twice_the_time(limits):
-    full, half = (straight(Q0, Q1, limits, Pace(speed=f), 0.3) for f in (1.0, 0.5))
+    full, half = (straight(Q0, Q1, limits, Speed(fraction=f), 0.3) for f in (1.0, 0.5))
     assert half.duration == pytest.approx(2 * full.duration, rel=1e-12)
-    assert straight(Q0, Q1, limits, Pace(), 0.3).duration == pytest.approx(full.duration / 0.3)
+    assert straight(Q0, Q1, limits, Speed(), 0.3).duration == pytest.approx(full.duration / 0.3)
     v, a = worst(full, limits)
     assert v <= 1 + 1e-9 and a <= 1 + 1e-9 and max(v, a) > 0.99
     v2, a2 = worst(half, limits)
@@ -46,14 +46,14 @@ def test_half_the_speed_takes_twice_the_time(limits):
 
 
 def test_a_given_time_is_taken_or_refused(limits):
-    assert straight(Q0, Q1, limits, Pace(time=3.0), 0.5).duration == pytest.approx(3.0)
+    assert straight(Q0, Q1, limits, Speed(time=3.0), 0.5).duration == pytest.approx(3.0)
     with pytest.raises(BrazoError, match="too short: the drives need at least"):
-        straight(Q0, Q1, limits, Pace(time=0.1), 0.5)
+        straight(Q0, Q1, limits, Speed(time=0.1), 0.5)
 
 
 @pytest.mark.parametrize("overlap", [1.0, 0.5, 0.0])
 def test_a_way_through_poses_keeps_the_limits(limits, overlap):
-    motion = through(WAY, limits, Pace(speed=1.0), 1.0, overlap)
+    motion = through(WAY, limits, Speed(fraction=1.0), 1.0, overlap)
     assert max(worst(motion, limits)) <= 1 + 1e-3
     assert motion.sample(motion.start).q == pytest.approx(Q0)
     assert motion.sample(motion.end).q == pytest.approx(Q1, abs=1e-12)
@@ -68,7 +68,7 @@ def test_a_way_through_poses_keeps_the_limits(limits, overlap):
 
 def test_overlapping_saves_time_where_joints_go_on(limits):
     way = [Q0 + x * (Q1 - Q0) for x in (0.0, 0.2, 0.5, 1.0)]
-    times = [through(way, limits, Pace(speed=1.0), 1.0, x).duration for x in (1.0, 0.5, 0.0)]
+    times = [through(way, limits, Speed(fraction=1.0), 1.0, x).duration for x in (1.0, 0.5, 0.0)]
     assert times[0] < min(times[1:])
 
 
@@ -80,21 +80,21 @@ def test_the_tool_keeps_to_its_line(arm, limits):
     def make(timing: Timing):
         return line(T0, T1, timing)
 
-    motion = along(arm, make, Q0, limits, Pace(speed=1.0), 0.5, "full")
+    motion = along(arm, make, Q0, limits, Speed(fraction=1.0), 0.5, "full")
     assert max(worst(motion, limits)) <= 1 + 1e-3
     points = arm.fk(motion.sample(np.linspace(0, motion.end, 500)).q)[:, :3, 3]
     away = np.cross(points - T0[:3, 3], (T1 - T0)[:3, 3])
     assert np.linalg.norm(away, axis=1).max() / 0.11 < 1e-5
-    timed = along(arm, make, Q0, limits, Pace(time=2.0), 0.5, "full")
+    timed = along(arm, make, Q0, limits, Speed(time=2.0), 0.5, "full")
     assert timed.duration == pytest.approx(2.0)
     assert path_error(arm, timed, make(Timing(duration=2.0))).position < 1e-5
     with pytest.raises(BrazoError, match="too fast: joint"):
-        along(arm, make, Q0, limits, Pace(tool_speed=20.0), 0.5, "full")
+        along(arm, make, Q0, limits, Speed(tool_speed=20.0), 0.5, "full")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.97])
 def test_a_pause_stops_on_the_way_and_goes_on(limits, share):
-    motion = straight(Q0, Q1, limits, Pace(speed=1.0), 1.0)
+    motion = straight(Q0, Q1, limits, Speed(fraction=1.0), 1.0)
     now = share * motion.duration
     slower, rest = braking(motion, now)
     assert slower.sample(slower.start).qd == pytest.approx(motion.sample(now).qd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def test_units_become_si_and_radians():
     (step,) = steps("- move_to: {xyz: [-10cm, 0, 85mm], rpy: [180deg, 0, 0], in: bar, time: 500ms}")
     assert isinstance(step, s.MoveTo)
     assert step.target == s.Target((-0.1, 0.0, 0.085), (math.pi, 0.0, 0.0), "bar")
-    assert step.pace == s.Pace(time=0.5)
+    assert step.speed == s.Speed(time=0.5)
 
 
 def test_short_forms():
@@ -56,7 +57,7 @@ def test_short_forms():
         s.Wait(time=2.0),
         s.Sync(name="both"),
         s.SetSignal(name="ready"),
-        s.SetController(law="PID"),
+        s.SetController(controller="PID"),
     ]
 
 
@@ -75,6 +76,55 @@ def test_variables_are_replaced_by_whole_names():
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("move_to: {xyz: [0, 0, 0], either_way: on}", "gripper_symmetric"),
+        ("set_controller: {law: PID}", "controller"),
+        ("set_controller: {law: PID, gains: {kp: 1}}", "controller"),
+    ],
+)
+def test_an_old_key_is_read_with_a_warning_that_names_line_and_new_key(old, new):
+    name = "law" if "law" in old else "either_way"
+    with pytest.warns(DeprecationWarning, match=rf"^task\.yaml:4: '{name}' is now '{new}'"):
+        program = parse_program(f"name: t\nrobots:\n  arm:\n    - {old}\n", FILE)
+    assert program.steps["arm"] == steps(f"- {old.replace(name, new)}")
+    (finding,) = program.findings
+    assert str(finding).startswith("task.yaml:4: ") and f"is now '{new}'" in str(finding)
+    both = old.replace(f"{name}:", f"{new}: PID, {name}:")
+    assert f"'{name}' is now '{new}', which is given too" in complaint(f"- {both}")
+
+
+def test_an_old_key_is_not_offered_among_the_allowed_ones():
+    message = complaint("- set_controller: {lew: PID}")
+    assert "controller, gains" in message and "law" not in message
+
+
+def test_old_keyword_arguments_of_the_step_list_are_read_with_a_warning():
+    arm = Program("p").robot("arm")
+    with pytest.warns(DeprecationWarning, match="gripper_symmetric"):
+        arm.move_to((0, 0, 0), either_way=True)
+    with pytest.warns(DeprecationWarning, match="controller"):
+        arm.set_controller(law="PID")
+    move, control = arm._lists[0]
+    assert isinstance(move, s.MoveTo) and move.gripper_symmetric
+    assert control == s.SetController(controller="PID")
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("brazo.program", "NoWay", "NoPath"),
+        ("brazo.program.steps", "Pace", "Speed"),
+        ("brazo.program.steps", "Arrival", "Tolerance"),
+    ],
+)
+def test_old_names_are_available_with_a_warning(module, old, new):
+    home = importlib.import_module(module)
+    with pytest.warns(DeprecationWarning, match=f"'{module}.{new}'"):
+        assert getattr(home, old) is getattr(home, new)
+
+
+@pytest.mark.parametrize(
     ("text", "wanted"),
     [
         ("- jump: 3", "task.yaml:4: robots.arm[0]: no verb 'jump'"),
@@ -83,7 +133,7 @@ def test_variables_are_replaced_by_whole_names():
         ("- line: {by: [0, 0, 1cm], xyz: [0, 0, 0]}", "'xyz', where to go, or 'by'"),
         ("- line: {in: bar}", "a target needs 'xyz', 'by' or 'rpy'"),
         ("- line: {by: [0, 0, 1cm], plan: free}", "a line is its own way"),
-        ("- move_to: {xyz: [0, 0, 0], speed: 2}", "a share of what the drives allow: 0 to 1"),
+        ("- move_to: {xyz: [0, 0, 0], speed: 2}", "it is a fraction of the drives' limits: 0 to 1"),
         ("- move_to: {xyz: [0, 0, 0], speed: 1, time: 1s}", "give one of speed, time"),
         ("- move_to: {xyz: [0, 0], speed: 1}", "expected a list of 3 numbers"),
         ("- move_to: {xyz: [0, 0, 0], plan: fast}", "choose direct or free or unchecked"),
@@ -100,7 +150,7 @@ def test_variables_are_replaced_by_whole_names():
         ("- repeat: {times: 2.5, do: []}", "times is 2.5; wanted a whole number"),
         ("- for_each: {as: 3x, of: [a], do: []}", "no name for a variable"),
         ("- for_each: {as: x, of: [], do: []}", "names nothing"),
-        ("- set_controller: {}", "give a 'law', 'gains', or both"),
+        ("- set_controller: {}", "give a 'controller', 'gains', or both"),
         ("- {wait: 1s, note: x}", "a step has one verb, not 2"),
         ("- wait", "a step is 'verb: what'"),
     ],
@@ -149,7 +199,7 @@ def test_python_and_file_say_the_same():
     built = Program("pick", cell="cooperative", speed=0.4)
     arm = built.robot("scara2")
     with arm.for_each("bar", ["bar 1", "bar 2"]):
-        arm.move_to((-0.1, 0, 0.08), (math.pi, 0, 0), "$bar", plan="free", either_way=True)
+        arm.move_to((-0.1, 0, 0.08), (math.pi, 0, 0), "$bar", plan="free", gripper_symmetric=True)
         arm.line(by=(0, 0, -0.07), tool_speed=0.1, within=0.004, timeout=3.0)
         arm.grip(60, body="$bar").wait(0.5)
         with arm.repeat(2):
@@ -166,7 +216,8 @@ robots:
         as: bar
         of: [bar 1, bar 2]
         do:
-          - move_to: {xyz: [-10cm, 0, 8cm], rpy: [pi, 0, 0], in: $bar, plan: free, either_way: on}
+          - move_to:
+              {xyz: [-10cm, 0, 8cm], rpy: [pi, 0, 0], in: $bar, plan: free, gripper_symmetric: on}
           - line: {by: [0, 0, -7cm], tool_speed: 0.1m/s, within: 4mm, timeout: 3s}
           - grip: {force: 60N, body: $bar}
           - wait: 500ms
@@ -177,7 +228,7 @@ robots:
           - wait_until: {held: $bar, timeout: 1s}
           - sync: there
           - release: 5cm
-    - set_controller: {law: PID, gains: {kp: [1, 2, 3, 4, 5]}}
+    - set_controller: {controller: PID, gains: {kp: [1, 2, 3, 4, 5]}}
     - note: "done: all"
     - move_joints: [0, 0, 0, 10cm, 0]
 """)
@@ -195,12 +246,12 @@ names = st.text(
     st.characters(exclude_categories=("C", "Z"), exclude_characters="$/"), min_size=1, max_size=12
 ) | st.sampled_from(["bar 1", "on", "null", "~", "3", "a: b", "# x", "- y", "1e5", "true", "no"])
 prose = st.characters(codec="utf-8", exclude_characters="$")
-paces = st.one_of(
-    st.just(s.Pace()),
-    st.builds(s.Pace, speed=st.floats(0.01, 1.0)),
-    st.builds(s.Pace, time=positive),
+speeds = st.one_of(
+    st.just(s.Speed()),
+    st.builds(s.Speed, fraction=st.floats(0.01, 1.0)),
+    st.builds(s.Speed, time=positive),
 )
-tool_paces = paces | st.builds(s.Pace, tool_speed=positive)
+tool_speeds = speeds | st.builds(s.Speed, tool_speed=positive)
 targets = st.one_of(
     st.builds(s.Target, triples, st.none() | triples, names, st.none(), st.none() | names),
     st.builds(s.Target, st.none(), st.none() | triples, names, triples, st.none() | names),
@@ -240,7 +291,7 @@ def curves(draw):
         values=values,
         rpy=draw(st.none() | triples),
         frame=draw(names),
-        pace=draw(tool_paces),
+        speed=draw(tool_speeds),
         plan=draw(st.sampled_from(["direct", "unchecked"])),
         orientation=draw(st.sampled_from(s.ORIENTATIONS)),
     )
@@ -250,22 +301,22 @@ simple = st.one_of(
     st.builds(
         s.MoveJoints,
         to=names | st.lists(numbers, min_size=1, max_size=7).map(tuple),
-        pace=paces,
+        speed=speeds,
         plan=st.sampled_from(s.PLANS),
     ),
     st.builds(
         s.MoveTo,
         target=targets,
-        pace=paces,
+        speed=speeds,
         plan=st.sampled_from(s.PLANS),
         branch=st.none() | names,
         orientation=st.sampled_from(s.ORIENTATIONS),
-        either_way=st.booleans(),
+        gripper_symmetric=st.booleans(),
     ),
     st.builds(
         s.Line,
         target=targets,
-        pace=tool_paces,
+        speed=tool_speeds,
         plan=st.sampled_from(["direct", "unchecked"]),
         orientation=st.sampled_from(s.ORIENTATIONS),
     ),
@@ -284,7 +335,7 @@ simple = st.one_of(
     st.builds(s.Sync, name=names, timeout=seconds),
     st.builds(
         s.SetController,
-        law=names,
+        controller=names,
         gains=st.dictionaries(
             names, numbers | st.lists(numbers, min_size=1, max_size=4).map(tuple), max_size=3
         ),
@@ -329,8 +380,11 @@ def test_every_program_survives_the_way_to_text(program):
         ("move_joints: [90, 0, 0, 5cm, 0]", "90 rad (5156.62 deg) is outside the limits -"),
         ("move_joints: [90, 0, 0, 5cm, 0]", "; did you mean 90deg?"),
         ("move_joints: [0, 0, 0, 50, 0]", "; did you mean 50mm?"),
-        ("set_controller: {law: PID, gains: {kpp: 1}}", "no gain of PID 'kpp' here; did you mean"),
-        ("set_controller: {law: ideal, gains: {kp: 1}}", "law 'ideal' has no gains"),
+        (
+            "set_controller: {controller: PID, gains: {kpp: 1}}",
+            "no gain of PID 'kpp' here; did you mean",
+        ),
+        ("set_controller: {controller: ideal, gains: {kp: 1}}", "law 'ideal' has no gains"),
         ("set_controller: {gains: {stiffness: 1}}", "'stiffness' here; there are: "),
         ("grip: 0.5N", "a force of 0.5 N holds nothing: a body counts as held from 2 N"),
     ],

@@ -14,7 +14,7 @@ VERBS = {
     "wait_until": "wait until",
     "set_signal": "signal",
     "sync": "meet",
-    "set_controller": "law",
+    "set_controller": "controller",
 }
 
 
@@ -48,7 +48,7 @@ def about(step: s.Step) -> str:
             return step.name
         case s.SetController():
             gains = ", ".join(step.gains)
-            return " ".join(part for part in (step.law or "", gains) if part)
+            return " ".join(part for part in (step.controller or "", gains) if part)
         case s.Note():
             return step.text
         case _:

@@ -1,11 +1,12 @@
 """Robot programs: move, line, path, grip, wait, meet; for one robot or several, checked ahead."""
 
+from brazo.deprecation import renamed_names
 from brazo.program.collision import Checker, Hit, Mover
 from brazo.program.execution import Execution, Failure, RobotProgress
-from brazo.program.planner import NoWay, Planner
+from brazo.program.monitor import Collision, Drop
+from brazo.program.planner import NoPath, Planner
 from brazo.program.program import Goal, Program, StepList
 from brazo.program.program_file import load_program, parse_program, program_names
-from brazo.program.watch import Collision, Drop
 
 __all__ = [
     "Checker",
@@ -16,7 +17,7 @@ __all__ = [
     "Goal",
     "Hit",
     "Mover",
-    "NoWay",
+    "NoPath",
     "Planner",
     "Program",
     "RobotProgress",
@@ -25,3 +26,5 @@ __all__ = [
     "parse_program",
     "program_names",
 ]
+
+__getattr__ = renamed_names(__name__, {"NoWay": "NoPath"})

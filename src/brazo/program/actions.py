@@ -16,9 +16,9 @@ from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.collision import touching_now
 from brazo.program.guards import opening
+from brazo.program.monitor import ANYTHING
 from brazo.program.moves import Moves
 from brazo.program.validate import IDEAL
-from brazo.program.watch import ANYTHING
 from brazo.simulation import SimRobot
 from brazo.simulation.idle import Guard
 
@@ -75,13 +75,13 @@ class Actions:
 
     def _grip(self, step: s.Grip) -> Iterator[float | Patience]:
         execution, name, sim = self.execution, self.robot.name, self.sim
-        watch = execution.watch
-        watch.wanted[name] = step.body or ANYTHING
+        monitor = execution.monitor
+        monitor.wanted[name] = step.body or ANYTHING
         force = step.force if execution.grip_force is None else execution.grip_force
         self.robot.grip(force)
         begin, since = execution.clock, None
         while True:
-            held = watch.held.get(name)
+            held = monitor.held.get(name)
             if held is None:
                 since = None
             elif since is None:
@@ -95,8 +95,8 @@ class Actions:
         assert held is not None
         if step.body is not None and held != step.body:
             raise BrazoError(f"holds '{held}', not '{step.body}'")
-        watch.wanted[name] = held
-        watch.means_to_hold(name, held)
+        monitor.wanted[name] = held
+        monitor.means_to_hold(name, held)
         execution.share_load(held)
 
     def _why_empty(self) -> str:
@@ -116,9 +116,9 @@ class Actions:
         return f"the pads press {grasp.body} with {grasp.force:.1f} N, wanted {least:g} N"
 
     def _release(self, step: s.Release) -> Iterator[float | Patience]:
-        watch, name, sim = self.execution.watch, self.robot.name, self.sim
-        body = watch.carried(name)
-        watch.means_to_let_go(name)
+        monitor, name, sim = self.execution.monitor, self.robot.name, self.sim
+        body = monitor.carried(name)
+        monitor.means_to_let_go(name)
         self.robot.carry(None)
         if body is not None:
             self.execution.share_load(body)
@@ -128,14 +128,14 @@ class Actions:
         wanted = clamp.gripper.opening[1] if step.opening is None else step.opening
         opens = Guard(opening(), (clamp.arrays[1], np.array([wanted - _OPEN])))
         begin = self.execution.clock
-        while watch.held.get(name) is not None or clamp.opening < wanted - _OPEN:
+        while monitor.held.get(name) is not None or clamp.opening < wanted - _OPEN:
             if self.execution.clock - begin > step.timeout:
                 raise BrazoError(
                     f"the clamp is open by {1e3 * clamp.opening:.1f} mm after {step.timeout:g} s, "
                     f"wanted {1e3 * wanted:.1f} mm"
                 )
             yield Patience(begin + step.timeout - sim.dt, (opens,))
-        watch.wanted[name] = None
+        monitor.wanted[name] = None
 
     # ---- waiting and talking ---------------------------------------------------------------
 
@@ -152,10 +152,10 @@ class Actions:
             yield self.sim.time + POLL - 0.5 * self.sim.dt
 
     def _so(self, condition: s.Condition) -> bool:
-        watch = self.execution.watch
+        monitor = self.execution.monitor
         match condition:
             case s.Held(body, by, off):
-                return (watch.held.get(by or self.robot.name) == body) != off
+                return (monitor.held.get(by or self.robot.name) == body) != off
             case s.Touching(first, second):
                 return bool(touching_now(self.sim.world, [(first, second)]))
             case s.Signal(name):
@@ -165,7 +165,7 @@ class Actions:
             case s.Through(body, chute):
                 return any(
                     passage.done and (goal.body, goal.chute) == (body, chute)
-                    for goal, passage in watch.passages.items()
+                    for goal, passage in monitor.passages.items()
                 )
 
     def _sync(self, step: s.Sync) -> Iterator[float]:
@@ -190,13 +190,13 @@ class Actions:
 
     def _set_controller(self, step: s.SetController) -> Iterator[float]:
         gains = dict(step.gains)
-        if step.law == IDEAL:
+        if step.controller == IDEAL:
             self.robot.controller = IDEAL
-        elif step.law is not None:
+        elif step.controller is not None:
             try:
-                law = laws()[step.law](**gains)
+                law = laws()[step.controller](**gains)
             except TypeError as error:
-                raise BrazoError(f"{step.law}: {error}") from None
+                raise BrazoError(f"{step.controller}: {error}") from None
             self.robot.controller = law
         else:
             law = self.robot.controller

@@ -1,11 +1,11 @@
 """Would a motion touch anything?  One robot and what it holds, against all else, ahead of time.
 
-Poses are tried on a scratch pad of the world's model: kinematics, then the engine's own collision
-search, restricted to the pairs that matter and looking `LOOK` metres ahead.  So every pose tells
-how far the robot is from everything (up to `LOOK`), and since a motion displaces no point by more
-than Σ wᵢ|Δqᵢ| (`brazo.program.reach`), the next pose to look at may be that far along: between
-two looks nothing can have been touched.  Steps are never shorter than `FINE`, which is what a pair
-already closer than that can sink in unseen.
+Poses are checked on a copy of the world's model: kinematics, then the engine's collision detection,
+restricted to the relevant pairs, with a margin of `LOOK` metres.  Each check gives the distance of
+the robot to everything else, up to `LOOK`.  A motion displaces no point by more than Σ wᵢ|Δqᵢ|
+(`brazo.program.displacement`), so the next pose to check is that far along the motion: no contact
+can occur between two checks.  Steps are never shorter than `FINE`; a pair closer than that can
+penetrate by at most `FINE` undetected.
 
 A pair must keep the clearance.  One that is closer at the beginning may stay as close as it is, and
 one that is closer at the end may come as close as it ends; neither may touch, unless it touches
@@ -27,7 +27,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.model.mjcf.engine import engine
-from brazo.program.reach import displacement_weights
+from brazo.program.displacement import displacement_weights
 from brazo.robot import Robot
 from brazo.world import World, WorldRobot
 

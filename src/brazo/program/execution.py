@@ -20,14 +20,14 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.actions import Actions, Patience
-from brazo.program.displaced import cause, displaced_bodies
+from brazo.program.displaced_bodies import cause, displaced_bodies
 from brazo.program.frames import position_text
+from brazo.program.monitor import Monitor
 from brazo.program.motions import braking, gathering
 from brazo.program.planner import Planner
 from brazo.program.program import Goal, Program
 from brazo.program.steps import verb_of
 from brazo.program.validate import validate
-from brazo.program.watch import Watch
 from brazo.simulation import Simulation
 from brazo.simulation.idle import Guard, Idle
 from brazo.simulation.stretch import LONGEST, steps_before
@@ -101,7 +101,7 @@ class Execution:
             if isinstance(step, s.WaitUntil) and isinstance(step.condition, s.Through)
         ]
         goals = dict.fromkeys([*program.goals, *through])
-        self.watch = Watch(sim, goals, lambda: self in sim.tasks)
+        self.monitor = Monitor(sim, goals, lambda: self in sim.tasks)
         self.planner = Planner(program.planner, sim.seed)
         self.signals: set[str] = set()
         self.meetings = _Meetings(flat)
@@ -152,7 +152,7 @@ class Execution:
     @property
     def reached(self) -> dict[Goal, float | None]:
         """When each goal was reached; None where it was not yet."""
-        return {goal: self.watch.reached(goal) for goal in self.program.goals}
+        return {goal: self.monitor.reached(goal) for goal in self.program.goals}
 
     @property
     def clock(self) -> float:
@@ -225,7 +225,7 @@ class Execution:
         """One step of the simulation; False when the execution is over."""
         if self._over:
             return False
-        self.watch.look()
+        self.monitor.look()
         if self._judge():
             return False
         if self._paused is not None:
@@ -261,19 +261,19 @@ class Execution:
                 guards += runner.guards
         if self._over or until <= now:
             return Idle(0)
-        until, watched = self.watch.idle(until)
+        until, watched = self.monitor.idle(until)
         return Idle(steps_before(until - now, sim.dt) - 1, [*watched, *guards])
 
     def _judge(self) -> bool:
         """Fail on what has been seen since the last step."""
-        watch = self.watch
-        if watch.drops:
-            drop = watch.drops[0]
+        monitor = self.monitor
+        if monitor.drops:
+            drop = monitor.drops[0]
             self._fail_of(drop.robot, str(drop))
             return True
-        for collision in watch.collisions[self._judged :]:
+        for collision in monitor.collisions[self._judged :]:
             self._judged += 1
-            if self.program.watch == "stop" and not collision.rides_through:
+            if self.program.watch == "stop" and not collision.passes_through:
                 self._fail_of(collision.first.partition("/")[0], str(collision))
                 return True
         return False
@@ -291,7 +291,7 @@ class Execution:
                 if goal.chute is not None:
                     where.append(f"{goal.body} did not go through {goal.chute}: it is at {at}")
                 else:
-                    holders = [n for n, held in self.watch.held.items() if held == goal.body]
+                    holders = [n for n, held in self.monitor.held.items() if held == goal.body]
                     by = f", held by {' and '.join(holders)}" if holders else ""
                     where.append(f"not so: {goal}; it is at {at}{by}")
             self._fail(None, "goals", None, "; ".join(where))
@@ -316,7 +316,7 @@ class Execution:
         self._halt()
         self.sim.log("failure", str(self.failure), robot=robot, why=why)
         self._over = True
-        self.watch.close()
+        self.monitor.close()
 
     def _halt(self) -> None:
         for robot in self.sim.robots.values():
@@ -326,7 +326,7 @@ class Execution:
 
     def _end(self, text: str) -> None:
         self._over = True
-        self.watch.close()
+        self.monitor.close()
         self.sim.log("program", text, program=self.program.name)
 
     # ---- for the actions -------------------------------------------------------------------
@@ -338,7 +338,7 @@ class Execution:
 
     def share_load(self, body: str) -> None:
         """Tell the laws of all who hold a body their part of it."""
-        holders = self.watch.holders(body)
+        holders = self.monitor.holders(body)
         true = next(one.mass for one in self.sim.cell.bodies if one.name == body)
         told = self.load.get(body, true)
         for name in holders:

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.program.steps import Orientation, Pace
+from brazo.program.steps import Orientation, Speed
 from brazo.robot import Robot
 from brazo.trajectory import (
     CartesianPath,
@@ -51,19 +51,19 @@ def pace_limits(arm: Robot) -> Limits:
     return Limits(own.speed, own.acceleration, own.jerk, own.position, assumed=own.assumed)
 
 
-def straight(q0: Array, q1: Array, limits: Limits, pace: Pace, speed: float) -> Trajectory:
+def straight(q0: Array, q1: Array, limits: Limits, speed: Speed, default: float) -> Trajectory:
     """All joints together along a straight line in joint space, from rest to rest."""
-    return _paced(jerk_limited(q0, q1, limits, "line"), pace, speed)
+    return _at_speed(jerk_limited(q0, q1, limits, "line"), speed, default)
 
 
 def through(
-    way: Sequence[Array], limits: Limits, pace: Pace, speed: float, overlap: float = 1.0
+    way: Sequence[Array], limits: Limits, speed: Speed, default: float, overlap: float = 1.0
 ) -> Trajectory:
     """Through poses; `overlap` from 1 (in one sweep) to 0 (a stop at each of them)."""
     pieces = [jerk_limited(a, b, limits, "line") for a, b in pairwise(way)]
     if len(pieces) == 1 or overlap == 0.0:
-        return _paced(concatenate(*pieces), pace, speed)
-    return _paced(_fastest(_Overlapped(pieces, overlap), limits), pace, speed)
+        return _at_speed(concatenate(*pieces), speed, default)
+    return _at_speed(_fastest(_Overlapped(pieces, overlap), limits), speed, default)
 
 
 def along(
@@ -71,15 +71,15 @@ def along(
     make: MakePath,
     q0: Array,
     limits: Limits,
-    pace: Pace,
-    speed: float,
+    speed: Speed,
+    default: float,
     orientation: Orientation,
 ) -> Trajectory:
     """The tool along a path, beginning at q0."""
-    if pace.time is None and pace.tool_speed is None:
+    if speed.time is None and speed.tool_speed is None:
         found = _follow(arm, make(Timing(duration=1.0)), q0, orientation, 1.0)
-        return _paced(_fastest(found, limits), pace, speed)
-    timing = Timing(duration=pace.time, speed=pace.tool_speed)
+        return _at_speed(_fastest(found, limits), speed, default)
+    timing = Timing(duration=speed.time, speed=speed.tool_speed)
     path = make(timing)
     found = _follow(arm, path, q0, orientation, path.duration)
     past = check(found, arm, limits)
@@ -169,18 +169,18 @@ def gathering(motion: Trajectory, now: float) -> Trajectory:
     return Slowed(motion, Piecewise([0.0, T, T + rest], np.array([first, then])))
 
 
-def _paced(fastest: Trajectory, pace: Pace, speed: float) -> Trajectory:
-    """The fastest motion stretched to its pace."""
+def _at_speed(fastest: Trajectory, speed: Speed, default: float) -> Trajectory:
+    """The fastest motion stretched to its speed."""
     least = fastest.duration
     if least == 0.0:
         return fastest
-    if pace.time is not None:
-        if pace.time < least * (1.0 - 1e-9):
+    if speed.time is not None:
+        if speed.time < least * (1.0 - 1e-9):
             raise BrazoError(
-                f"{pace.time:g} s is too short: the drives need at least {least:.3f} s"
+                f"{speed.time:g} s is too short: the drives need at least {least:.3f} s"
             )
-        return scaled(fastest, pace.time / least)
-    return scaled(fastest, 1.0 / (pace.speed or speed))
+        return scaled(fastest, speed.time / least)
+    return scaled(fastest, 1.0 / (speed.fraction or default))
 
 
 def _fastest(motion: Trajectory, limits: Limits) -> Trajectory:

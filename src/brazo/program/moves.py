@@ -18,12 +18,12 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import angle_between, matrix_from_rpy
 from brazo.program import steps as s
-from brazo.program.choice import Candidate, choose
 from brazo.program.collision import Checker, Hit, Mover
 from brazo.program.curve_fields import laid_out
 from brazo.program.frames import asked_tool, frame_pose, in_hand, target_pose, to_base
+from brazo.program.ik_candidates import Candidate, choose
 from brazo.program.motions import MakePath, along, pace_limits, straight, through
-from brazo.program.planner import NoWay
+from brazo.program.planner import NoPath
 from brazo.simulation import SimRobot
 from brazo.trajectory import CartesianPath, Timing, Trajectory, line
 
@@ -64,7 +64,7 @@ class Moves:
 
     def _move_joints(self, step: s.MoveJoints) -> Iterator[float]:
         there = [Candidate(self._joint_values(step), "", 0.0)]
-        yield from self._go(lambda: self._to(there, step.pace, step.plan), step.arrival)
+        yield from self._go(lambda: self._to(there, step.speed, step.plan), step.tolerance)
 
     def _joint_values(self, step: s.MoveJoints) -> Array:
         if not isinstance(step.to, str):
@@ -82,13 +82,13 @@ class Moves:
             self.limits.speed,
             branch=step.branch,
             orientation=step.orientation,
-            either_way=step.either_way,
+            gripper_symmetric=step.gripper_symmetric,
         )
         if not choice.candidates:
             raise BrazoError(choice.reason)
         ways = choice.candidates
         yield from self._go(
-            lambda: self._to(ways, step.pace, step.plan, choice.refused), step.arrival
+            lambda: self._to(ways, step.speed, step.plan, choice.refused), step.tolerance
         )
 
     def _line(self, step: s.Line) -> Iterator[float]:
@@ -115,13 +115,13 @@ class Moves:
             )
             if not choice.candidates:
                 raise BrazoError(f"the beginning of the path: {choice.reason}")
-            pace, ways = s.Pace(speed=step.pace.speed), choice.candidates
-            yield from self._go(lambda: self._to(ways, pace, step.plan), step.arrival)
+            speed, ways = s.Speed(fraction=step.speed.fraction), choice.candidates
+            yield from self._go(lambda: self._to(ways, speed, step.plan), step.tolerance)
         yield from self._along(make, step)
 
     def _along(self, make: MakePath, step: s.Line | s.FollowPath) -> Iterator[float]:
-        q0, speed = self.robot.reference.q, self.execution.program.speed
-        motion = along(self.robot.arm, make, q0, self.limits, step.pace, speed, step.orientation)
+        q0, default = self.robot.reference.q, self.execution.program.speed
+        motion = along(self.robot.arm, make, q0, self.limits, step.speed, default, step.orientation)
 
         def checked() -> Trajectory:
             if step.plan != "unchecked":
@@ -129,9 +129,9 @@ class Moves:
                 self._refuse(self._hit(checker, motion))
             return motion
 
-        yield from self._go(checked, step.arrival)
+        yield from self._go(checked, step.tolerance)
 
-    def _go(self, plan: Callable[[], Trajectory], arrival: s.Arrival) -> Iterator[float]:
+    def _go(self, plan: Callable[[], Trajectory], tolerance: s.Tolerance) -> Iterator[float]:
         """Plan a motion, giving way to robots that are under way, and do it."""
         while True:
             try:
@@ -144,22 +144,22 @@ class Moves:
                 while other.moving:
                     yield self.sim.time + max(other.remaining - 1.5 * self.sim.dt, 0.0)
         yield from self._follow(motion)
-        yield from self._arrive(arrival)
+        yield from self._arrive(tolerance)
 
     def _to(
         self,
         candidates: list[Candidate] | tuple[Candidate, ...],
-        pace: s.Pace,
+        speed: s.Speed,
         plan: s.Plan,
         refused: tuple[str, ...] = (),
     ) -> Trajectory:
         """A motion to the first candidate there is a way to."""
-        q0, speed = self.robot.reference.q, self.execution.program.speed
+        q0, default = self.robot.reference.q, self.execution.program.speed
         complaints: list[str] = []
         first: BrazoError | None = None
         for candidate in candidates:
             try:
-                motion = self._way(q0, candidate.q, pace, speed, plan)
+                motion = self._path_to(q0, candidate.q, speed, default, plan)
             except _GiveWay:
                 raise
             except BrazoError as error:
@@ -175,8 +175,10 @@ class Moves:
         assert first is not None
         raise first if len(complaints) == 1 else BrazoError("; ".join(complaints))
 
-    def _way(self, q0: Array, q1: Array, pace: s.Pace, speed: float, plan: s.Plan) -> Trajectory:
-        motion = straight(q0, q1, self.limits, pace, speed)
+    def _path_to(
+        self, q0: Array, q1: Array, speed: s.Speed, default: float, plan: s.Plan
+    ) -> Trajectory:
+        motion = straight(q0, q1, self.limits, speed, default)
         if plan == "unchecked":
             return motion
         checker = self._checker(q0, q1)
@@ -190,14 +192,14 @@ class Moves:
         way = self.execution.planner.plan(
             checker, self.robot.arm, q0, q1, salt=_salt(self.robot.name, self._planned)
         )
-        motions = [through(way, self.limits, pace, speed, overlap) for overlap in OVERLAPS]
+        motions = [through(way, self.limits, speed, default, overlap) for overlap in OVERLAPS]
         for motion in sorted(motions, key=lambda one: one.duration):
             hit = self._hit(checker, motion)
             if hit is None:
                 text = f"{self.robot.name}: a way round, {len(way) - 2} poses in between"
                 self.sim.log("plan", text, robot=self.robot.name, poses=len(way))
                 return motion
-        raise NoWay(f"a way was found, but the motion along it is not free: {hit}")
+        raise NoPath(f"a way was found, but the motion along it is not free: {hit}")
 
     def _follow(self, motion: Trajectory) -> Iterator[float]:
         self.robot.move(motion)
@@ -208,26 +210,26 @@ class Moves:
         if away.max() > _ELSEWHERE:
             raise BrazoError("the motion was broken off: something else stopped or moved the robot")
 
-    def _arrive(self, arrival: s.Arrival) -> Iterator[float]:
+    def _arrive(self, tolerance: s.Tolerance) -> Iterator[float]:
         """Wait until the tool is where the motion ended; drives may be too weak for it."""
         due = self.sim.time
         while True:
             wanted, tool = asked_tool(self.robot), self.robot.tool()
             away = float(np.linalg.norm(tool[:3, 3] - wanted[:3, 3]))
             turned = float(angle_between(tool[:3, :3], wanted[:3, :3]))
-            if away <= arrival.within and turned <= TURNED:
+            if away <= tolerance.within and turned <= TURNED:
                 return
-            if self.sim.time - due > arrival.timeout:
+            if self.sim.time - due > tolerance.timeout:
                 raise BrazoError(
                     f"{self.robot.name} is {1e3 * away:.1f} mm and {np.degrees(turned):.1f}° from "
-                    f"where it was sent, {arrival.timeout:g} s after it should have arrived "
-                    f"(allowed {1e3 * arrival.within:g} mm, {np.degrees(TURNED):.0f}°): "
+                    f"where it was sent, {tolerance.timeout:g} s after it should have arrived "
+                    f"(allowed {1e3 * tolerance.within:g} mm, {np.degrees(TURNED):.0f}°): "
                     f"{self._why_away()}"
                 )
             yield self.sim.time + POLL - 0.5 * self.sim.dt
 
     def _why_away(self) -> str:
-        found, held = self._weakness(), self.execution.watch.held.get(self.robot.name)
+        found, held = self._weakness(), self.execution.monitor.held.get(self.robot.name)
         mine = [c for c in self.sim.world.contacts().of(self.robot.name) if c.touching]
         names = dict.fromkeys(name for c in mine for name in (c.first, c.second))
         others = [n for n in names if not n.startswith(f"{self.robot.name}/") and n != held]
@@ -245,7 +247,7 @@ class Moves:
         return f"law {robot.law} leaves {names[far]} short of it, with torque to spare"
 
     def _target(self, target: s.Target) -> Array:
-        held = self.execution.watch.held.get(self.robot.name)
+        held = self.execution.monitor.held.get(self.robot.name)
         return target_pose(self.sim, self.robot, target, held)
 
     # ---- looking ahead ---------------------------------------------------------------------
@@ -261,7 +263,7 @@ class Moves:
         return checker
 
     def _mover(self, robot: SimRobot) -> Mover:
-        body = self.execution.watch.held.get(robot.name)
+        body = self.execution.monitor.held.get(robot.name)
         held = {} if body is None else {body: in_hand(self.sim, robot, body)}
         return Mover(robot.world, robot.arm, held)
 
@@ -283,7 +285,7 @@ class Moves:
         """The robot under way that is hit, or that holds what is."""
         parts = (hit.first, hit.second)
         for name in self._moving():
-            held = self.execution.watch.held.get(name)
+            held = self.execution.monitor.held.get(name)
             if any(part.startswith(f"{name}/") or part == held for part in parts):
                 return name
         return None

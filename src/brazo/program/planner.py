@@ -19,7 +19,7 @@ Array = np.ndarray
 _OPEN = {"revolute": np.pi, "prismatic": 1.0}  # how far to look where a joint has no limit
 
 
-class NoWay(BrazoError):
+class NoPath(BrazoError):
     """No free way was found; the message says what is in the way."""
 
 
@@ -39,7 +39,7 @@ class Planner:
         for what, q in (("the start", q0), ("the goal", q1)):
             hit = checker.hit(q)
             if hit is not None:
-                raise NoWay(f"{what} is not free: {hit}")
+                raise NoPath(f"{what} is not free: {hit}")
         seed = int(np.random.default_rng([self.seed, salt]).integers(2**31))
 
         def free(a: Array, b: Array) -> bool:
@@ -52,7 +52,7 @@ class Planner:
         way = connect(q0, q1, _box(arm, q0, q1), checker.weights, free, seed)
         if way is None:
             hit = checker.edge(q0, q1)
-            raise NoWay(f"no free way was found; on the straight one {hit}")
+            raise NoPath(f"no free way was found; on the straight one {hit}")
         return shortened(way, checker.weights, free, seed)
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from brazo.deprecation import renamed_option
 from brazo.errors import BrazoError
 from brazo.model.description import Finding
 from brazo.program import steps as s
@@ -26,9 +27,9 @@ from brazo.program.curve_fields import check_curve
 if TYPE_CHECKING:
     from brazo.program.execution import Execution
 
-Watch = Literal["stop", "warn"]
+WatchMode = Literal["stop", "warn"]
 PlannerName = Literal["rrt", "ompl"]
-WATCHES: tuple[Watch, ...] = ("stop", "warn")
+WATCHES: tuple[WatchMode, ...] = ("stop", "warn")
 PLANNERS: tuple[PlannerName, ...] = ("rrt", "ompl")
 
 
@@ -81,7 +82,7 @@ class Program:
     cell: str | None = None  # the cell it was written for
     speed: float = 0.5  # share of what the drives allow, where a step says nothing
     clearance: float = 0.003  # m kept from everything on planned and checked ways
-    watch: Watch = "stop"  # what a touch nobody wanted does
+    watch: WatchMode = "stop"  # what a touch nobody wanted does
     planner: PlannerName = "rrt"
     goals: tuple[Goal, ...] = ()
     steps: dict[str, list[s.Step]] = field(default_factory=dict)
@@ -91,7 +92,9 @@ class Program:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.speed <= 1.0:
-            raise BrazoError(f"speed is {self.speed:g}; a share of what the drives allow: 0 to 1")
+            raise BrazoError(
+                f"speed is {self.speed:g}; it is a fraction of the drives' limits: 0 to 1"
+            )
         if not 0.0 < self.clearance <= 0.1:
             raise BrazoError(f"clearance is {self.clearance:g} m; wanted above 0, at most 0.1")
         if self.watch not in WATCHES:
@@ -143,10 +146,10 @@ class StepList:
         self._lists[-1].append(step)
         return self
 
-    def move_joints(self, to: Sequence[float] | str, *, plan: s.Plan = "direct", **pace: Any):
+    def move_joints(self, to: Sequence[float] | str, *, plan: s.Plan = "direct", **options: Any):
         """Joints to values, to a pose of the robot's file by name, or to `start`."""
         where = to if isinstance(to, str) else _numbers(to, "to")
-        return self.add(s.MoveJoints(to=where, plan=plan, **_manner(pace)))
+        return self.add(s.MoveJoints(to=where, plan=plan, **_options(options)))
 
     def move_to(
         self,
@@ -159,18 +162,20 @@ class StepList:
         plan: s.Plan = "direct",
         branch: str | None = None,
         orientation: s.Orientation = "full",
-        either_way: bool = False,
-        **pace: Any,
+        gripper_symmetric: bool = False,
+        **options: Any,
     ):
-        """The tool to a pose, by a motion of the joints."""
+        """Move the tool to a pose by a joint motion."""
+        renamed_option(options, "either_way", "gripper_symmetric", "move_to")
+        gripper_symmetric = options.pop("gripper_symmetric", gripper_symmetric)
         return self.add(
             s.MoveTo(
                 target=_target(xyz, rpy, in_, by, of),
                 plan=plan,
-                **_manner(pace),
+                **_options(options),
                 branch=branch,
                 orientation=orientation,
-                either_way=either_way,
+                gripper_symmetric=gripper_symmetric,
             )
         )
 
@@ -184,14 +189,14 @@ class StepList:
         of: str | None = None,
         plan: s.Plan = "direct",
         orientation: s.Orientation = "full",
-        **pace: Any,
+        **options: Any,
     ):
         """The tool along a straight line."""
         return self.add(
             s.Line(
                 target=_target(xyz, rpy, in_, by, of),
                 plan=plan,
-                **_manner(pace),
+                **_options(options),
                 orientation=orientation,
             )
         )
@@ -205,7 +210,7 @@ class StepList:
         speed: float | None = None,
         time: float | None = None,
         tool_speed: float | None = None,
-        arrival: s.Arrival = s.Arrival(),  # noqa: B008
+        tolerance: s.Tolerance = s.Tolerance(),  # noqa: B008
         plan: s.Plan = "direct",
         orientation: s.Orientation = "full",
         **values: Any,
@@ -218,8 +223,8 @@ class StepList:
                 values={name: _plain(value) for name, value in values.items()},
                 rpy=None if rpy is None else _triple(rpy, "rpy"),
                 frame=in_,
-                pace=s.Pace(speed, time, tool_speed),
-                arrival=arrival,
+                speed=s.Speed(speed, time, tool_speed),
+                tolerance=tolerance,
                 plan=plan,
                 orientation=orientation,
             )
@@ -256,11 +261,12 @@ class StepList:
         """Meet the other robots that have a sync of this name."""
         return self.add(s.Sync(name=name, timeout=timeout))
 
-    def set_controller(self, law: str | None = None, **gains: Any):
-        """Another law, or other gains."""
-        return self.add(
-            s.SetController(law=law, gains={name: _plain(value) for name, value in gains.items()})
-        )
+    def set_controller(self, controller: str | None = None, **gains: Any):
+        """Set the controller by name, its gains, or both."""
+        renamed_option(gains, "law", "controller", "set_controller")
+        controller = gains.pop("controller", controller)
+        values = {name: _plain(value) for name, value in gains.items()}
+        return self.add(s.SetController(controller=controller, gains=values))
 
     def note(self, text: str):
         """A line in the log."""
@@ -298,10 +304,12 @@ def walk(steps: Sequence[s.Step]) -> Iterator[s.Step]:
             yield from walk(step.do)
 
 
-def _manner(given: dict[str, Any]) -> dict[str, Any]:
+def _options(given: dict[str, Any]) -> dict[str, Any]:
     """`speed`, `time`, `tool_speed` say how fast; `within`, `timeout` when the motion is over."""
     over = {name: given.pop(name) for name in ("within", "timeout") if name in given}
-    return {"pace": s.Pace(**given), "arrival": s.Arrival(**over)}
+    if "speed" in given:
+        given["fraction"] = given.pop("speed")
+    return {"speed": s.Speed(**given), "tolerance": s.Tolerance(**over)}
 
 
 def _target(xyz: Any, rpy: Any, frame: str, by: Any, of: str | None) -> s.Target:

@@ -26,7 +26,7 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.files import require_file
 from brazo.model.document import Field, parse_document, read_document
-from brazo.program.program import PLANNERS, WATCHES, Goal, PlannerName, Program, Watch
+from brazo.program.program import PLANNERS, WATCHES, Goal, PlannerName, Program, WatchMode
 from brazo.program.step_fields import MAX_STEPS, read_steps
 from brazo.program.steps import Place
 
@@ -96,7 +96,7 @@ def read_program(root: Field) -> Program:
         places={name: Place(root.path, block.line) for name, block in robots.items()},
     )
     if "watch" in fields:
-        program.watch = cast(Watch, fields["watch"].choice(*WATCHES))
+        program.watch = cast(WatchMode, fields["watch"].choice(*WATCHES))
     if "planner" in fields:
         program.planner = cast(PlannerName, fields["planner"].choice(*PLANNERS))
     for name, dimension in (("speed", units.NUMBER), ("clearance", units.LENGTH)):

@@ -5,9 +5,9 @@ a random pose, and the other is then led straight towards the new one as far as 
 when it arrives the trees are joined.  The way found is shortened by trying straight lines between
 random places on it.
 
-Distances are measured as the robot's points move, |W Δq| with the weights of
-`brazo.program.reach`.  Random numbers come from a seed, and effort is counted in poses, not in
-seconds: the same question has the same answer on every machine.
+The distance between two poses is |W Δq|, with the weights of `brazo.program.displacement`.  Random
+numbers come from a seed and the budget is a number of poses, not a time, so the same problem has
+the same result on every machine.
 """
 
 from __future__ import annotations

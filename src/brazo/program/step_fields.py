@@ -11,15 +11,18 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from brazo import units
+from brazo.deprecation import warn_renamed
 from brazo.errors import BrazoError
+from brazo.model.description import Finding
 from brazo.model.document import Field
 from brazo.program import steps as s
 from brazo.program.curve_fields import CURVES, MAX_POINTS, CurveField, check_curve
 
 MAX_STEPS = 1000
 MAX_NAMES = 1000
-_PACE = ("speed", "time", "tool_speed")
-_ARRIVAL = ("within", "timeout")
+_SPEED = ("speed", "time", "tool_speed")
+_TOLERANCE = ("within", "timeout")
+RENAMED = {"either_way": "gripper_symmetric", "law": "controller"}  # old name: new name
 _TARGET = ("xyz", "rpy", "in", "by", "of")
 _CONDITIONS = ("held", "free", "by", "touching", "signal", "at", "through", "body", "timeout")
 
@@ -62,11 +65,24 @@ class _Reader:
         self.given: dict[str, Field] = {}
 
     def take(self, *allowed: str, short: str | None = None) -> _Reader:
-        """Read the fields; anything but a mapping stands for the field `short`."""
+        """Read the fields; anything but a mapping is the value of the field `short`."""
         if short is not None and not self.field.is_mapping:
             self.given = {short: self.field}
-        else:
-            self.given = self.field.mapping(allowed)
+            return self
+        old = {
+            name: RENAMED[name]
+            for name in self.field.mapping()
+            if name in RENAMED and RENAMED[name] in allowed
+        }
+        self.given = self.field.mapping((*allowed, *old))
+        for name, new in old.items():
+            field = self.given.pop(name)
+            if new in self.given:
+                field.fail(f"'{name}' is now '{new}', which is given too; delete '{name}'")
+            warn_renamed(name, new, f"{s.Place(field.path, field.line)}: ")
+            finding = Finding(f"is now '{new}'", field.path, field.line, field.name)
+            field.doubts[field.name, new] = finding
+            self.given[new] = field
         return self
 
     def make(self, kind: Callable[..., s.Step], place: s.Place, **values: Any) -> s.Step:
@@ -116,17 +132,17 @@ class _Reader:
             return None
         return cast(s.Triple, tuple(self.given[name].numbers(3, dimension)))
 
-    def pace(self) -> s.Pace:
+    def speed(self) -> s.Speed:
         numbers = (
             self.number("speed", units.NUMBER),
             self.number("time", units.TIME),
             self.number("tool_speed", units.SPEED),
         )
-        return _made(s.Pace, *numbers)
+        return _made(s.Speed, *numbers)
 
-    def arrival(self) -> s.Arrival:
+    def tolerance(self) -> s.Tolerance:
         given = self.options(("within", units.LENGTH), ("timeout", units.TIME))
-        return _made(s.Arrival, **given)
+        return _made(s.Tolerance, **given)
 
     def target(self) -> s.Target:
         return _made(
@@ -151,7 +167,7 @@ def _made(kind: Callable[..., Any], *values: Any, **named: Any) -> Any:
 
 
 def _move_joints(r: _Reader, place: s.Place) -> s.Step:
-    r.take("to", "plan", "speed", "time", *_ARRIVAL, short="to")
+    r.take("to", "plan", "speed", "time", *_TOLERANCE, short="to")
     field = r.need("to", "joint values, or the name of a pose")
     kinds: tuple[str, ...] = ()
     if field.is_list:
@@ -168,40 +184,42 @@ def _move_joints(r: _Reader, place: s.Place) -> s.Step:
     else:
         to = r.text(field)
     plan = r.choice("plan", s.PLANS, "direct")
-    how = {"pace": r.pace(), "arrival": r.arrival(), "plan": plan}
+    how = {"speed": r.speed(), "tolerance": r.tolerance(), "plan": plan}
     return r.make(s.MoveJoints, place, to=to, kinds=kinds, **how)
 
 
 def _move_to(r: _Reader, place: s.Place) -> s.Step:
-    r.take(*_TARGET, "speed", "time", *_ARRIVAL, "plan", "branch", "orientation", "either_way")
+    r.take(
+        *_TARGET, "speed", "time", *_TOLERANCE, "plan", "branch", "orientation", "gripper_symmetric"
+    )
     return r.make(
         s.MoveTo,
         place,
         target=r.target(),
-        pace=r.pace(),
-        arrival=r.arrival(),
+        speed=r.speed(),
+        tolerance=r.tolerance(),
         plan=r.choice("plan", s.PLANS, "direct"),
         branch=r.name("branch"),
         orientation=r.choice("orientation", s.ORIENTATIONS, "full"),
-        either_way=r.switch("either_way", False),
+        gripper_symmetric=r.switch("gripper_symmetric", False),
     )
 
 
 def _line(r: _Reader, place: s.Place) -> s.Step:
-    r.take(*_TARGET, *_PACE, *_ARRIVAL, "plan", "orientation")
+    r.take(*_TARGET, *_SPEED, *_TOLERANCE, "plan", "orientation")
     return r.make(
         s.Line,
         place,
         target=r.target(),
-        pace=r.pace(),
-        arrival=r.arrival(),
+        speed=r.speed(),
+        tolerance=r.tolerance(),
         plan=r.choice("plan", s.PLANS, "direct"),
         orientation=r.choice("orientation", s.ORIENTATIONS, "full"),
     )
 
 
 def _path(r: _Reader, place: s.Place) -> s.Step:
-    r.take(*CURVES, "rpy", "in", *_PACE, *_ARRIVAL, "plan", "orientation")
+    r.take(*CURVES, "rpy", "in", *_SPEED, *_TOLERANCE, "plan", "orientation")
     curves = [name for name in CURVES if r.has(name)]
     if len(curves) != 1:
         r.field.fail(f"give exactly one of {', '.join(CURVES)}")
@@ -220,8 +238,8 @@ def _path(r: _Reader, place: s.Place) -> s.Step:
         values=values,
         rpy=r.triple("rpy", units.ANGLE),
         frame=r.name("in") or "world",
-        pace=r.pace(),
-        arrival=r.arrival(),
+        speed=r.speed(),
+        tolerance=r.tolerance(),
         plan=r.choice("plan", s.PLANS, "direct"),
         orientation=r.choice("orientation", s.ORIENTATIONS, "full"),
     )
@@ -319,7 +337,7 @@ def _sync(r: _Reader, place: s.Place) -> s.Step:
 
 
 def _set_controller(r: _Reader, place: s.Place) -> s.Step:
-    r.take("law", "gains", short="law")
+    r.take("controller", "gains", short="controller")
     gains = {}
     if r.has("gains"):
         for name, field in r.given["gains"].mapping().items():
@@ -328,8 +346,8 @@ def _set_controller(r: _Reader, place: s.Place) -> s.Step:
                 if field.is_list
                 else field.number()
             )
-    law = r.given["law"].identifier() if r.has("law") else None
-    return r.make(s.SetController, place, law=law, gains=gains)
+    controller = r.given["controller"].identifier() if r.has("controller") else None
+    return r.make(s.SetController, place, controller=controller, gains=gains)
 
 
 def _note(r: _Reader, place: s.Place) -> s.Step:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from brazo.deprecation import renamed_names
 from brazo.errors import BrazoError
 
 Triple = tuple[float, float, float]
@@ -49,30 +50,31 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Speed:
     """How fast: a share of what the drives allow, a duration, or a speed of the tool point.
 
     Half the share takes twice the time.  Without any the program's own `speed` counts.
     """
 
-    speed: float | None = None  # 0 < share ≤ 1
+    fraction: float | None = None  # 0 < fraction ≤ 1
     time: float | None = None  # s
     tool_speed: float | None = None  # m/s; lines and paths only
 
     def __post_init__(self) -> None:
-        given = [
-            name for name in ("speed", "time", "tool_speed") if getattr(self, name) is not None
-        ]
+        named = {"speed": self.fraction, "time": self.time, "tool_speed": self.tool_speed}
+        given = {name: value for name, value in named.items() if value is not None}
         if len(given) > 1:
             raise BrazoError(f"give one of speed, time and tool_speed, not {' and '.join(given)}")
-        for name in given:
-            _above(getattr(self, name), name)
-        if self.speed is not None and self.speed > 1.0:
-            raise BrazoError(f"speed is {self.speed:g}, a share of what the drives allow: 0 to 1")
+        for name, value in given.items():
+            _above(value, name)
+        if self.fraction is not None and self.fraction > 1.0:
+            raise BrazoError(
+                f"speed is {self.fraction:g}; it is a fraction of the drives' limits: 0 to 1"
+            )
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class Tolerance:
     """When a motion is over: the tool is near enough to its goal, or that has taken too long."""
 
     within: float = 0.010  # m
@@ -119,8 +121,8 @@ class MoveJoints(Step):
     """Joints to given values, or to a pose of the robot's file (or `start`) by its name."""
 
     to: tuple[float, ...] | str
-    pace: Pace = Pace()
-    arrival: Arrival = field(default_factory=Arrival)
+    speed: Speed = Speed()
+    tolerance: Tolerance = field(default_factory=Tolerance)
     plan: Plan = "direct"
     # What was written for each value, "angle", "length" or "": checked once the robot is known.
     kinds: tuple[str, ...] = field(default=(), compare=False, repr=False)
@@ -128,30 +130,30 @@ class MoveJoints(Step):
     def __post_init__(self) -> None:
         if not isinstance(self.to, str):
             _finite(self.to, "to", len(self.to) or 1)
-        if self.pace.tool_speed is not None:
+        if self.speed.tool_speed is not None:
             raise BrazoError("joints have no tool_speed; give speed, a share, or time")
         _one_of(self.plan, PLANS, "plan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveTo(Step):
-    """The tool to a pose, by a motion of the joints to one of its inverse solutions.
+    """Move the tool to a pose by a joint motion to one of its IK solutions.
 
-    `branch` names the wanted one; without it the nearest that can be reached is taken.  With
-    `either_way` the clamp may be turned by half a turn about its own axis, which changes nothing
-    for two equal fingers.
+    `branch` names the solution; without it the nearest reachable one is used.  With
+    `gripper_symmetric` the gripper may also be rotated by 180° about its own axis, which is
+    equivalent for two equal fingers.
     """
 
     target: Target
-    pace: Pace = Pace()
-    arrival: Arrival = field(default_factory=Arrival)
+    speed: Speed = Speed()
+    tolerance: Tolerance = field(default_factory=Tolerance)
     plan: Plan = "direct"
     branch: str | None = None
     orientation: Orientation = "full"
-    either_way: bool = False
+    gripper_symmetric: bool = False
 
     def __post_init__(self) -> None:
-        if self.pace.tool_speed is not None:
+        if self.speed.tool_speed is not None:
             raise BrazoError("a joint motion has no tool_speed; give speed or time, or use line")
         _one_of(self.plan, PLANS, "plan")
         _one_of(self.orientation, ORIENTATIONS, "orientation")
@@ -162,8 +164,8 @@ class Line(Step):
     """The tool along a straight line to a pose."""
 
     target: Target
-    pace: Pace = Pace()
-    arrival: Arrival = field(default_factory=Arrival)
+    speed: Speed = Speed()
+    tolerance: Tolerance = field(default_factory=Tolerance)
     plan: Plan = "direct"  # never "free": the line is the way
     orientation: Orientation = "full"
 
@@ -184,8 +186,8 @@ class FollowPath(Step):
     values: Mapping[str, Any]
     rpy: Triple | None = None
     frame: str = "world"
-    pace: Pace = Pace()
-    arrival: Arrival = field(default_factory=Arrival)
+    speed: Speed = Speed()
+    tolerance: Tolerance = field(default_factory=Tolerance)
     plan: Plan = "direct"
     orientation: Orientation = "full"
 
@@ -315,12 +317,12 @@ class Sync(Step):
 class SetController(Step):
     """Another law from here on, or (without `law`) other gains for the present one."""
 
-    law: str | None = None
+    controller: str | None = None
     gains: Mapping[str, float | tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.law is None and not self.gains:
-            raise BrazoError("give a 'law', 'gains', or both")
+        if self.controller is None and not self.gains:
+            raise BrazoError("give a 'controller', 'gains', or both")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -421,3 +423,6 @@ def _own_way(plan: str, verb: str) -> None:
     _one_of(plan, PLANS, "plan")
     if plan == "free":
         raise BrazoError(f"a {verb} is its own way: plan is 'direct' or 'unchecked', not 'free'")
+
+
+__getattr__ = renamed_names(__name__, {"Pace": "Speed", "Arrival": "Tolerance"})

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from brazo.program.execution import Execution, Failure
+from brazo.program.monitor import Collision
 from brazo.program.program import Goal
-from brazo.program.watch import Collision
 from brazo.recording.recording import Recording
 from brazo.simulation import Costs
 
@@ -83,7 +83,7 @@ class Summary:
                     "second": one.second,
                     "point": one.point.tolist(),
                     "force": one.force,
-                    "rides_through": one.rides_through,
+                    "passes_through": one.passes_through,
                 }
                 for one in self.collisions
             ],
@@ -107,7 +107,7 @@ def summarise(execution: Execution, recording: Recording | None = None) -> Summa
         sim.time,
         execution.reached,
         execution.failure,
-        tuple(execution.watch.collisions),
+        tuple(execution.monitor.collisions),
         None if recording is None else _internal_force(recording),
         sim.costs,
         execution.ended,

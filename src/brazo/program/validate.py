@@ -178,19 +178,19 @@ class _Check:
 
     def _controller(self, step: s.SetController) -> None:
         """Law and gains; gains alone are those of the law of the step before."""
-        if step.law is not None:
-            self.law_known = step.law in (*laws(), IDEAL)
+        if step.controller is not None:
+            self.law_known = step.controller in (*laws(), IDEAL)
             own = "a controller of your own: brazo run … --law FILE.py"
-            self.name(step, step.law, [*laws(), IDEAL], "law", own)
-            self.law = laws().get(step.law)
+            self.name(step, step.controller, [*laws(), IDEAL], "law", own)
+            self.law = laws().get(step.controller)
         elif not self.law_known:
             return
         if self.law is None:
             if step.gains:
-                _fail(step, f"law '{step.law or self.robot.law}' has no gains to set")
+                _fail(step, f"law '{step.controller or self.robot.law}' has no gains to set")
             return
         known = [gain.name for gain in self.law.GAINS]
-        if step.law is not None:
+        if step.controller is not None:
             options = inspect.signature(self.law).parameters.values()
             named = [one.name for one in options if one.kind is not one.VAR_KEYWORD]
             known = list(dict.fromkeys([*known, *named]))

@@ -60,21 +60,21 @@ def _value(step: s.Step) -> Any:
     """What stands behind a step's verb."""
     match step:
         case s.MoveJoints():
-            return {"to": step.to, **_pace(step), **_rest(step, "plan")}
+            return {"to": step.to, **_speed(step), **_rest(step, "plan")}
         case s.MoveTo():
-            own = _rest(step, "plan", "branch", "orientation", "either_way")
-            return {**_target(step.target), **_pace(step), **own}
+            own = _rest(step, "plan", "branch", "orientation", "gripper_symmetric")
+            return {**_target(step.target), **_speed(step), **own}
         case s.Line():
             return {
                 **_target(step.target),
-                **_pace(step),
+                **_speed(step),
                 **_rest(step, "plan", "orientation"),
             }
         case s.FollowPath():
             frame = {} if step.frame == "world" else {"in": step.frame}
             turn = {} if step.rpy is None else {"rpy": step.rpy}
             own = _rest(step, "plan", "orientation")
-            return {step.curve: dict(step.values), **turn, **frame, **_pace(step), **own}
+            return {step.curve: dict(step.values), **turn, **frame, **_speed(step), **own}
         case s.WaitUntil():
             return {**_condition(step.condition), **_rest(step, "timeout")}
         case s.Note():
@@ -97,13 +97,13 @@ def _rest(step: s.Step, *names: str) -> dict[str, Any]:
     return found
 
 
-def _pace(step: s.MoveJoints | s.MoveTo | s.Line | s.FollowPath) -> dict[str, float]:
+def _speed(step: s.MoveJoints | s.MoveTo | s.Line | s.FollowPath) -> dict[str, float]:
     """How fast, and when it is over."""
-    pace, arrival, usual = step.pace, step.arrival, s.Arrival()
-    named = {"speed": pace.speed, "time": pace.time, "tool_speed": pace.tool_speed}
+    speed, tolerance, default = step.speed, step.tolerance, s.Tolerance()
+    named = {"speed": speed.fraction, "time": speed.time, "tool_speed": speed.tool_speed}
     for name in ("within", "timeout"):
-        if getattr(arrival, name) != getattr(usual, name):
-            named[name] = getattr(arrival, name)
+        if getattr(tolerance, name) != getattr(default, name):
+            named[name] = getattr(tolerance, name)
     return {name: value for name, value in named.items() if value is not None}
 
 

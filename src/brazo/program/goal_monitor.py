@@ -16,7 +16,7 @@ from brazo.world import World
 REST, TURNING = 0.01, 0.1  # m/s, rad/s: slower than this is at rest
 
 
-class Standing:
+class GoalMonitor:
     """One goal, looked at now and then."""
 
     def __init__(self, world: World, goal: Goal) -> None:

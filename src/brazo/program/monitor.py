@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from brazo.deprecation import warn_renamed
 from brazo.program.frames import position_text
+from brazo.program.goal_monitor import GoalMonitor
 from brazo.program.guards import hand_limits, in_hand
 from brazo.program.passage import Passage
 from brazo.program.program import Goal
-from brazo.program.standing import Standing
 from brazo.simulation import Simulation
 from brazo.simulation.clock import moment
 from brazo.simulation.idle import Guard
@@ -45,10 +46,16 @@ class Collision:
     kind: str
     point: Array  # (3,) m
     force: float  # N, when it began
-    rides_through: bool  # a robot without force feedback: nothing pushed
+    passes_through: bool  # a robot without force feedback: nothing pushed
+
+    @property
+    def rides_through(self) -> bool:
+        """The old name of `passes_through`."""
+        warn_renamed("rides_through", "passes_through")
+        return self.passes_through
 
     def __str__(self) -> str:
-        felt = "rides through" if self.rides_through else f"{self.force:.1f} N"
+        felt = "rides through" if self.passes_through else f"{self.force:.1f} N"
         return (
             f"{self.first} touched {self.second} at t = {self.time:.3f} s, "
             f"at {position_text(self.point)} ({felt})"
@@ -72,7 +79,7 @@ class Drop:
         )
 
 
-class Watch:
+class Monitor:
     """Eyes of one execution; `look` is called in every step, the world's events in between."""
 
     def __init__(self, sim: Simulation, goals: Iterable[Goal], alive: Callable[[], bool]) -> None:
@@ -97,10 +104,10 @@ class Watch:
         self._ids = {name: int(world.mj_model.body(name).id) for name in bodies}
         chutes = {chute.name: chute for chute in sim.cell.chutes}
         self.passages: dict[Goal, Passage] = {}
-        self.standing: dict[Goal, Standing] = {}
+        self.goal_monitors: dict[Goal, GoalMonitor] = {}
         for goal in goals:
             if goal.chute is None:
-                self.standing[goal] = Standing(world, goal)
+                self.goal_monitors[goal] = GoalMonitor(world, goal)
             else:
                 self.passages[goal] = Passage(world, bodies[goal.body], chutes[goal.chute])
         self._subscriptions = [
@@ -138,13 +145,13 @@ class Watch:
 
     def reached(self, goal: Goal) -> float | None:
         """When a goal was reached, or since when it has been so; None where it is not."""
-        return (self.standing[goal] if goal.chute is None else self.passages[goal]).time
+        return (self.goal_monitors[goal] if goal.chute is None else self.passages[goal]).time
 
     # ---- looking ---------------------------------------------------------------------------
 
     def idle(self, until: float) -> tuple[float, list[Guard]]:
         """Until when, at most `until`, looks would change nothing while the guards are calm (s)."""
-        if self.standing or self._lost:
+        if self.goal_monitors or self._lost:
             return min(until, self._next), []
         data = self._sim.world.mj_data
         guards = [one.guard(data) for one in self.passages.values() if not one.done]
@@ -192,7 +199,7 @@ class Watch:
                     body=passage.body.name,
                     chute=passage.chute.name,
                 )
-        for standing in self.standing.values():
+        for standing in self.goal_monitors.values():
             standing.look(now, self.held.values())
         for robot, (body, T) in list(self._meant.items()):
             how = self._dropped(robot, body, T, now)

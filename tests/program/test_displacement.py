@@ -10,7 +10,7 @@ import pytest
 
 from brazo.model.transforms import translate
 from brazo.program.collision import Checker, Mover
-from brazo.program.reach import displacement_weights
+from brazo.program.displacement import displacement_weights
 from brazo.simulation import Simulation
 from brazo.world import parse_cell
 

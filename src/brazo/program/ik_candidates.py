@@ -51,12 +51,12 @@ def choose(
     *,
     branch: str | None = None,
     orientation: Orientation = "full",
-    either_way: bool = False,
+    gripper_symmetric: bool = False,
 ) -> Choice:
     """Ways to hold the tool at T (4, 4, in the base frame), seen from q0."""
     found: list[Candidate] = []
     refused: dict[str, None] = {}
-    for pose, turned in ((T, ""), (T @ rot_z(np.pi), " turned"))[: 2 if either_way else 1]:
+    for pose, turned in ((T, ""), (T @ rot_z(np.pi), " turned"))[: 2 if gripper_symmetric else 1]:
         answer = _solve(arm, pose, q0, branch, orientation)
         if not answer.success:
             refused[answer.reason] = None
