@@ -13,14 +13,12 @@
 - Connections that have not introduced themselves are limited in number and in time.  One too many
   evicts the oldest of the address that has most of them.
 
-This file uses parts of `websockets` that are not documented: the callbacks of asyncio's protocol in
-`ServerConnection`, `process_event`, and `pause` and `resume` of `recv_messages`.
+How a connection is read in slices is in `brazo.internals.websockets`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import time
 from collections import Counter, OrderedDict
@@ -29,12 +27,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection
-from websockets.frames import CloseCode
-from websockets.protocol import State
 
-SLICE_BYTES = 512
-SLICE_TIME = 0.001  # s
-CLOSE_TIME = 1.0  # s that a client closed for flooding has to read the reason
+from brazo.internals import websockets as internals
+from brazo.internals.websockets import CountedConnection, LimitedConnection
+
 ACCEPTS = 8  # connections accepted between two looks at those that are open
 MAX_ADDRESSES = 1000  # whose budgets are kept
 WAITING = 128  # connections that wait to be accepted
@@ -94,9 +90,21 @@ class Gate:
         self._strangers: dict[LimitedConnection, str] = {}  # oldest first, with their addresses
         self._opened: OrderedDict[str, RateLimit] = OrderedDict()  # by address
 
-    def connection(self, *arguments: Any, **options: Any) -> LimitedConnection:
+    def connection(self, *arguments: Any, **options: Any) -> ServerConnection:
         """Make a connection; `create_connection` of `websockets.asyncio.server.serve`."""
-        return LimitedConnection(self, *arguments, **options)
+        kind = LimitedConnection if internals.unusable() is None else CountedConnection
+        return kind(self, *arguments, **options)
+
+    def budget(self) -> RateLimit:
+        """Frames that a new connection may send."""
+        return RateLimit(self.limits.frames, self.limits.burst)
+
+    def flooding(self, connection: ServerConnection) -> str | None:
+        """Reason to close a connection that passed its budget; None if it is exempt."""
+        if self.exempt(connection):
+            return None
+        self.counts["flooding"] += 1
+        return f"flooding: more than {self.limits.frames:g} messages a second"
 
     def admits(self, transport: asyncio.BaseTransport) -> bool:
         """Whether one more connection of its address may open."""
@@ -133,131 +141,6 @@ class Gate:
         return len(self._strangers)
 
 
-def _nothing() -> None:
-    pass
-
-
 def _address(transport: asyncio.BaseTransport) -> str:
     peer = transport.get_extra_info("peername")
     return str(peer[0]) if isinstance(peer, tuple) else ""
-
-
-class LimitedConnection(ServerConnection):
-    """A connection that is read in slices and closed when it floods."""
-
-    def __init__(self, gate: Gate, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._gate = gate
-        self._budget = RateLimit(gate.limits.frames, gate.limits.burst)
-        self._unread = memoryview(b"")
-        self._scheduled = False
-        self._full = False  # whether the messages received wait to be taken
-        self._closed = False
-        self._dropped = False  # before anything else was known of it
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if not self._gate.admits(transport):
-            self._dropped = self._closed = True
-            transport.abort()  # pyright: ignore[reportAttributeAccessIssue]
-            return
-        super().connection_made(transport)
-        self.recv_messages.pause = self._pause
-        self.recv_messages.resume = self._resume
-        self._gate.enter(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._closed = True
-        self._unread = memoryview(b"")
-        self._gate.introduced(self)
-        if not self._dropped:
-            super().connection_lost(exc)
-            self.recv_messages.pause = self.recv_messages.resume = _nothing
-        # Without these references in a circle the connection is freed now, not in a full garbage
-        # collection, which stops every thread for tens of milliseconds after a thousand of them.
-        self.protocol.parser.close()
-        self.protocol.__dict__.pop("select_subprotocol", None)
-        if self._dropped:  # nothing else knows it
-            vars(self).clear()
-
-    def data_received(self, data: bytes) -> None:
-        if self._closed:
-            return
-        self._unread = memoryview(bytes(self._unread) + data) if self._unread else memoryview(data)
-        if not self._scheduled:
-            self._read()
-
-    def eof_received(self) -> None:
-        if self._dropped:
-            return
-        while self._unread and not self._closed:  # what came before the end counts
-            self._read_slice()
-        super().eof_received()
-
-    def process_event(self, event: Any) -> None:
-        opened = self.request is not None
-        super().process_event(event)
-        if opened and not self._closed and not self._budget.allows(time.monotonic_ns() // 1000):
-            self._over_budget()
-
-    def send_data(self) -> None:
-        # The answers to a slice of pings leave in one piece; none is written to a closed socket,
-        # for which asyncio would log a warning each.
-        pieces = self.protocol.data_to_send()  # an empty one stands for the end
-        if self.transport.is_closing():
-            return
-        if data := b"".join(pieces):
-            self.transport.write(data)
-        if b"" in pieces:
-            if self.transport.can_write_eof():
-                with contextlib.suppress(OSError, RuntimeError):
-                    self.transport.write_eof()
-            else:
-                self.transport.close()
-
-    def _read_slice(self) -> None:
-        piece, self._unread = self._unread[:SLICE_BYTES], self._unread[SLICE_BYTES:]
-        super().data_received(bytes(piece))
-
-    def _read(self) -> None:
-        self._scheduled = False
-        end = time.perf_counter() + SLICE_TIME
-        while self._unread and not (self._full or self._closed):
-            self._read_slice()
-            if time.perf_counter() > end:
-                break
-        if self._closed or self.transport.is_closing():
-            self._unread = memoryview(b"")
-        elif self._unread or self._full:
-            self.transport.pause_reading()
-            if not self._full:
-                self._schedule()
-        else:
-            self.transport.resume_reading()
-
-    def _schedule(self) -> None:
-        if not self._scheduled:
-            self._scheduled = True
-            self.loop.call_soon(self._read)
-
-    def _pause(self) -> None:
-        self._full = True
-        self.transport.pause_reading()
-
-    def _resume(self) -> None:
-        self._full = False
-        self._schedule()
-
-    def _over_budget(self) -> None:
-        if self._gate.exempt(self):
-            return
-        self._gate.counts["flooding"] += 1
-        self.turn_away(f"flooding: more than {self._gate.limits.frames:g} messages a second")
-        self.loop.call_later(CLOSE_TIME, self.transport.abort)
-
-    def turn_away(self, reason: str) -> None:
-        """Send the reason and read nothing more."""
-        self._closed = True
-        self._gate.introduced(self)
-        if self.protocol.state is State.OPEN:
-            self.protocol.fail(CloseCode.POLICY_VIOLATION, reason)
-            self.send_data()

@@ -7,9 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from brazo.codegen import compile_solver, entry, jit
+from brazo.codegen import compile_solver, jit
 from brazo.codegen.route import ROUTES, native, route
 from brazo.errors import BrazoError
+from brazo.internals import cpython
 from tests.codegen.arms import PUMA, ik_graph, pose
 
 
@@ -41,7 +42,7 @@ def test_a_way_that_is_none_is_refused(choose):
 
 
 def test_where_objects_lie_otherwise_ctypes_serves(choose, monkeypatch):
-    monkeypatch.setattr(entry, "available", lambda: False)
+    monkeypatch.setattr(cpython, "unusable", lambda: "another layout")
     choose("")
     assert route() == "ctypes"
     choose("builtin")

@@ -5,50 +5,31 @@ threads, optionally ``out=`` for a single output) the generated code checks the 
 results and runs the kernel in some tens of nanoseconds. Any other call, an error or a NaN goes to
 the kernel's Python method, which converts, broadcasts and explains.
 
-The code reads the heads of Python and NumPy objects, as compiled extensions do. The offsets below
-hold for 64-bit CPython with a global lock and NumPy 2; they are checked against live objects once
-per process, and where they do not hold there is simply no builtin and the Python method serves
-every call.
+The code reads the heads of Python and NumPy objects, as compiled extensions do; their offsets, and
+the check that they hold, are in `brazo.internals.cpython`.
 """
 
 from __future__ import annotations
 
-import ctypes
-import importlib
 import math
-import struct
-import sys
-import sysconfig
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from types import MethodType
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
-
-__all__ = ["available", "bound_as", "entry_function", "make_builtin"]
-
-# struct PyArrayObject: head, data, nd, dimensions, strides, base, descr, flags
-_TYPE, _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
-_SIZE = 16  # of a tuple
-_ITEMS = tuple.__basicsize__  # where a tuple's items begin
-_CONTIGUOUS_ALIGNED, _WRITEABLE = 0x0001 | 0x0100, 0x0400
-_DOUBLE = 12  # NPY_DOUBLE
-_PYARRAY_NEW = 93  # index in NumPy's table of C functions
-_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-
-# What generated code finds in the table behind its self argument.
-_TABLE = (
-    "fallback",
-    "array_type",
-    "float64",
-    "out",
-    "vectorcall",
-    "array_new",
-    "tuple_new",
-    "incref",
-    "decref",
+from brazo.internals.cpython import (
+    CONTIGUOUS_ALIGNED,
+    DATA,
+    DESCR,
+    DIMS,
+    DOUBLE,
+    FLAGS,
+    ITEMS,
+    NDIM,
+    SIZE,
+    TABLE,
+    TYPE,
+    WRITEABLE,
 )
+
+__all__ = ["entry_function"]
 
 
 def entry_function(
@@ -61,95 +42,6 @@ def entry_function(
     """IR of ``PyObject *name_call(self, args, nargs, kwnames)`` around ``name_one`` and, for
     batches of fewer than ``row_limit`` rows, ``name_many``."""
     return _EntryText(name, in_sizes, out_shapes, finite, row_limit).text()
-
-
-def make_builtin(
-    address: int,
-    name: str,
-    fallback: Callable[..., Any],
-    keep: object,
-    doc: str | None = None,
-) -> Callable[..., Any]:
-    """The Python builtin for a compiled ``name_call``; ``keep`` lives as long as it does.
-
-    ``doc`` may begin with ``name(arguments)``, a line ``--`` and an empty line: the signature.
-    """
-    objects = _objects()
-    table = np.array([id(fallback), *(objects[key] for key in _TABLE[1:])], dtype=np.uint64)
-    text = None if doc is None else doc.encode()
-    definition = _MethodDef(name.encode(), address, _FASTCALL_KEYWORDS, text)
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = (
-        ctypes.py_object,
-        (ctypes.c_void_p, ctypes.py_object, ctypes.py_object),
-    )
-    context = CompiledCall((table, fallback, keep, definition))
-    return new(ctypes.addressof(definition), context, getattr(fallback, "__module__", None))
-
-
-def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Callable[..., Any]:
-    """A builtin of this module under a method's name, with the method taking all other calls;
-    the method itself where ``function`` is no such builtin."""
-    context = getattr(function, "__self__", None)
-    if type(context) is not CompiledCall:
-        return method
-    _, _, keep, definition = context
-    return make_builtin(definition.ml_meth, method.__name__, method, keep, doc)
-
-
-class CompiledCall(tuple):
-    """The self argument of a builtin: table, fallback, what must live as long, definition.
-
-    To the outside it is the object whose method the fallback is: `help` names that object's class,
-    and pickle, which stores a builtin as ``getattr(self, name)``, stores that object.
-    """
-
-    __slots__ = ()
-
-    @property
-    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
-        owner = getattr(self[1], "__self__", None)
-        return CompiledCall if owner is None else type(owner)
-
-    def __reduce__(self) -> tuple:
-        return _itself, (self[1].__self__,)
-
-
-def _itself(owner: Any) -> Any:
-    return owner
-
-
-@lru_cache(maxsize=1)
-def available() -> bool:
-    """Whether the object layouts this module relies on hold in this interpreter."""
-    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8:
-        return False
-    if sysconfig.get_config_var("Py_GIL_DISABLED") or np.lib.NumpyVersion(np.__version__) < "2.0.0":
-        return False
-    sample = np.arange(6.0).reshape(2, 3)
-    at = id(sample)
-    flags = _CONTIGUOUS_ALIGNED | _WRITEABLE
-    marker = CompiledCall((sample, sample))
-    return (
-        _word(at + _TYPE) == id(np.ndarray)
-        and _word(at + _DATA) == sample.__array_interface__["data"][0]
-        and _word(at + _NDIM) & 0xFFFFFFFF == 2
-        and (_word(_word(at + _DIMS)), _word(_word(at + _DIMS) + 8)) == (2, 3)
-        and _word(at + _DESCR) == id(np.dtype(np.float64))
-        and _word(at + _FLAGS) & flags == flags
-        and _word(id(sample[:, ::2]) + _FLAGS) & 1 == 0
-        and _word(id(marker) + _SIZE) == 2
-        and _word(id(marker) + _ITEMS) == id(sample)
-    )
-
-
-class _MethodDef(ctypes.Structure):
-    _fields_ = (
-        ("ml_name", ctypes.c_char_p),
-        ("ml_meth", ctypes.c_void_p),
-        ("ml_flags", ctypes.c_int),
-        ("ml_doc", ctypes.c_char_p),
-    )
 
 
 class _EntryText:
@@ -176,14 +68,14 @@ class _EntryText:
         self.put("entry:")
         for i, shape in enumerate(self.out_shapes):
             self.put(f"  %shape{i} = alloca [{1 + len(shape)} x i64]")
-        self.field("%table_array", "%self", _ITEMS)
-        self.field("%table", "%table_array", _DATA)
-        for i, key in enumerate(_TABLE):
+        self.field("%table_array", "%self", ITEMS)
+        self.field("%table", "%table_array", DATA)
+        for i, key in enumerate(TABLE):
             self.field(f"%{key}", "%table", 8 * i)
         self.require(f"icmp eq i64 %nargs, {len(self.in_sizes)}", "counted")
         for i in ins:
             self.field(f"%a{i}", "%args", 8 * i)
-            self.check_array(f"a{i}", _CONTIGUOUS_ALIGNED)
+            self.check_array(f"a{i}", CONTIGUOUS_ALIGNED)
             self.check_vector(f"%a{i}", self.in_sizes[i], f"a{i}.is_vector")
         self.put("  %no_keywords = icmp eq ptr %kw, null")
         batch = "%a0.is_batch"
@@ -228,12 +120,12 @@ class _EntryText:
             self.put("  br label %slow")
             return
         given = f"%{label}.given"
-        self.field(f"%{label}.count", "%kw", _SIZE, "i64")
+        self.field(f"%{label}.count", "%kw", SIZE, "i64")
         self.require(f"icmp eq i64 %{label}.count, 1", f"{label}.alone")
-        self.field(f"%{label}.word", "%kw", _ITEMS)
+        self.field(f"%{label}.word", "%kw", ITEMS)
         self.require(f"icmp eq ptr %{label}.word, %out", f"{label}.named")
         self.field(given, "%args", 8 * len(self.in_sizes))
-        self.check_array(given[1:], _CONTIGUOUS_ALIGNED | _WRITEABLE)
+        self.check_array(given[1:], CONTIGUOUS_ALIGNED | WRITEABLE)
         dims = [str(d) for d in self.out_shapes[0]]
         self.check_shape(given, dims if rows is None else [rows, *dims])
         if rows is not None:
@@ -252,7 +144,7 @@ class _EntryText:
                 at = f"%{label}.dim{i}.{j}"
                 self.put(f"  {at} = getelementptr i64, ptr %shape{i}, i64 {j}")
                 self.put(f"  store i64 {size}, ptr {at}")
-            arguments = f"ptr %array_type, i32 {len(dims)}, ptr %shape{i}, i32 {_DOUBLE}"
+            arguments = f"ptr %array_type, i32 {len(dims)}, ptr %shape{i}, i32 {DOUBLE}"
             defaults = "ptr null, ptr null, i32 0, i32 0, ptr null"
             self.put(f"  {results[i]} = call ptr %array_new({arguments}, {defaults})")
             self.put(f"  {results[i]}.none = icmp eq ptr {results[i]}, null")
@@ -276,7 +168,7 @@ class _EntryText:
         self.put(f"  br label %{label}.undo{len(results) - 1}")
         self.put(f"{label}.fill:")
         for i, r in enumerate(results):
-            self.put(f"  {pack}.slot{i} = getelementptr i8, ptr {pack}, i64 {_ITEMS + 8 * i}")
+            self.put(f"  {pack}.slot{i} = getelementptr i8, ptr {pack}, i64 {ITEMS + 8 * i}")
             self.put(f"  store ptr {r}, ptr {pack}.slot{i}")
         self.put(f"  ret ptr {pack}")
 
@@ -309,15 +201,15 @@ class _EntryText:
     def check_array(self, key: str, flags: int) -> None:
         """An exact ndarray of doubles with the given flags."""
         base = f"%{key}"
-        self.field(f"{base}.type", base, _TYPE)
+        self.field(f"{base}.type", base, TYPE)
         self.require(f"icmp eq ptr {base}.type, %array_type", f"{key}.is_array")
-        self.field(f"{base}.descr", base, _DESCR)
+        self.field(f"{base}.descr", base, DESCR)
         self.require(f"icmp eq ptr {base}.descr, %float64", f"{key}.is_float")
-        self.field(f"{base}.flags", base, _FLAGS, "i32")
+        self.field(f"{base}.flags", base, FLAGS, "i32")
         self.put(f"  {base}.masked = and i32 {base}.flags, {flags}")
         self.require(f"icmp eq i32 {base}.masked, {flags}", f"{key}.is_plain")
-        self.field(f"{base}.ndim", base, _NDIM, "i32")
-        self.field(f"{base}.dims", base, _DIMS)
+        self.field(f"{base}.ndim", base, NDIM, "i32")
+        self.field(f"{base}.dims", base, DIMS)
 
     def check_vector(self, base: str, size: int, label: str) -> None:
         """Shape (size,) or (rows, size); says which in ``is_batch`` and ``rows`` (0 for one)."""
@@ -350,7 +242,7 @@ class _EntryText:
             self.require(f"or i1 %{key}.below, %{key}.above", f"{key}.apart")
 
     def extent(self, array: str, rows: str, row_bytes: str) -> None:
-        self.field(f"{array}.begin", array, _DATA)
+        self.field(f"{array}.begin", array, DATA)
         self.put(f"  {array}.bytes = mul i64 {rows}, {row_bytes}")
         self.put(f"  {array}.end = getelementptr i8, ptr {array}.begin, i64 {array}.bytes")
 
@@ -359,7 +251,7 @@ class _EntryText:
         arguments = []
         for i, array in enumerate([*(f"%a{i}" for i in range(len(self.in_sizes))), *results]):
             pointer = f"%{label}.data{i}"
-            self.field(pointer, array, _DATA)
+            self.field(pointer, array, DATA)
             arguments.append(f"ptr {pointer}")
             if rows is not None and i < len(self.in_sizes):
                 arguments.append(f"i64 {array}.step")
@@ -372,35 +264,3 @@ class _EntryText:
         self.put(f"  %{label}.fine = fcmp {wanted} double %{label}.flag, 0.0")
         self.put(f"  br i1 %{label}.fine, label %{label}, label %{on_nan}")
         self.put(f"{label}:")
-
-
-@lru_cache(maxsize=1)
-def _objects() -> dict[str, int]:
-    api = ctypes.pythonapi
-    get = api.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    numpy_table = get(_numpy_capsule(), None)
-    objects = {
-        "array_type": id(np.ndarray),
-        "float64": id(np.dtype(np.float64)),
-        "out": id(sys.intern("out")),
-        "array_new": _word(numpy_table + 8 * _PYARRAY_NEW),
-    }
-    functions = {
-        "vectorcall": api.PyObject_Vectorcall,
-        "tuple_new": api.PyTuple_New,
-        "incref": api.Py_IncRef,
-        "decref": api.Py_DecRef,
-    }
-    for key, function in functions.items():
-        objects[key] = ctypes.cast(function, ctypes.c_void_p).value or 0
-    return objects
-
-
-def _numpy_capsule() -> Any:
-    """NumPy's table of C functions, where extensions find it."""
-    return importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API
-
-
-def _word(address: int) -> int:
-    return ctypes.c_uint64.from_address(address).value

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from brazo.codegen import entry
+from brazo.internals.cpython import bound_as
 
 __all__ = ["compiled"]
 
@@ -40,7 +40,7 @@ class CompiledMethod:
         function = getattr(getattr(owner, self.part), name)
         function = getattr(function, "entry", function)  # of a kernel
         method = MethodType(self.method, owner)
-        bound = entry.bound_as(function, method, text_signature(self.method))
+        bound = bound_as(function, method, text_signature(self.method))
         owner.__dict__[name] = bound
         return bound
 

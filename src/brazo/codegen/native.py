@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.codegen import entry
 from brazo.codegen.jit import load_or_compile
 from brazo.codegen.route import route
 from brazo.codegen.sharing import share
+from brazo.internals.cpython import make_builtin
 
 if TYPE_CHECKING:
     from brazo.codegen.kernel import Kernel
@@ -44,7 +44,7 @@ class Native:
         if route() != "builtin":
             return fallback
         function = self.library.address(f"{self._name}_call")
-        return entry.make_builtin(function, self._name, fallback, self.library)
+        return make_builtin(function, self._name, fallback, self.library)
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
         """Evaluate one set of vectors; False when an input, or a result that the kernel explains,

@@ -17,8 +17,8 @@ import warnings
 from functools import lru_cache
 from typing import Literal
 
-from brazo.codegen import entry
 from brazo.errors import BrazoError
+from brazo.internals import cpython
 
 __all__ = ["ROUTES", "Route", "native", "route"]
 
@@ -48,12 +48,11 @@ def route() -> Route:
         return "numpy"
     if named == "ctypes":
         return "ctypes"
-    if entry.available():
+    if (reason := cpython.unusable()) is None:
         return "builtin"
     if named == "builtin":
         raise BrazoError(
-            "BRAZO_ROUTE is builtin, but this interpreter or its NumPy lays objects out otherwise; "
-            "ctypes works here"
+            f"BRAZO_ROUTE is builtin, which does not work here: {reason}; ctypes works here"
         )
     return "ctypes"
 

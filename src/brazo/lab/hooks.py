@@ -1,28 +1,22 @@
-"""Every undocumented part of viser the lab leans on, gathered here so that an upgrade has one file
-to check (its page-side twin is `page/viewer.js`).  viser is pinned to the release this was
-written for.
+"""Runs viser behind the lab's own page, with every message of a page checked first.
 
 - `start` runs viser on a socket of ours, with our page, our checks and our line beside its own.
 - `Guard` reads every message before viser does: viser sets any attribute of a widget that a client
   names, buffers any upload and opens a public tunnel on request.
-- `move` sends poses without viser's handles, whose comparison of old and new costs ten times more.
-- `sweep` drops the word of every node that went, which viser keeps until a page connects.
+
+The undocumented parts of viser are in `brazo.internals.viser` (their page-side twin is
+`page/viewer.js`).
 """
 
 from __future__ import annotations
 
 import logging
 import socket
-import sys
-import threading
-import types
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
 import viser
-import viser._messages as messages
 import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosedError
@@ -30,26 +24,32 @@ from websockets.frames import CloseCode
 from websockets.http11 import Request, Response
 
 from brazo.connections import ACCEPTS, ConnectionLimits, Gate, queue_connections
+from brazo.internals import viser as internals
+from brazo.internals.viser import SUBPROTOCOL, Pose, move, page, sweep
 from brazo.lab.channel import MAX_PAGES, full, key_of
 from brazo.lab.driving import Driving
 
-SUBPROTOCOL = f"viser-v{viser.__version__}"  # a client of another release is turned away
+__all__ = [
+    "LIMITS",
+    "MAX_MESSAGE_BYTES",
+    "MAX_UPLOAD_BYTES",
+    "SUBPROTOCOL",
+    "Guard",
+    "Pose",
+    "move",
+    "page",
+    "start",
+    "sweep",
+]
+
 MAX_MESSAGE_BYTES = 2 << 20  # a page uploads in pieces of half of that
 # A page sends an event for each of the display's frames at most, on each of its connections.
 LIMITS = ConnectionLimits(frames=500.0, burst=500.0)
 MAX_UPLOAD_BYTES = 64 << 20
 
 
-Pose = tuple[str, tuple[float, float, float], tuple[float, float, float, float]]
 Answer = Callable[[ServerConnection, Request], Response | None]
 Conversation = Callable[[ServerConnection], Awaitable[None]]
-
-_start_lock = threading.Lock()
-
-
-def page() -> str:
-    """viser's client: one HTML file that needs nothing else."""
-    return (Path(viser.__file__).parent / "client/build/index.html").read_text(encoding="utf-8")
 
 
 def start(
@@ -64,8 +64,7 @@ def start(
     `refused(key)` is called when a page that only watches wanted to act.  A page that floods is
     closed, unless it is in control.
 
-    Returns the `viser.ViserServer`.  viser starts its websocket server by name and prints by
-    `rich`; both names are exchanged for the moment it starts, under a lock.
+    Returns the `viser.ViserServer`.
     """
     guard = Guard(driving, refused)
     gate = Gate(LIMITS, lambda connection: driving.drives(key_of(connection)))
@@ -101,38 +100,10 @@ def start(
         }
         return real_serve(talk, sock=sock, server_header=None, **options)
 
-    silent = types.ModuleType("rich")
-    with _start_lock:
-        import rich
-
-        silent.__dict__.update(rich.__dict__, print=lambda *args, **kwargs: None)
-        websockets.asyncio.server.serve = serve  # pyright: ignore[reportAttributeAccessIssue]
-        sys.modules["rich"] = silent
-        try:
-            server = viser.ViserServer(*sock.getsockname()[:2], verbose=False)
-        finally:
-            sys.modules["rich"] = rich
-            websockets.asyncio.server.serve = real_serve
+    server = internals.start(sock, serve)
     queue_connections([sock])
     guard.server = server
-    for request in (messages.ShareUrlRequest, messages.ShareUrlDisconnect):
-        server._websock_server.unregister_handler(request)
     return server
-
-
-def move(server: viser.ViserServer, poses: Iterable[Pose]) -> None:
-    """Set positions and orientations (name, xyz, wxyz) of scene nodes, shown in one frame."""
-    send = server.scene._queue_scene_message
-    with server.atomic():
-        for name, position, wxyz in poses:
-            send(messages.SetPositionMessage(name, position))
-            send(messages.SetOrientationMessage(name, wxyz))
-    server.flush()  # at 60 Hz viser would otherwise merge every other frame away
-
-
-def sweep(server: viser.ViserServer) -> None:
-    """Forget the nodes that were removed, as far as every page has been told of it."""
-    server._run_garbage_collector()
 
 
 class Guard:
@@ -177,14 +148,14 @@ class Guard:
         except msgspec.ValidationError:
             return False
         if kind == "GuiUpdateMessage":
-            handle = self._widget(connection, message["uuid"])
-            return list(message["updates"]) == ["value"] and _fits(
+            handle = internals.widget(self.server, connection, message["uuid"])
+            return list(message["updates"]) == ["value"] and internals.accepts(
                 handle, message["updates"]["value"]
             )
         if kind in ("GuiFormSubmitMessage", "GuiFormDirtyMessage"):
-            return message["uuid"] in self.server.gui._container_handle_from_uuid
+            return internals.has_container(self.server, message["uuid"])
         if kind == "FileTransferStartUpload":
-            handle = self._widget(connection, message["source_component_uuid"])
+            handle = internals.widget(self.server, connection, message["source_component_uuid"])
             return (
                 isinstance(handle, viser.GuiUploadButtonHandle)
                 and 0 <= message["size_bytes"] <= MAX_UPLOAD_BYTES
@@ -192,22 +163,10 @@ class Guard:
                 and not set(message["filename"]) & set("/\\\0")
             )
         if kind == "FileTransferPart":
-            uploads = self.server.gui._current_file_upload_states.get(message["transfer_uuid"])
-            return uploads is not None and (
-                uploads["transferred_bytes"] + len(message["content"]) <= uploads["total_bytes"]
+            return internals.fits_upload(
+                self.server, message["transfer_uuid"], len(message["content"])
             )
         return True  # about the page itself, or a gesture: viser looks up what it aims at
-
-    def _widget(self, connection: ServerConnection, uuid: str) -> Any:
-        assert self.server is not None
-        widgets = self.server.gui._gui_input_handle_from_uuid
-        if uuid in widgets:
-            return widgets[uuid]
-        for number, live in tuple(self.server._websock_server._live_connections.items()):
-            client = self.server._connected_clients.get(number)
-            if live is connection and client is not None:
-                return client.gui._gui_input_handle_from_uuid.get(uuid)
-        return None
 
 
 # All that viser's page ever sends, but for the wish to be shared with the whole web.
@@ -234,34 +193,4 @@ _FROM_WATCHERS = {
     "GetRenderResponseMessage",
     "LocalStorageGetItemResponseMessage",
 }
-_MESSAGES = messages.Message._subclass_from_type_string()
-
-
-def _fits(handle: Any, value: Any) -> bool:
-    """True if a user could give the widget this value: its type, its range, one of its options."""
-    if handle is None or handle._impl.removed:
-        return False
-    props, now = handle._impl.props, handle._impl.value
-    if not props.visible or getattr(props, "disabled", False):
-        return False
-    if hasattr(props, "options"):
-        return value in props.options
-    low, high = getattr(props, "min", None), getattr(props, "max", None)
-    if isinstance(now, tuple):
-        n = len(now)
-        lows, highs = (b if isinstance(b, tuple) else (b,) * n for b in (low, high))
-        return (
-            isinstance(value, list)
-            and len(value) == n
-            and all(map(_alike, now, value, lows, highs))
-        )
-    return _alike(now, value, low, high)
-
-
-def _alike(now: Any, value: Any, low: Any, high: Any) -> bool:
-    if isinstance(now, bool):
-        return isinstance(value, bool)
-    if isinstance(now, int | float):
-        low, high = -1e300 if low is None else low, 1e300 if high is None else high
-        return type(value) in (int, float) and low <= value <= high
-    return isinstance(now, str) and isinstance(value, str) and len(value) <= 10_000
+_MESSAGES = internals.message_types()

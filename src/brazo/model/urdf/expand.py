@@ -9,7 +9,7 @@ While it runs, these are replaced:
 * reading a file, evaluating an element and evaluating a text count what they do and stop at a
   limit: a macro that calls another twice, thirty times over, is a file of two pages.
 
-xacro keeps its state in module globals, hence the lock.
+Replacing them needs undocumented parts of xacro: `brazo.internals.xacro`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import re
-import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from brazo.errors import BrazoError, at
+from brazo.internals import xacro as internals
 from brazo.model.urdf.budget import Budget
 from brazo.model.urdf.expressions import evaluate
 from brazo.model.urdf.functions import global_symbols, substitution_symbols
 from brazo.model.urdf.packages import Packages
 
 MAX_BYTES = 20_000_000  # of the file, of one it includes, and of the result
-_LOCK = threading.RLock()
 _MAX_DEPTH = 32  # of files that include one another
 _MAX_LENGTH = 10_000  # characters of a text with expressions in it
 _SIBLINGS = 50  # nodes to find a place among, at the cost of one character
@@ -50,8 +49,14 @@ def expand_xacro(
     import xacro
     from xacrodoc import XacroDoc
 
+    if (reason := internals.unusable()) is not None:
+        raise BrazoError(
+            at(path, None) + f"xacro files cannot be read with the xacro that is installed: "
+            f"{reason}; install {internals.CHECKED[0]}, or expand the file elsewhere "
+            f"(xacro {path.name} > {path.stem}.urdf) and load the result"
+        )
     warnings: list[str] = []
-    with _LOCK, _replaced(packages, warnings, Budget()):
+    with internals.LOCK, _replaced(packages, warnings, Budget()):
         xacro.init_stacks(str(path))  # relative includes start at the file
         try:
             document = XacroDoc.from_string(
@@ -68,10 +73,10 @@ def expand_xacro(
             xacro.init_stacks(None)
 
 
-@contextmanager
-def _replaced(packages: Packages, warnings: list[str], budget: Budget) -> Iterator[None]:
+def _replaced(
+    packages: Packages, warnings: list[str], budget: Budget
+) -> AbstractContextManager[None]:
     import xacro
-    from xacro import substitution_args
 
     def find(name: str) -> str:
         folder = packages.find(name)
@@ -92,24 +97,15 @@ def _replaced(packages: Packages, warnings: list[str], budget: Budget) -> Iterat
         names = substitution_symbols(context.get("arg", {}), find)
         return str(evaluate(expression, names, budget))
 
-    replacements = [
-        (xacro, "safe_eval", evaluate_text),
-        (xacro, "_global_symbols", global_symbols(packages, find, warn, budget)),
-        (xacro, "warning", warn),
-        (xacro, "print_location", lambda: None),
-        (xacro, "re_macro_arg", _MACRO_PARAMETER),
-        *((xacro, name, value) for name, value in _counted(xacro, budget).items()),
-        (substitution_args, "_eval", evaluate_substitution),
-        (substitution_args, "_eval_find", find),
-    ]
-    originals = [(module, name, getattr(module, name)) for module, name, _ in replacements]
-    for module, name, value in replacements:
-        setattr(module, name, value)
-    try:
-        yield
-    finally:
-        for module, name, value in originals:
-            setattr(module, name, value)
+    functions = {
+        "safe_eval": evaluate_text,
+        "_global_symbols": global_symbols(packages, find, warn, budget),
+        "warning": warn,
+        "print_location": lambda: None,
+        "re_macro_arg": _MACRO_PARAMETER,
+        **_counted(xacro, budget),
+    }
+    return internals.replaced(functions, {"_eval": evaluate_substitution, "_eval_find": find})
 
 
 def _counted(xacro: Any, budget: Budget) -> dict[str, Any]:

@@ -1,0 +1,194 @@
+"""Objects of CPython and NumPy as C extensions see them: the offsets of their fields, and a builtin
+function made around a compiled one.
+
+The offsets hold for 64-bit CPython with a global lock and NumPy 2.  They are compared with live
+objects once per process (`unusable`).  Where they do not hold, `brazo.codegen.route` chooses
+ctypes: the same machine code and the same results, some microseconds slower per call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import struct
+import sys
+import sysconfig
+from collections.abc import Callable
+from functools import lru_cache
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from brazo.internals import Checked
+
+CHECKED = (Checked("python", "3.11", "3.11"), Checked("numpy", "2.4.6", "2.4.6"))
+
+# struct PyArrayObject: head, data, nd, dimensions, strides, base, descr, flags
+TYPE, DATA, NDIM, DIMS, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
+SIZE = 16  # of a tuple
+ITEMS = tuple.__basicsize__  # where a tuple's items begin
+CONTIGUOUS_ALIGNED, WRITEABLE = 0x0001 | 0x0100, 0x0400
+DOUBLE = 12  # NPY_DOUBLE
+_NUMPY_ABI = 0x02000000  # what the first function of NumPy's table of C functions returns
+_PYARRAY_NEW = 93  # index in that table
+_LOWEST_ADDRESS = 0x10000  # that a pointer can have; a smaller number is none
+_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+
+# What generated code finds in the table behind its self argument.
+TABLE = (
+    "fallback",
+    "array_type",
+    "float64",
+    "out",
+    "vectorcall",
+    "array_new",
+    "tuple_new",
+    "incref",
+    "decref",
+)
+
+
+def make_builtin(
+    address: int,
+    name: str,
+    fallback: Callable[..., Any],
+    keep: object,
+    doc: str | None = None,
+) -> Callable[..., Any]:
+    """The Python builtin for a compiled ``name_call``; ``keep`` lives as long as it does.
+
+    ``doc`` may begin with ``name(arguments)``, a line ``--`` and an empty line: the signature.
+    """
+    objects = _objects()
+    table = np.array([id(fallback), *(objects[key] for key in TABLE[1:])], dtype=np.uint64)
+    text = None if doc is None else doc.encode()
+    definition = _MethodDef(name.encode(), address, _FASTCALL_KEYWORDS, text)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        (ctypes.c_void_p, ctypes.py_object, ctypes.py_object),
+    )
+    context = CompiledCall((table, fallback, keep, definition))
+    return new(ctypes.addressof(definition), context, getattr(fallback, "__module__", None))
+
+
+def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Callable[..., Any]:
+    """A builtin of this module under a method's name, with the method taking all other calls;
+    the method itself where ``function`` is no such builtin."""
+    context = getattr(function, "__self__", None)
+    if type(context) is not CompiledCall:
+        return method
+    _, _, keep, definition = context
+    return make_builtin(definition.ml_meth, method.__name__, method, keep, doc)
+
+
+class CompiledCall(tuple):
+    """The self argument of a builtin: table, fallback, what must live as long, definition.
+
+    To the outside it is the object whose method the fallback is: `help` names that object's class,
+    and pickle, which stores a builtin as ``getattr(self, name)``, stores that object.
+    """
+
+    __slots__ = ()
+
+    @property
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
+        owner = getattr(self[1], "__self__", None)
+        return CompiledCall if owner is None else type(owner)
+
+    def __reduce__(self) -> tuple:
+        return _itself, (self[1].__self__,)
+
+
+def _itself(owner: Any) -> Any:
+    return owner
+
+
+@lru_cache(maxsize=1)
+def unusable() -> str | None:
+    """Why these layouts cannot be relied on in this interpreter; None where they can."""
+    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8:
+        return "not a 64-bit CPython"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "this CPython has no global lock"
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        return f"NumPy {np.__version__} is older than 2.0"
+    if not _layouts_hold():
+        return "objects of this CPython or NumPy have another layout"
+    return None if _makes_arrays() else "NumPy's table of C functions is another one"
+
+
+def _layouts_hold() -> bool:
+    sample = np.arange(6.0).reshape(2, 3)
+    at = id(sample)
+    flags = CONTIGUOUS_ALIGNED | WRITEABLE
+    marker = CompiledCall((sample, sample))
+    return (
+        _word(at + TYPE) == id(np.ndarray)
+        and _word(at + DATA) == sample.__array_interface__["data"][0]
+        and _word(at + NDIM) & 0xFFFFFFFF == 2
+        and _word(at + DESCR) == id(np.dtype(np.float64))
+        and _word(at + FLAGS) & flags == flags
+        and (dims := _word(at + DIMS)) > _LOWEST_ADDRESS
+        and (_word(dims), _word(dims + 8)) == (2, 3)
+        and _word(id(sample[:, ::2]) + FLAGS) & 1 == 0
+        and _word(id(marker) + SIZE) == 2
+        and _word(id(marker) + ITEMS) == id(sample)
+    )
+
+
+def _makes_arrays() -> bool:
+    """Whether `PyArray_New` is where it should be; the ABI version is asked before it is called."""
+    try:
+        table = _numpy_table()
+    except (ImportError, AttributeError, ValueError):
+        return False
+    if ctypes.PYFUNCTYPE(ctypes.c_uint)(_word(table))() != _NUMPY_ABI:
+        return False
+    pointer, integer = ctypes.c_void_p, ctypes.c_int
+    arguments = (pointer, integer, pointer, integer, pointer, pointer, integer, integer, pointer)
+    new = ctypes.PYFUNCTYPE(ctypes.py_object, *arguments)(_word(table + 8 * _PYARRAY_NEW))
+    dims = (ctypes.c_int64 * 2)(2, 3)
+    made = new(id(np.ndarray), 2, ctypes.addressof(dims), DOUBLE, None, None, 0, 0, None)
+    return type(made) is np.ndarray and (made.shape, made.dtype) == ((2, 3), np.float64)
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("ml_name", ctypes.c_char_p),
+        ("ml_meth", ctypes.c_void_p),
+        ("ml_flags", ctypes.c_int),
+        ("ml_doc", ctypes.c_char_p),
+    )
+
+
+@lru_cache(maxsize=1)
+def _objects() -> dict[str, int]:
+    api = ctypes.pythonapi
+    objects = {
+        "array_type": id(np.ndarray),
+        "float64": id(np.dtype(np.float64)),
+        "out": id(sys.intern("out")),
+        "array_new": _word(_numpy_table() + 8 * _PYARRAY_NEW),
+    }
+    functions = {
+        "vectorcall": api.PyObject_Vectorcall,
+        "tuple_new": api.PyTuple_New,
+        "incref": api.Py_IncRef,
+        "decref": api.Py_DecRef,
+    }
+    for key, function in functions.items():
+        objects[key] = ctypes.cast(function, ctypes.c_void_p).value or 0
+    return objects
+
+
+def _numpy_table() -> int:
+    """Address of NumPy's table of C functions, taken from where extensions find it."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    return get(importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API, None)
+
+
+def _word(address: int) -> int:
+    return ctypes.c_uint64.from_address(address).value
