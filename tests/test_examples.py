@@ -17,3 +17,7 @@ def test_example_runs(path, tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip()
     assert path.read_text(encoding="utf-8").startswith('"""# ')
+
+
+def test_numbers_have_no_holes():
+    assert [int(path.stem[:2]) for path in EXAMPLES] == list(range(len(EXAMPLES)))

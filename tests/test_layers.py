@@ -44,7 +44,6 @@ MAY_IMPORT = {
     "program": SIMULATION,
     "recording": {"errors", "text", "files", "units"},
     "teleop": SIMULATION | {"connections", "hosts", "peers"},
-    "study": SIMULATION,
 }
 
 
