@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 import brazo
-from brazo.model.mjcf.writer import export_mjcf
-from brazo.model.urdf.writer import export_urdf
+from brazo.formats.mjcf.writer import export_mjcf
+from brazo.formats.urdf.writer import export_urdf
 
 folder = Path(tempfile.mkdtemp())
 arm = brazo.load("rv2aj")

@@ -23,18 +23,18 @@ import yaml
 from trimesh.exchange.stl import export_stl_ascii
 
 import brazo
+from brazo.body.meshes import stl_bytes
+from brazo.body.solids import mesh
+from brazo.etree import etree
+from brazo.formats.library import robot_directory
+from brazo.formats.load import load_source
+from brazo.formats.mjcf.writer import write_mjcf
+from brazo.formats.urdf.writer import write_urdf
 from brazo.lab.brought import Brought
 from brazo.lab.transfers import Upload
 from brazo.model.description import TreeModel
-from brazo.model.etree import etree
-from brazo.model.library import robot_directory
-from brazo.model.load import load_source
-from brazo.model.meshes import stl_bytes
-from brazo.model.mjcf.writer import write_mjcf
 from brazo.model.motion import body_poses
 from brazo.model.shapes import Mesh
-from brazo.model.solids import mesh
-from brazo.model.urdf.writer import write_urdf
 from brazo.program.program_file import load_program, program_directory
 from brazo.recording import part_file
 from brazo.recording.recording import Recording
@@ -43,7 +43,7 @@ from brazo.trajectory.files import from_dict, read_via_list, to_dict
 from brazo.trajectory.via_points import cubic_via_points
 from brazo.world import load_cell
 from brazo.world.cell_file import cell_directory
-from tests.model.urdf.sample import SAMPLE
+from tests.formats.urdf.sample import SAMPLE
 
 # Values that readers have tripped over, as text.
 ODD = (

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from brazo.formats.mjcf.compile import mujoco_model
 from brazo.model.description import TreeModel
-from brazo.model.mjcf.compile import mujoco_model
 
 
 class _Oracle:

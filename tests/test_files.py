@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import brazo
+from brazo.body.meshes import load_triangles
 from brazo.errors import BrazoError
 from brazo.files import is_regular, require_file, require_regular
+from brazo.formats.document import read_document
+from brazo.formats.urdf.packages import Packages
 from brazo.lab.opening import as_simulation
-from brazo.model.document import read_document
-from brazo.model.meshes import load_triangles
-from brazo.model.urdf.packages import Packages
 from brazo.program.program_file import load_program
 from brazo.recording.origin import digest_of
 from brazo.recording.part_file import claimed, writer_of

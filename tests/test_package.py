@@ -13,7 +13,7 @@ import brazo
 
 INNER = {
     *("__main__", "bench", "cli", "library", "robot"),
-    *("connections", "errors", "files", "folders", "hosts", "peers", "private", "text"),
+    *("connections", "errors", "etree", "files", "folders", "hosts", "peers", "private", "text"),
 }
 MODULES = sorted({module.name for module in pkgutil.iter_modules(brazo.__path__)} - INNER)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.model.library import robot_directory
+from brazo.formats.library import robot_directory
 
 MJCF = """<mujoco model="pair"><worldbody><body name="upper" pos="0 0 0.5">
   <joint name="shoulder" type="hinge" axis="0 1 0" range="-120 120"/>

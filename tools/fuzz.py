@@ -75,8 +75,8 @@ def _one(seed: int, number: int, only: str | None) -> None:
 
 def _work(seed: int, numbers: range, only: str | None) -> None:
     """Read cases; a line of JSON before and after each."""
+    from brazo.body.mesh_process import reader
     from brazo.errors import BrazoError
-    from brazo.model.mesh_process import reader
     from tests.fuzzing import case
 
     warnings.simplefilter("ignore")

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from brazo.errors import BrazoError
 
 if TYPE_CHECKING:
+    from brazo import body as body
     from brazo import codegen as codegen
     from brazo import control as control
     from brazo import dynamics as dynamics
+    from brazo import formats as formats
     from brazo import kinematics as kinematics
     from brazo import lab as lab
     from brazo import model as model
@@ -49,9 +51,11 @@ __all__ = [
 ]
 
 _MODULES = (
+    "body",
     "codegen",
     "control",
     "dynamics",
+    "formats",
     "kinematics",
     "lab",
     "model",

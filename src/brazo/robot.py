@@ -14,10 +14,10 @@ from brazo.codegen.method import compiled
 from brazo.dynamics import dynamics_of
 from brazo.dynamics.definite import mass_findings
 from brazo.errors import BrazoError
+from brazo.formats.load import Source, load_source
 from brazo.kinematics import kinematics_of
 from brazo.kinematics.measures import ROWS, Dexterity, Rows, dexterity
 from brazo.model.description import Finding, Model, Part
-from brazo.model.load import Source, load_source
 from brazo.model.read_only import refuse_assignment
 
 if TYPE_CHECKING:
@@ -484,6 +484,7 @@ class Robot:
         `mass` in kg, `com` (3,) its centre of mass in m, `inertia` (3,) or (3, 3) about it in
         kg m².
         """
-        from brazo.model.payload import with_payload
+        from brazo.model.payload import carrying
 
-        return Robot(with_payload(self._source, mass, com, inertia), self._overrides)
+        carry = carrying(self._source.rebuild, mass, com, inertia)
+        return Robot(Source(carry.loaded(self._source.model), carry), self._overrides)

@@ -11,7 +11,7 @@ from brazo.dynamics.kernels import TreeDynamicsKernels
 from brazo.dynamics.links import links_of
 from brazo.dynamics.newton_euler import joint_transforms, newton_euler
 from brazo.dynamics.walker_orin import forward_dynamics, mass_matrix_by_columns
-from brazo.model.library import robot_names
+from brazo.formats.library import robot_names
 from tests import oracles
 from tests.dynamics.lagrange import Lagrange
 from tests.dynamics.random_robots import random_robot
@@ -256,8 +256,8 @@ def test_a_robot_without_inertia_says_so():
 
 def test_smooth_friction_meets_the_sharp_one_away_from_rest():
     text = "name: pin\njoints: [{a: 1, mass: 1, inertia: [1,1,1], friction: {coulomb: 2%s}}]\n"
-    from brazo.model.load import Source
-    from brazo.model.robot_file import RobotFile
+    from brazo.formats.load import Source
+    from brazo.formats.robot_yaml.robot_file import RobotFile
 
     def load(option):
         file = RobotFile.parse(text % option)
@@ -285,7 +285,7 @@ def test_parameters_and_payload_in_any_order():
 
 
 def test_a_tools_mass_sits_in_the_tool_frame():
-    from brazo.model.robot_file import RobotFile
+    from brazo.formats.robot_yaml.robot_file import RobotFile
 
     text = """\
 name: arm
@@ -298,7 +298,7 @@ tool: {xyz: [0.5, 0, 0], rpy: [90deg, 0, 0], mass: 2, com: [0, 0, 0.1], inertia:
 
 def test_a_wrench_needs_a_tip_that_moves(tmp_path):
     arm = brazo.load("scara1")
-    from brazo.model.urdf.writer import export_urdf
+    from brazo.formats.urdf.writer import export_urdf
 
     export_urdf(arm.model, tmp_path / "arm.urdf")
     fixed = brazo.load(tmp_path / "arm.urdf", tip="base")

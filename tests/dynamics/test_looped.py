@@ -11,11 +11,11 @@ from brazo.dynamics import kernels as kernels_module
 from brazo.dynamics.closed_loop import HeldTorque, closed_loop
 from brazo.dynamics.kernels import TreeDynamicsKernels
 from brazo.dynamics.looped import LoopedDynamics
+from brazo.formats.load import Source
 from brazo.model.description import TreeModel
-from brazo.model.load import Source
 from tests import oracles
 from tests.dynamics.random_robots import random_inertia, random_robot
-from tests.model.foreign import foreign
+from tests.formats.foreign import foreign
 
 
 def random_tree(seed: int, joints: int) -> TreeModel:

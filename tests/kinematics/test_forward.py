@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import brazo
+from brazo.formats.library import robot_names
 from brazo.kinematics.forward import posture, tool_pose
 from brazo.model.description import TreeModel
-from brazo.model.library import robot_names
 from tests import oracles
 
 GOLDEN_ROBOTS = {

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import brazo
+from brazo.body.solids import mesh
+from brazo.formats.library import robot_names
 from brazo.lab.figure import visible_parts
-from brazo.model.library import robot_names
-from brazo.model.solids import mesh
 
 URDF = """<robot name="stick">
   <link name="base"/><link name="a">{visual}</link><link name="b"/><link name="c"/>

@@ -14,8 +14,8 @@ import brazo
 from brazo.codegen import jit
 from brazo.control import LQR
 from brazo.errors import BrazoError
+from brazo.formats.load import MAX_JOINTS
 from brazo.lab.transfers import Upload
-from brazo.model.load import MAX_JOINTS
 
 LINK = (
     '<link name="l{i}"><inertial><mass value="0.2"/><origin xyz="0 0 0.02"/><inertia ixx="1e-3"'

@@ -14,10 +14,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from brazo.errors import BrazoError
+from brazo.formats.library import robot_names
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.app import Lab
 from brazo.lab.scene import drawn_parts, node_name
-from brazo.model.library import robot_names
 from tests.lab.panels import acting
 
 pytestmark = pytest.mark.browser

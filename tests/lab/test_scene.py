@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import brazo
+from brazo.body.solids import mesh
+from brazo.formats.library import robot_names
 from brazo.lab import hooks, opening, scene
 from brazo.lab.scene import grid_cell, node_name
-from brazo.model.library import robot_names
-from brazo.model.solids import mesh
 
 
 def kept(lab, prefix: str) -> dict[str, list]:

@@ -7,9 +7,9 @@ import pytest
 
 import brazo
 from brazo.errors import BrazoError
+from brazo.formats.library import robot_names
 from brazo.lab.playing import Playing, require_free
 from brazo.lab.ways import CURVES, PLANES, Way, plan_of, sentence
-from brazo.model.library import robot_names
 from brazo.trajectory import parse_via_list, quintic
 from brazo.world.cell import default_start
 

@@ -7,9 +7,9 @@ import pytest
 
 import brazo
 from brazo.errors import BrazoError
-from brazo.model.library import robot_names
+from brazo.formats.library import robot_names
+from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.model.plausible import reach, target_doubt
-from brazo.model.robot_file import RobotFile
 from brazo.program import load_program
 from brazo.program.program_file import parse_program, program_names
 from brazo.world import World, cell_names, load_cell, parse_cell

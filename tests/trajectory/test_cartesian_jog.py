@@ -5,8 +5,8 @@ import pytest
 
 import brazo
 from brazo.errors import BrazoError
+from brazo.formats.library import robot_names
 from brazo.kinematics.orientation import angle_between, rotvec_from_matrix
-from brazo.model.library import robot_names
 from brazo.trajectory import CartesianJog, ToolLimits, limits_of
 from brazo.world.cell import default_start
 

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 import brazo
 from brazo.cli.main import app
 from brazo.errors import BrazoError
+from brazo.formats.urdf.writer import export_urdf
 from brazo.kinematics.orientation import matrix_from_rpy
 from brazo.model.description import Part, frozen
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
-from brazo.model.urdf.writer import export_urdf
 from brazo.world import World, cell_names, load_cell, parse_cell
 from brazo.world.cell import (
     Cell,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import brazo
+from brazo.body.solids import triangles
+from brazo.formats.library import robot_names
 from brazo.model.description import Part, frozen
-from brazo.model.library import robot_names
 from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Sphere
-from brazo.model.solids import triangles
 from brazo.model.transforms import pose
 from brazo.world.collision import Primitive, primitives
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from brazo.errors import BrazoError
-from brazo.model.mjcf.engine import engine
+from brazo.formats.mjcf.engine import engine
 from brazo.model.transforms import rot_z, translate
 from brazo.world import World
 from brazo.world.black_box import BlackBox, model_bytes, model_of

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import brazo
+from brazo.formats.mjcf.writer import export_mjcf
+from brazo.formats.urdf.writer import export_urdf
 from brazo.lab.opening import as_cell
 from brazo.lab.recorded_cell import recorded_cell
-from brazo.model.mjcf.writer import export_mjcf
 from brazo.model.shapes import Mesh
-from brazo.model.urdf.writer import export_urdf
 from brazo.recording.origin import LEFT_OUT, SOURCE
 from brazo.recording.source import memory_source
 from brazo.world import load_cell

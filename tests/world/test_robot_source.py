@@ -7,7 +7,7 @@ import pytest
 
 import brazo
 from brazo.errors import BrazoError
-from brazo.model.robot_file import RobotFile
+from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.world import World
 from brazo.world.robot_source import Edits, RobotSource
 

@@ -12,7 +12,7 @@ from brazo.errors import BrazoError
 from brazo.model.description import TreeModel
 from brazo.model.transforms import pose, translate
 from brazo.world import Diverged, World, load_cell
-from tests.model.urdf.sample import SAMPLE
+from tests.formats.urdf.sample import SAMPLE
 from tests.oracles import pinocchio
 from tests.world.control import Hand, run
 from tests.world.scenes import both_holding, cell

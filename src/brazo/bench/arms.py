@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from brazo.model.load import Source
-from brazo.model.robot_file import RobotFile
+from brazo.formats.load import Source
+from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.robot import Robot, load
 
 __all__ = ["States", "general_arm", "puma", "states"]

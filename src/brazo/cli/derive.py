@@ -68,7 +68,7 @@ def _derived(model: Any, parameters: str, form: str) -> Any:
 
 def _write(equations: Any, to: str, folder: Path, force: bool) -> None:
     from brazo.dynamics.symbolic.straight_line import identifier
-    from brazo.model.export import make_folder, write_file
+    from brazo.formats.export import make_folder, write_file
 
     name = identifier(equations.name.lower())
     if to == "text":

@@ -18,7 +18,7 @@ _ROBOT = (
 
 def kind_of(name_or_path: str) -> FileKind | None:
     """The kind of a YAML file, which raises when it is none; None for names and other files."""
-    from brazo.model.document import read_document
+    from brazo.formats.document import read_document
 
     path = Path(name_or_path).expanduser()
     if path.suffix.lower() not in SUFFIXES or not is_regular(path):

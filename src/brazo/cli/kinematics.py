@@ -167,7 +167,7 @@ def joint_values(arm, values: list[str], rad: bool) -> np.ndarray:
 
 def _value_notes(arm, q: np.ndarray, values: list[str]) -> list[str]:
     """Joint values past their limits, and lengths that were probably meant in mm."""
-    from brazo.model.joint_fields import outside
+    from brazo.formats.robot_yaml.joint_fields import outside
     from brazo.model.plausible import doubt
 
     notes = []

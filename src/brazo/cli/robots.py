@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 def list_robots(json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
     """List the robots that ship with brazo."""
     import brazo
-    from brazo.model.library import robot_names
+    from brazo.formats.library import robot_names
 
     robots = [brazo.load(name) for name in robot_names()]
     if json:
@@ -90,8 +90,8 @@ def check(
 ) -> None:
     """Check a robot, cell or program file: what is wrong (exit code 2) or odd, and where."""
     import brazo
-    from brazo.model.drawable import undrawable
-    from brazo.model.library import robot_names
+    from brazo.body.drawable import undrawable
+    from brazo.formats.library import robot_names
     from brazo.world.cell_file import cell_names
 
     try:
@@ -123,9 +123,9 @@ def check(
 
 def _mistakes(file: str) -> list[str]:
     """Everything that is wrong with the fields of a YAML file."""
-    from brazo.model.document import read_document
-    from brazo.model.mistakes import mistakes
-    from brazo.model.robot_file import RobotFile
+    from brazo.formats.document import read_document
+    from brazo.formats.mistakes import mistakes
+    from brazo.formats.robot_yaml.robot_file import RobotFile
     from brazo.program.program_file import read_program
     from brazo.world.cell_file import read_cell
 
@@ -143,7 +143,7 @@ def _mistakes(file: str) -> list[str]:
 
 def _check_work(file: str, json: bool) -> None:
     """A cell, or a program in the cell it names."""
-    from brazo.model.drawable import require_drawable
+    from brazo.body.drawable import require_drawable
     from brazo.program import load_program
     from brazo.simulation import Simulation
 
@@ -181,14 +181,14 @@ def export(
     if urdf == mjcf:
         raise BrazoError("choose one of --urdf and --mjcf")
     arm = load_robot(robot, tip)
-    from brazo.model.export import mesh_folder, safe_stem
+    from brazo.formats.export import mesh_folder, safe_stem
 
     if urdf:
-        from brazo.model.urdf.writer import export_urdf as write
+        from brazo.formats.urdf.writer import export_urdf as write
 
         path = output or Path(f"{safe_stem(arm.name)}.urdf")
     else:
-        from brazo.model.mjcf.writer import export_mjcf as write
+        from brazo.formats.mjcf.writer import export_mjcf as write
 
         path = output or Path(f"{safe_stem(arm.name)}.xml")
     ending = ".urdf" if urdf else ".xml"

@@ -8,8 +8,8 @@ import numpy as np
 
 from brazo.codegen.diagnose import Check
 from brazo.dynamics.tree import TreeDynamics
+from brazo.formats.load import load_source
 from brazo.model.description import TreeModel
-from brazo.model.load import load_source
 
 __all__ = ["robot_checks"]
 

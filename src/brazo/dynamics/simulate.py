@@ -20,7 +20,7 @@ from brazo.dynamics.reading import Trajectory, raised, read_vector, sample_traje
 from brazo.dynamics.stick_slip import StickSlip
 from brazo.dynamics.stops import hold_at_limits
 from brazo.errors import BrazoError, RunFailed
-from brazo.model.joint_fields import outside
+from brazo.formats.robot_yaml.joint_fields import outside
 
 Torque = Callable[[float, np.ndarray, np.ndarray], Any]
 Method = Literal["rk4", "dopri5"]

@@ -5,7 +5,7 @@ q̈ = 0 and friction is whatever torque holds it, from −T₋ to T₊.  Between
 reaches zero or a holding torque that reaches its bound, the motion is smooth.
 
 At an event the friction of the joints at rest, between −T₋ and T₊, follows from a linear
-complementarity problem (`brazo.model.complementarity`).
+complementarity problem (`brazo.dynamics.complementarity`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from brazo.model.complementarity import projected_gauss_seidel
+from brazo.dynamics.complementarity import projected_gauss_seidel
 from brazo.model.description import DeltaModel, Friction, Model, TreeModel
 
 __all__ = ["StickSlip", "coulomb_bounds"]

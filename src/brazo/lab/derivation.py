@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from brazo.formats.document import Field, Node
 from brazo.model.description import Model, TreeModel
-from brazo.model.document import Field, Node
 
 EXPORTS = ("latex", "c", "python", "octave")
 

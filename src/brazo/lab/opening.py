@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 import brazo
+from brazo.body.solids import mesh
 from brazo.errors import BrazoError
 from brazo.files import is_regular
+from brazo.formats.document import read_document
+from brazo.formats.library import robot_names
+from brazo.formats.mistakes import mistakes
+from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.lab.figure import visible_parts
 from brazo.lab.program_run import program_in
-from brazo.model.document import read_document
-from brazo.model.library import robot_names
-from brazo.model.mistakes import mistakes
-from brazo.model.robot_file import RobotFile
-from brazo.model.solids import mesh
 from brazo.recording.recording import Recording
 from brazo.recording.source import READABLE
 from brazo.robot import Robot

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.body.solids import mesh
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab import hooks
 from brazo.lab.figure import visible_parts
 from brazo.lab.looks import Looks
 from brazo.model.description import Part
 from brazo.model.shapes import Cylinder
-from brazo.model.solids import mesh
 from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""What a robot is: typed description, its readers and writers, its body."""
+"""What a robot is: one typed description, its frames, inertias, limits, actuators and shapes."""

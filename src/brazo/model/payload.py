@@ -10,11 +10,12 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.model.description import DeltaModel, Inertia, Model, TreeModel, frozen
 from brazo.model.inertia import merge, transformed
-from brazo.model.load import Source
 
 
-def with_payload(source: Source, mass: float, com, inertia) -> Source:
-    """A source whose model carries a load given in the tool frame: (3,) or (3, 3) inertia."""
+def carrying(
+    rebuild: Callable[[Mapping[str, float]], Model], mass: float, com, inertia
+) -> Carrying:
+    """The `rebuild` with a load given in the tool frame: `com` (3,), `inertia` (3,) or (3, 3)."""
     try:
         mass = float(mass)
         c, tensor = np.array(com, dtype=float), np.array(inertia, dtype=float)
@@ -26,8 +27,7 @@ def with_payload(source: Source, mass: float, com, inertia) -> Source:
         raise BrazoError(
             "payload: wanted a mass of at least 0, com (3,) and inertia (3,) or (3, 3), all finite"
         )
-    carry = Carrying(source.rebuild, Inertia(float(mass), frozen(c), frozen(tensor)))
-    return Source(carry.loaded(source.model), carry)
+    return Carrying(rebuild, Inertia(float(mass), frozen(c), frozen(tensor)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 Cylinders, capsules and beams run along z.  `Beam` tapers from one rounded section to another and
 `Lever` from one round end to another; they are what segments are made of.  `Pattern` repeats a
 shape round z (bolts), `Mesh` points at a file or carries its triangles.  All but `Pattern` and
-`Mesh` are convex.  `brazo.model.solids` turns any of them into triangles.
+`Mesh` are convex.  `brazo.body.solids` turns any of them into triangles.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.model.mjcf.engine import engine
+from brazo.formats.mjcf.engine import engine
 from brazo.program.displacement import displacement_weights
 from brazo.robot import Robot
 from brazo.world import World, WorldRobot

@@ -25,7 +25,7 @@ from typing import Any, cast
 from brazo import units
 from brazo.errors import BrazoError
 from brazo.files import require_file
-from brazo.model.document import Field, parse_document, read_document
+from brazo.formats.document import Field, parse_document, read_document
 from brazo.program.program import PLANNERS, WATCHES, Goal, PlannerName, Program, WatchMode
 from brazo.program.step_fields import MAX_STEPS, read_steps
 from brazo.program.steps import Place

@@ -13,8 +13,8 @@ from typing import Any, cast
 from brazo import units
 from brazo.deprecation import warn_renamed
 from brazo.errors import BrazoError
+from brazo.formats.document import Field
 from brazo.model.description import Finding
-from brazo.model.document import Field
 from brazo.program import steps as s
 from brazo.program.curve_fields import CURVES, MAX_POINTS, CurveField, check_curve
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from brazo.control import Controller, laws
 from brazo.errors import BrazoError
-from brazo.model.joint_fields import outside
+from brazo.formats.robot_yaml.joint_fields import outside
 from brazo.program import steps as s
 from brazo.program.frames import frame_names
 from brazo.program.program import Goal, Program

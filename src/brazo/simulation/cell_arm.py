@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from brazo.formats.load import Source
 from brazo.model.description import Array, Model, frozen
-from brazo.model.load import Source
 from brazo.robot import Robot
 from brazo.world import CellRobot
 from brazo.world.robot_source import RobotSource

@@ -20,7 +20,7 @@ import numpy as np
 from brazo.codegen.cache import cache_dir
 from brazo.errors import BrazoError
 from brazo.files import replacing, require_file
-from brazo.model.mjcf.engine import engine
+from brazo.formats.mjcf.engine import engine
 from brazo.private import make_private, prune
 from brazo.world.black_box import model_bytes, model_of
 from brazo.world.guard import Diverged, Guard

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from brazo.errors import BrazoError, at
+from brazo.formats.document import Field, parse_document, read_document
 from brazo.kinematics.options import Orientation
 from brazo.kinematics.orientation import matrix_from_rpy, matrix_from_wxyz
-from brazo.model.document import Field, parse_document, read_document
 from brazo.trajectory.base import Trajectory
 from brazo.trajectory.follow import ORIENTATIONS
 from brazo.trajectory.piecewise import Piecewise

@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.formats.mjcf.engine import caught_warnings, engine
+from brazo.formats.mjcf.inertias import PLACEHOLDER, mujoco_accepts
+from brazo.formats.mjcf.quaternion import quat_of
 from brazo.model.description import Array, Inertia, Part
 from brazo.model.inertia import principal
-from brazo.model.mjcf.engine import caught_warnings, engine
-from brazo.model.mjcf.inertias import PLACEHOLDER, mujoco_accepts
-from brazo.model.mjcf.quaternion import quat_of
 from brazo.world.cell import ContactSettings, Friction
 from brazo.world.collision import Primitive, primitives
 

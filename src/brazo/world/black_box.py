@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from brazo.formats.mjcf.engine import engine
 from brazo.model.description import Array
-from brazo.model.mjcf.engine import engine
 
 STEPS = 64
 

@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from brazo.formats.mjcf.engine import engine
+from brazo.formats.mjcf.quaternion import quat_of
 from brazo.model.description import Array, DeltaModel, Inertia, Part, frozen
 from brazo.model.inertia import shape_tensor
-from brazo.model.mjcf.engine import engine
-from brazo.model.mjcf.quaternion import quat_of
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
 from brazo.world.assembly import Assembly, Drawn, Label, Surface
 from brazo.world.cell import Cell, CellRobot, FreeBody, Solid

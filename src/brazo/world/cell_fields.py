@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from brazo import units
+from brazo.formats.document import Field
+from brazo.formats.robot_yaml.part_fields import read_color
 from brazo.model.description import Array, Part, frozen
-from brazo.model.document import Field
-from brazo.model.part_fields import read_color
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
 from brazo.model.transforms import pose
 from brazo.world.cell import (

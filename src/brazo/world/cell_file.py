@@ -14,9 +14,9 @@ from typing import Any, cast
 from brazo import units
 from brazo.errors import BrazoError
 from brazo.files import require_file
+from brazo.formats.document import Field, parse_document, read_document
+from brazo.formats.robot_yaml.joint_fields import outside, position_of
 from brazo.model.description import EARTH_GRAVITY, Array, Model, frozen
-from brazo.model.document import Field, parse_document, read_document
-from brazo.model.joint_fields import outside, position_of
 from brazo.world.cell import Cell, CellRobot, GraspRule, default_start
 from brazo.world.cell_fields import (
     Names,

@@ -25,10 +25,10 @@ import numpy as np
 from brazo import units
 from brazo.errors import BrazoError
 from brazo.files import replacing
+from brazo.formats.document import Field, Node
+from brazo.formats.library import robot_directory
+from brazo.formats.robot_yaml.writer import robot_yaml
 from brazo.model.description import EARTH_GRAVITY, Array, Model, TreeModel
-from brazo.model.document import Field, Node
-from brazo.model.library import robot_directory
-from brazo.model.robot_writer import robot_yaml
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from brazo.model.transforms import rpy_of
 from brazo.world.cell import (

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.formats.mjcf.engine import engine
 from brazo.model.description import Array, Gripper, Inertia, Part, TreeModel, frozen
-from brazo.model.mjcf.engine import engine
 from brazo.model.shapes import Box
 from brazo.model.transforms import translate
 from brazo.world.assembly import Assembly, Drawn, Label, Surface

@@ -15,9 +15,9 @@ from typing import Literal
 
 import numpy as np
 
+from brazo.body.solids import triangles
 from brazo.model.description import Array, Part
 from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Shape, Sphere
-from brazo.model.solids import triangles
 from brazo.model.transforms import translate
 
 TAPER = 0.010  # m of width between the slices of a tapered beam

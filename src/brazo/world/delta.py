@@ -20,10 +20,10 @@ import math
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.formats.mjcf.delta import assembled
+from brazo.formats.mjcf.engine import engine
+from brazo.formats.mjcf.quaternion import quat_of
 from brazo.model.description import Array, DeltaModel, Inertia, frozen
-from brazo.model.mjcf.delta import assembled
-from brazo.model.mjcf.engine import engine
-from brazo.model.mjcf.quaternion import quat_of
 from brazo.model.transforms import rot_y, rot_z, translate
 from brazo.world.assembly import Assembly, Drawn
 from brazo.world.cell import CellRobot, ClampSettings

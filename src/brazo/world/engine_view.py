@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from brazo.model.mjcf.engine import engine
+from brazo.formats.mjcf.engine import engine
 
 FUNCTIONS = ("mj_step", "mj_getState", "mj_rnePostConstraint", "mj_geomDistance")
 ROOMY = 8  # times the memory used so far must fit into what there is: see `roomy`

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.formats.mjcf.engine import engine
 from brazo.model.description import DeltaModel, Finding, TreeModel
-from brazo.model.mjcf.engine import engine
 from brazo.world.plan import RobotPlan
 from brazo.world.robot_source import kinds_of, limits_of
 

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from brazo.model.complementarity import projected_gauss_seidel
-from brazo.model.mjcf.engine import engine
+from brazo.dynamics.complementarity import projected_gauss_seidel
+from brazo.formats.mjcf.engine import engine
 from brazo.world.plan import Member
 
 SWEEPS = 200

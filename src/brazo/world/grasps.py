@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from brazo.formats.mjcf.quaternion import quat_of
 from brazo.model.description import Array
-from brazo.model.mjcf.quaternion import quat_of
 from brazo.model.shapes import Box, Sphere
 from brazo.world.cell import ClampSettings, FreeBody, Solid
 from brazo.world.clamp import Clamp

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import RunFailed
-from brazo.model.mjcf.engine import engine, last_warning
+from brazo.formats.mjcf.engine import engine, last_warning
 from brazo.world.stiffness import Stiffness
 
 

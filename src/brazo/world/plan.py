@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from brazo.errors import BrazoError
+from brazo.formats.mjcf.engine import engine
 from brazo.model.description import Array, DeltaModel, Drive, Friction, Model, TreeModel
-from brazo.model.mjcf.engine import engine
 from brazo.world.assembly import Assembly, Surface, limited
 from brazo.world.cell import CellRobot, ContactSettings
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from brazo.errors import BrazoError
+from brazo.formats.document import Field, Node
+from brazo.formats.library import robot_directory
+from brazo.formats.robot_yaml.writer import robot_yaml
 from brazo.model.description import Model, TreeModel
-from brazo.model.document import Field, Node
-from brazo.model.library import robot_directory
-from brazo.model.robot_writer import robot_yaml
 from brazo.model.shapes import Mesh
 from brazo.recording.origin import LEFT_OUT, SOURCE, digest_of
 from brazo.world.cell import Cell, CellRobot
@@ -129,7 +129,7 @@ def _without_meshes(robot: CellRobot) -> str:
     file = robot.source.file
     if file is not None:
         return robot_yaml(Field(_stripped(file.root.node), "", None))
-    from brazo.model.urdf.writer import write_urdf
+    from brazo.formats.urdf.writer import write_urdf
 
     return write_urdf(robot.model)
 

@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
+from brazo.body.drawable import require_drawable
 from brazo.errors import BrazoError
 from brazo.files import is_regular
+from brazo.formats.document import Field, Node
+from brazo.formats.library import find_robot
+from brazo.formats.load import Source, load_source
+from brazo.formats.robot_yaml.link_table import LinkRow, link_table
+from brazo.formats.robot_yaml.part_fields import read_style
+from brazo.formats.robot_yaml.robot_file import RobotFile
+from brazo.formats.robot_yaml.writer import robot_yaml
 from brazo.model.description import Array, DeltaModel, JointKind, Model, TreeModel, frozen
-from brazo.model.document import Field, Node
-from brazo.model.drawable import require_drawable
-from brazo.model.library import find_robot
-from brazo.model.link_table import LinkRow, link_table
-from brazo.model.load import Source, load_source
-from brazo.model.part_fields import read_style
-from brazo.model.robot_file import RobotFile
-from brazo.model.robot_writer import robot_yaml
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 _FIELD = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)", re.ASCII)

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from brazo.formats.mjcf.engine import engine
+from brazo.formats.mjcf.quaternion import quat_of
 from brazo.model.description import Array, DeltaModel, TreeModel
-from brazo.model.mjcf.engine import engine
-from brazo.model.mjcf.quaternion import quat_of
 from brazo.world.assembly import Assembly
 from brazo.world.cell import FreeBody
 from brazo.world.plan import RobotPlan

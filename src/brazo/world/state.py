@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.formats.mjcf.engine import engine
 from brazo.model.description import Array
-from brazo.model.mjcf.engine import engine
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from brazo.model.mjcf.engine import engine
+from brazo.formats.mjcf.engine import engine
 from brazo.world.plan import Member
 
 __all__ = ["MAX_SUBSTEPS", "Stiffness", "stiffness_of"]

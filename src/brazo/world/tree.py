@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.formats.mjcf.engine import engine
 from brazo.model.description import Inertia, TreeModel, frozen
-from brazo.model.mjcf.engine import engine
 from brazo.world.assembly import Assembly, Drawn
 from brazo.world.cell import CellRobot, ClampSettings
 from brazo.world.clamp import add_clamp, without_fingers

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.formats.mjcf.engine import engine
 from brazo.model.description import EARTH_GRAVITY, Array, DeltaModel, Finding, TreeModel
-from brazo.model.mjcf.engine import engine
 from brazo.world import state as states
 from brazo.world.assembly import Drawn, Label
 from brazo.world.black_box import BlackBox

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from brazo.formats.mjcf.engine import engine
 from brazo.model.description import Array
-from brazo.model.mjcf.engine import engine
 from brazo.world.contacts import Contacts
 
 _NEXT, _LAST = [1, 2, 0], [2, 0, 1]

@@ -11,7 +11,7 @@ import sympy as sp
 import brazo
 from brazo.dynamics.symbolic import Cancelled, derive
 from brazo.errors import BrazoError
-from brazo.model.robot_file import RobotFile
+from brazo.formats.robot_yaml.robot_file import RobotFile
 from tests.dynamics.symbolic.equations import WITH_MASSES, close, equations, robot, states
 
 FORMS = [("symbolic", "auto"), ("symbolic", "recursive"), ("numeric", "auto")]
@@ -287,7 +287,7 @@ def test_a_hidden_singularity_is_found_too(tmp_path):
 
 
 def test_robots_of_other_formats_are_derived_by_numbers(tmp_path):
-    from brazo.model.urdf.writer import export_urdf
+    from brazo.formats.urdf.writer import export_urdf
 
     export_urdf(robot("scara1").model, tmp_path / "scara1.urdf")
     arm = brazo.load(tmp_path / "scara1.urdf")

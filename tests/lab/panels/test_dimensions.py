@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import brazo
+from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.lab.scene import node_name
-from brazo.model.robot_file import RobotFile
 from tests.lab.panels.acting import drawn, number, show, switch, typed, unfold, until
 
 pytestmark = pytest.mark.browser

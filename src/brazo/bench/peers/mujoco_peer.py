@@ -8,8 +8,8 @@ import numpy as np
 
 from brazo.bench.arms import States
 from brazo.bench.peers import Peer, Task, optional
+from brazo.formats.mjcf.compile import mujoco_model
 from brazo.model.description import TreeModel
-from brazo.model.mjcf.compile import mujoco_model
 from brazo.robot import Robot
 
 

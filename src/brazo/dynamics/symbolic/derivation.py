@@ -34,7 +34,7 @@ from brazo.dynamics.symbolic.readable import Readable
 from brazo.dynamics.symbolic.reading import mechanism_of
 from brazo.dynamics.symbolic.shared import GraphRing, Naming
 from brazo.errors import BrazoError
-from brazo.model.document import Field
+from brazo.formats.document import Field
 
 Expr = Any
 Progress = Callable[[float, str], Any]

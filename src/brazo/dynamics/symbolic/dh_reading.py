@@ -27,10 +27,10 @@ from brazo.dynamics.symbolic.mechanism import (
 )
 from brazo.dynamics.symbolic.symbols import SymbolTable, joint_symbols
 from brazo.errors import BrazoError
+from brazo.formats.document import Field
 from brazo.kinematics.forward import compose, constant
 from brazo.model.description import Inertia, Joint, TreeModel
 from brazo.model.dh import DHRow, before_after
-from brazo.model.document import Field
 from brazo.model.transforms import exact_sincos, invert
 
 Expr = Any

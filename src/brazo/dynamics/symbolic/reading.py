@@ -10,10 +10,10 @@ from brazo.dynamics.symbolic.dh_reading import DHReader
 from brazo.dynamics.symbolic.mechanism import TENSOR, Mechanism, Pose, SymbolicLink
 from brazo.dynamics.symbolic.symbols import SymbolTable, joint_symbols
 from brazo.errors import BrazoError
+from brazo.formats.document import Field
+from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.kinematics.forward import constant
 from brazo.model.description import Model, TreeModel
-from brazo.model.document import Field
-from brazo.model.robot_file import RobotFile
 
 Expr = Any
 

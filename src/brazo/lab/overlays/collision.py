@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.body.solids import mesh
+from brazo.formats.mjcf.engine import engine
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.overlays.base import Overlay
-from brazo.model.mjcf.engine import engine
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
-from brazo.model.solids import mesh
 
 if TYPE_CHECKING:
     from brazo.lab.moment import Moment

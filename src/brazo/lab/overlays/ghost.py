@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brazo.body.solids import mesh
 from brazo.lab import hooks
 from brazo.lab.figure import visible_parts
 from brazo.lab.overlays.base import Overlay
-from brazo.model.solids import mesh
 
 if TYPE_CHECKING:
     from brazo.lab.moment import Moment

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from brazo.body.solids import mesh
 from brazo.lab.overlays.base import Overlay
 from brazo.model.shapes import Sphere
-from brazo.model.solids import mesh
 
 if TYPE_CHECKING:
     from brazo.simulation import Simulation

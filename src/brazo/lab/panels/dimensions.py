@@ -18,6 +18,8 @@ import numpy as np
 
 from brazo import units
 from brazo.errors import BrazoError
+from brazo.formats.robot_yaml.link_table import LinkRow
+from brazo.formats.robot_yaml.parameter_use import parameter_dimensions
 from brazo.lab.panels.base import Panel, Values
 from brazo.lab.panels.choice import robot_choice
 from brazo.lab.panels.html import (
@@ -34,8 +36,6 @@ from brazo.lab.panels.html import (
 )
 from brazo.lab.panels.typed import Quantity
 from brazo.lab.unsaved import Work
-from brazo.model.link_table import LinkRow
-from brazo.model.parameter_use import parameter_dimensions
 
 if TYPE_CHECKING:
     from brazo.lab.app import Lab

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.formats.document import read_document
+from brazo.formats.library import robot_directory
 from brazo.kinematics.orientation import rpy_from_matrix
 from brazo.lab import cell_editing
 from brazo.lab.brought import TAKEN, Brought
@@ -36,8 +38,6 @@ from brazo.lab.panels.html import (
 )
 from brazo.lab.transfers import Upload
 from brazo.lab.unsaved import Work, packed
-from brazo.model.document import read_document
-from brazo.model.library import robot_directory
 from brazo.world.cell_file import cell_directory
 from brazo.world.cell_writer import cell_files
 from brazo.world.robot_source import RobotSource

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from brazo import units
-from brazo.model.document import Field, parse_document, read_document
+from brazo.formats.document import Field, parse_document, read_document
 from brazo.teleop.devices.device import Hand
 from brazo.teleop.follow.safety import State
 

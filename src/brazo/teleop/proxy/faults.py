@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from brazo import units
 from brazo.errors import BrazoError
-from brazo.model.document import Field, parse_document, read_document
+from brazo.formats.document import Field, parse_document, read_document
 
 Way = Literal["up", "down"]
 WAYS: tuple[Way, Way] = ("up", "down")

@@ -1,0 +1,1 @@
+"""The solids of a robot: drawn from its D-H table or taken from mesh files."""

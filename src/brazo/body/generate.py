@@ -1,0 +1,73 @@
+"""The solid look of an arm, made from nothing but its D-H table: castings, joints, tool and clamp.
+
+`generate_parts` draws what `brazo.body.layout` plans.  The rule that keeps an arm handsome when
+its lengths change: **flanges and housings have a fixed size, beams stretch.**  A base five times
+as high has the same floor plate, the same bolts and the same top; only its column grew.
+
+Frames: a part's pose is in its body's frame; body 0 is the base, standing on its own plane z = 0
+(deeper when the table leaves no room above it), body i the one moved by joint i.  Fingers slide
+along the tool's y axis, "finger left" at +y and "finger right" at -y, their inner faces half the
+opening away from the middle; the tool frame lies between them, at 0.7 of their length.
+
+Part names: "base plate", "base", "base top"; for joint i "first joint" and for the body it moves
+"first segment", then "second joint" and so on; "tool flange", "tool neck", "clamp", "finger left",
+"finger right".  What belongs to one of these begins with its ordinal ("second cap").  Parts with
+`collides` false are trim that lies on another part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from brazo.body import castings, ends, fittings
+from brazo.body.canvas import Canvas
+from brazo.body.delta_body import delta_parts
+from brazo.body.layout import Sizes, arrange, proportions
+from brazo.body.skeleton import Span, skeleton
+from brazo.body.style import Style
+from brazo.errors import BrazoError
+from brazo.model.description import IDENTITY, Gripper, Part
+from brazo.model.dh import Convention, DHRow
+
+__all__ = ["Sizes", "Style", "delta_parts", "generate_parts", "proportions"]
+
+
+def generate_parts(
+    rows: Sequence[DHRow],
+    convention: Convention,
+    *,
+    limits: Sequence[Span] | None = None,
+    base: np.ndarray = IDENTITY,
+    tool: np.ndarray = IDENTITY,
+    gripper: Gripper | None = None,
+    style: Style | None = None,
+    sizes: Sizes | None = None,
+) -> tuple[tuple[Part, ...], ...]:
+    """Parts of body 0 (the base) to body n.
+
+    `base` is the table's first frame in the base body, `tool` the tool in the last body, `limits`
+    the range of each joint variable.  Pass the `sizes` (`proportions`) of the arm as described to
+    keep them while its lengths are edited; left out, they follow the lengths given here.
+    """
+    if not rows:
+        raise BrazoError("an arm needs at least one joint to be drawn")
+    style = style or Style()
+    sizes = (sizes or proportions(rows, limits, tool)).scaled(style.width)
+    if len(sizes.radii) != len(rows) + 1:
+        raise BrazoError(
+            f"sizes of an arm with {len(sizes.radii) - 1} joints were given for one with "
+            f"{len(rows)}: take them from proportions(rows)"
+        )
+    bones, axes = skeleton(rows, convention, limits, base)
+    end = ends.tool_end(bones, sizes.radii[-1], tool, gripper)
+    plan = arrange(bones, axes, sizes, end)
+    canvas = Canvas(style, tuple([] for _ in bones))
+    ends.draw_base(canvas, plan)
+    for i in range(1, plan.n + 1):
+        castings.draw_segment(canvas, plan, i)
+    for k in range(1, plan.n + 1):
+        fittings.draw_joint(canvas, plan, k)
+    ends.draw_tool(canvas, plan, np.asarray(tool, dtype=float), gripper)
+    return canvas.finished()

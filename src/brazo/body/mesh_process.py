@@ -1,0 +1,151 @@
+"""The other end of `mesh_worker`: one process reads all meshes, started when the first is asked.
+
+It is stopped after some idle seconds and replaced when a file exceeds its limits.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from brazo.errors import BrazoError
+
+TIME = 90.0  # s for a file, starting the process included
+IDLE = 10.0  # s
+_WORKER = """
+import json, sys
+sys.path[:] = json.loads(sys.stdin.buffer.readline())
+from brazo.body.mesh_worker import serve
+serve()
+"""
+
+
+class MeshReader:
+    """Reads mesh files in a process of its own; may be used from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._idle: threading.Timer | None = None
+
+    def read(self, path: Path, max_triangles: int) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices (v, 3) and faces (f, 3) of a file; BrazoError if it cannot be read."""
+        with self._lock:
+            if self._idle is not None:
+                self._idle.cancel()
+            process = self._running()
+            timed_out = threading.Event()
+
+            def give_up() -> None:
+                timed_out.set()
+                process.kill()
+
+            timer = threading.Timer(TIME, give_up)
+            timer.daemon = True
+            timer.start()
+            try:
+                return self._ask(process, path, max_triangles)
+            except (EOFError, OSError, ValueError):
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(1.0)  # for its exit code
+                self._stop()
+                raise BrazoError(f"{path}: {_ended(process.returncode, timed_out)}") from None
+            except BrazoError as error:
+                raise BrazoError(f"{path}: {error}") from None
+            except BaseException:  # half an answer is left in the pipe
+                self._stop()
+                raise
+            finally:
+                timer.cancel()
+                self._stop_when_idle()
+
+    def close(self) -> None:
+        """Stop the process, if there is one."""
+        with self._lock:
+            self._stop()
+
+    def _ask(
+        self, process: subprocess.Popen[bytes], path: Path, max_triangles: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        requests, answers = process.stdin, process.stdout
+        assert requests is not None and answers is not None
+        request = {"path": str(path.absolute()), "max_triangles": max_triangles}
+        requests.write(json.dumps(request).encode() + b"\n")
+        requests.flush()
+        answer = json.loads(answers.readline() or "null")
+        if answer is None:
+            raise EOFError
+        if "error" in answer:
+            raise BrazoError(answer["error"])
+        vertices = _array(answers, answer["vertices"], np.float64)
+        return vertices, _array(answers, answer["faces"], np.int32)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None:
+            if self._process.poll() is None:
+                return self._process
+            self._stop()
+        single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _WORKER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **single},  # every thread would take memory of its own
+            # Ctrl+C is for the process that asks.
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+        self._process = process
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(sys.path).encode() + b"\n")
+        return process
+
+    def _stop_when_idle(self) -> None:
+        self._idle = threading.Timer(IDLE, self.close)
+        self._idle.daemon = True
+        self._idle.start()
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _array(answers: IO[bytes], rows: int, kind: type) -> np.ndarray:
+    size = 3 * rows * np.dtype(kind).itemsize
+    data = answers.read(size)
+    if len(data) < size:
+        raise EOFError
+    return np.frombuffer(data, kind).reshape(-1, 3)
+
+
+def _ended(code: int | None, timed_out: threading.Event) -> str:
+    """Why the process gave no answer."""
+    import signal
+
+    limit = getattr(signal, "SIGXCPU", None)
+    if timed_out.is_set() or (limit is not None and code == -limit):
+        return "takes too long to read; simplify the mesh or convert it to binary STL"
+    return "the mesh reader crashed on this file; convert it to binary STL"
+
+
+reader = MeshReader()
+atexit.register(reader.close)
+if hasattr(os, "register_at_fork"):  # a fork must not share the pipes
+    os.register_at_fork(after_in_child=reader.__init__)

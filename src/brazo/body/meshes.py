@@ -1,0 +1,104 @@
+"""Mesh files of any kind to triangles in metres, and triangles to STL.
+
+Files are read by `brazo.body.mesh_worker` in a process of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.files import require_regular
+from brazo.model.shapes import Mesh
+
+MAX_BYTES = 200_000_000
+MAX_TRIANGLES = 2_000_000
+MAX_COORDINATE = 1e6  # m
+
+Triangles = tuple[np.ndarray, np.ndarray]  # vertices (v, 3) float64, faces (f, 3) int32
+
+
+def mesh_triangles(mesh: Mesh) -> Triangles:
+    """The triangles of a mesh, given or from its file, with its scale applied."""
+    if mesh.vertices is not None and mesh.faces is not None:
+        vertices, faces = checked(mesh.vertices, mesh.faces)
+    elif mesh.path is not None:
+        vertices, faces = load_triangles(mesh.path)
+    else:
+        raise BrazoError("a mesh needs a path, or vertices and faces")
+    scale = np.asarray(mesh.scale, dtype=np.float64)
+    if scale.shape != (3,) or not np.isfinite(scale).all():
+        raise BrazoError(f"{_name(mesh)}: scale is {mesh.scale}; wanted three finite numbers")
+    if scale.prod() < 0.0:  # a mirror turns the faces inside out
+        faces = faces[:, ::-1]
+    with np.errstate(over="ignore"):
+        vertices = vertices * scale
+    if not np.abs(vertices).max() <= MAX_COORDINATE:
+        raise BrazoError(
+            f"{_name(mesh)}: a vertex is {np.abs(vertices).max():.3g} m from the origin; "
+            f"at most {MAX_COORDINATE:g} m: check the scale of the mesh and its unit"
+        )
+    return vertices, faces
+
+
+def load_triangles(path: str | Path) -> Triangles:
+    """Read a mesh file; `BrazoError` when it is missing, too large, broken or empty.
+
+    A process of its own reads it, with limits on memory and time.
+    """
+    path = Path(path)
+    try:
+        size = require_regular(path).st_size
+    except FileNotFoundError:
+        raise BrazoError(f"{path}: no such mesh file") from None
+    if size > MAX_BYTES:
+        raise BrazoError(f"{path}: {size} bytes; mesh files up to {MAX_BYTES} are read")
+    from brazo.body.mesh_process import reader
+
+    vertices, faces = reader.read(path, MAX_TRIANGLES)
+    try:
+        return checked(vertices, faces)
+    except BrazoError as error:
+        raise BrazoError(f"{path}: {error}") from None
+
+
+def checked(vertices: Any, faces: Any) -> Triangles:
+    """Vertices (v, 3) and faces (f, 3) as arrays; refuse what is no list of triangles."""
+    try:
+        vertices, faces = np.asarray(vertices, dtype=np.float64), np.asarray(faces)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BrazoError(f"vertices are not an array of numbers ({error})") from None
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise BrazoError(f"vertices have shape {vertices.shape}; wanted (v, 3)")
+    if faces.size == 0:
+        raise BrazoError("the mesh has no triangles")
+    if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu":
+        raise BrazoError(f"faces are {faces.dtype} of shape {faces.shape}; wanted integers (f, 3)")
+    if len(faces) > MAX_TRIANGLES:
+        raise BrazoError(f"{len(faces)} triangles; up to {MAX_TRIANGLES} are read: simplify it")
+    low, high = int(faces.min()), int(faces.max())
+    if low < 0 or high >= len(vertices):
+        bad = low if low < 0 else high
+        raise BrazoError(f"a face has vertex {bad}; vertices are 0 to {len(vertices) - 1}")
+    if not np.isfinite(vertices).all():
+        raise BrazoError("a vertex is not a finite number")
+    return vertices, faces.astype(np.int32)
+
+
+def _name(mesh: Mesh) -> str:
+    return str(mesh.path) if mesh.path else "mesh"
+
+
+def stl_bytes(vertices: np.ndarray, faces: np.ndarray) -> bytes:
+    """Binary STL of the triangles (single precision, as the format has it)."""
+    corners = np.asarray(vertices)[np.asarray(faces)]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = np.linalg.norm(across, axis=1, keepdims=True)
+    normals = np.divide(across, length, out=np.zeros_like(across), where=length > 0.0)
+    record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+    data = np.zeros(len(corners), dtype=record)
+    data["normal"], data["corners"] = normals, corners
+    return b"brazo".ljust(80, b"\0") + np.uint32(len(corners)).tobytes() + data.tobytes()

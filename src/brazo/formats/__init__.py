@@ -1,0 +1,1 @@
+"""Readers and writers of robots: robot files (YAML), URDF and xacro, MJCF."""

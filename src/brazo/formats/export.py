@@ -1,0 +1,105 @@
+"""What the writers share: numbers as text, names safe on a disk, meshes beside the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from brazo.body.meshes import mesh_triangles, stl_bytes
+from brazo.errors import BrazoError
+from brazo.files import replacing
+from brazo.model.shapes import Mesh, Shape
+
+_LONGEST = 80  # characters of a file's name, without its ending
+
+
+def text_of(values: Iterable[float] | float) -> str:
+    """Numbers separated by spaces, with all the digits needed to read them back exactly."""
+    items = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    # Adding zero turns -0.0 into 0.0.
+    return " ".join(repr(float(x) + 0.0).removesuffix(".0") for x in items)
+
+
+def unique_name(wanted: str, taken: set[str]) -> str:
+    """`wanted`, or with a number behind it when it is taken; the result is taken from now on."""
+    name, k = wanted, 2
+    while name in taken:
+        name, k = f"{wanted}_{k}", k + 1
+    taken.add(name)
+    return name
+
+
+def printable(name: str) -> str:
+    """A name that XML can hold."""
+    return "".join(c if c.isprintable() else "_" for c in name) or "_"
+
+
+def safe_stem(name: str, otherwise: str = "robot") -> str:
+    """A name from a file as part of a file's name: letters, digits, `-`, `_` and `.` only.
+
+    A separator or `..` in it cannot lead to another folder; `otherwise` stands for a name of which
+    nothing is left.
+    """
+    stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("._")
+    return stem[:_LONGEST].rstrip("._") or otherwise
+
+
+class MeshFolder:
+    """The STL files that go beside an exported robot; equal shapes share one file."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self._names: dict[Shape, str] = {}
+        self._taken: set[str] = set()
+
+    def add(self, shape: Shape, wanted: str, most: int | None = None) -> str:
+        """The file name for a shape, `wanted` if it is free; `most` triangles are allowed."""
+        if shape not in self._names:
+            vertices, faces = _triangles(shape)
+            if most is not None and len(faces) > most:
+                raise BrazoError(f"{len(faces)} triangles; at most {most} can be written")
+            name = unique_name(safe_stem(wanted, "part").lower(), self._taken) + ".stl"
+            self.files[name] = stl_bytes(vertices, faces)
+            self._names[shape] = name
+        return self._names[shape]
+
+    def write(self, folder: Path) -> None:
+        """Write all files into a folder, which is made if it is missing."""
+        if not self.files:
+            return
+        make_folder(folder)
+        for name, data in self.files.items():
+            write_file(folder / name, data)
+
+
+def mesh_folder(path: Path) -> Path:
+    """The folder for the meshes of a robot exported to `path`, one for each format.
+
+    A robot exported both as `arm.urdf` and as `arm.xml` has two: each keeps its own files.
+    """
+    kind = "" if path.suffix.lower() == ".urdf" else "_mjcf"
+    return path.with_name(f"{safe_stem(path.stem)}{kind}_meshes")
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BrazoError(f"{folder}: cannot be made: {error.strerror}") from error
+
+
+def _triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(shape, Mesh):
+        return mesh_triangles(shape)
+    from brazo.body.solids import triangles
+
+    return triangles(shape)

@@ -1,0 +1,121 @@
+"""All mistakes of a file at once: what is wrong is mended or put aside, and the file is read anew.
+
+A reader raises at the first mistake.  To find the next one, a value is put where the wrong one was
+(a number, the nearest word that is allowed), a misspelt field gets the name it was meant to have, a
+missing one a value; where none of that helps, the field is put aside, and then what it stands in.
+Complaints about what was touched so, around it or in it, and about what is computed from it are
+consequences and not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from brazo import units
+from brazo.errors import BrazoError
+from brazo.formats.document import GONE, Field, Mistake, Node
+
+TOLD = 100  # mistakes
+READINGS = 4 * TOLD
+
+
+def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
+    """What `read` has to say of a document, by lines; the document is changed."""
+    found: list[tuple[int, str]] = []
+    touched: set[str] = set()
+    for _ in range(READINGS):
+        if len(found) > TOLD:
+            break
+        try:
+            read(root)
+        except Mistake as mistake:
+            name = mistake.field.name
+            if not _follows(mistake, touched):
+                found.append((mistake.field.line, str(mistake)))
+            mended = name not in touched and _mend(mistake)
+            aside = mistake.field if mended else _put_aside(mistake.field)
+            if aside is None:
+                break
+            touched |= {name, aside.name}
+            touched |= _computed(root, touched)
+        except BrazoError as error:
+            if not found:
+                return [str(error)]
+            break
+        else:
+            break
+    told = [text for _, text in sorted(found, key=lambda one: one[0])]
+    return [*told[:TOLD], "and more: mend these first"] if len(told) > TOLD else told
+
+
+def _follows(mistake: Mistake, touched: set[str]) -> bool:
+    """Whether a mistake may be there only because of others."""
+    names = {mistake.field.name, *mistake.rests}
+    names |= {f"parameters.{name}" for name in _mentioned(mistake.field.node)}
+    return any(_within(a, b) or _within(b, a) for a in names for b in touched)
+
+
+def _computed(root: Field, touched: set[str]) -> set[str]:
+    """The parameters that are computed from touched ones, or from those that are."""
+    given = root.node.value
+    entry = given.get("parameters") if isinstance(given, dict) else None
+    parameters = entry[1].value if entry is not None else None
+    if not isinstance(parameters, dict):
+        return set()
+    mentioned = {
+        f"parameters.{name}": {f"parameters.{one}" for one in _mentioned(node)}
+        for name, (_, node) in parameters.items()
+    }
+    found = touched & mentioned.keys()
+    while more := {name for name, others in mentioned.items() if others & found} - found:
+        found |= more
+    return found
+
+
+def _within(inner: str, outer: str) -> bool:
+    return inner == outer or inner.startswith((f"{outer}.", f"{outer}["))
+
+
+def _mentioned(node: Node) -> set[str]:
+    """Names in the expression of a field, or in those of a list."""
+    nodes = node.value if isinstance(node.value, list) else [node]
+    texts = (one.value for one in nodes if isinstance(one.value, str))
+    return {name for text in texts for name in units.names_in(text)}
+
+
+def _mend(mistake: Mistake) -> bool:
+    """Put what would have been right in the place of what is wrong, where that is known."""
+    field, parent = mistake.field, mistake.field.parent
+    if mistake.value is not None:
+        field.node.value = mistake.value
+        if parent is not None and isinstance(parent.node.value, dict):
+            key = field.name.removeprefix(f"{parent.name}.")
+            parent.node.value.setdefault(key, (field.line, field.node))
+        return True
+    if mistake.key is not None and parent is not None and isinstance(parent.node.value, dict):
+        parent.node.value = {
+            mistake.key if node is field.node else key: (line, node)
+            for key, (line, node) in parent.node.value.items()
+        }
+        return True
+    return False
+
+
+def _put_aside(field: Field | None) -> Field | None:
+    """Take a field out, or what it stands in where it is not there; None: nothing is left."""
+    while field is not None and (parent := field.parent) is not None:
+        node, around = field.node, parent.node.value
+        if isinstance(around, dict):
+            kept = {key: entry for key, entry in around.items() if entry[1] is not node}
+            if len(kept) < len(around):
+                parent.node.value = kept
+                return field
+        elif isinstance(around, list) and node.value != {}:
+            node.value = {}  # may do, and whatever counts on so many is content
+            return field
+        elif isinstance(around, list) and any(item is node for item in around):
+            parent.node.value = [GONE if item is node else item for item in around]
+            return field
+        field = parent
+    return None

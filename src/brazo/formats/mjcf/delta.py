@@ -1,0 +1,140 @@
+"""A Delta robot as MJCF: three driven arms, three pairs of rods, a platform that can only shift.
+
+MuJoCo's trees have no loops, so the robot is cut at the platform and closed by constraints:
+
+    base ─ arm k (hinge θ_k) ─ rod ka (universal joint at the elbow)  ┄ connect ┄  platform
+                            └─ rod kb (universal joint, its two angles tied to those of rod ka)
+    base ─ platform (slides x, y, z: it stays level by construction)
+
+Rod b follows rod a because the two are sides of a parallelogram.  The bodies are placed assembled
+with all θ = θ₀, and `ref` makes qpos the true angles and the platform's true position.  The
+constraints are as stiff as a step of 1 ms bears.
+
+Frames are those of `brazo.body.delta_body`: an arm has its origin on the drive axis, x along the
+arm, z up at θ = 0, and `arm_inertia` is meant in it; a rod has z along it.  Rods are slender:
+m L²/12 across, and along as little as MuJoCo accepts.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.etree import Element, etree
+from brazo.formats.export import text_of
+from brazo.formats.mjcf import extras
+from brazo.formats.mjcf.xml import Mjcf
+from brazo.model.description import DeltaModel, Inertia, frozen
+from brazo.model.transforms import rot_y, rot_z, translate
+
+TIME_STEP = 1e-3
+_STIFF = {"solref": text_of([2 * TIME_STEP, 1.0]), "solimp": "0.99 0.999 0.001 0.5 2"}
+_X, _Y, _Z = np.eye(3)
+_ORIGIN = np.zeros(3)
+
+
+def write_delta(model: DeltaModel, document: Mjcf) -> None:
+    """Fill a document with the robot."""
+    z0 = assembled(model)[1]
+    document.option.set("timestep", text_of(TIME_STEP))
+    document.option.set("integrator", "implicitfast")
+    document.option.set("tolerance", "1e-10")
+    base = document.body(document.world, document.name("body", "base"), np.eye(4))
+    _parts(model, document, base)
+    platform = document.body(base, document.name("body", "platform"), translate(z=z0))
+    document.inertial(platform, _platform(model))
+    for axis, direction, ref in zip("xyz", np.eye(3), (0.0, 0.0, z0), strict=True):
+        name = document.name("joint", f"platform {axis}")
+        document.joint(platform, name, "prismatic", direction, _ORIGIN, ref=ref)
+    _parts(model, document, platform)
+    document.custom_text(extras.TIP, document.site(platform, "tool", model.tool))
+    for k in range(3):
+        _leg(model, document, base, platform, k)
+    _no_self_collision(document)
+    if model.poses:
+        # A key would have to say where the rods are, too.
+        document.notes.append(f"the poses {', '.join(model.poses)} are left out")
+
+
+def assembled(model: DeltaModel) -> tuple[float, float]:
+    """An angle common to all arms at which the robot closes, and the platform's height there."""
+    for theta in sorted(np.linspace(-1.5, 1.0, 251), key=abs):
+        reach = model.R + model.L1 * math.cos(theta) - model.r
+        # Well inside the rods' length: a rod near the horizontal is a poor place to start from.
+        if abs(reach) < 0.95 * model.L2:
+            return float(theta), model.L1 * math.sin(theta) - math.sqrt(model.L2**2 - reach**2)
+    raise BrazoError(f"robot '{model.name}': the rods are too short to close with equal angles")
+
+
+def _leg(model: DeltaModel, document: Mjcf, base: Element, platform: Element, k: int) -> None:
+    theta0, z0 = assembled(model)
+    side = rot_z(model.azimuths[k])
+    # theta > 0 raises the elbow, which is a turn about -y.
+    shoulder = side @ translate(x=model.R) @ rot_y(-theta0)
+    arm = document.body(base, document.name("body", f"arm {k + 1}"), shoulder)
+    document.inertial(arm, model.arm_inertia)
+    joint = document.name("joint", model.joint_names[k])
+    limits = (float(model.limits[k, 0]), float(model.limits[k, 1]))
+    document.joint(
+        arm, joint, "revolute", -_Y, _ORIGIN, limits, model.friction, model.drive, theta0
+    )
+    document.motor(joint, model.drive)
+    _parts(model, document, arm)
+    # The rod leans from the elbow inward and down: the angle about y that brings z there.
+    inward = model.r - model.R - model.L1 * math.cos(theta0)
+    lean = math.atan2(inward, z0 - model.L1 * math.sin(theta0))
+    half = 0.5 * model.rod_spacing
+    angles: dict[str, list[str]] = {}
+    for which, y in (("a", half), ("b", -half)):
+        label = f"rod {k + 1}{which}"
+        place = translate(x=model.L1, y=y) @ rot_y(theta0 + lean)
+        rod = document.body(arm, document.name("body", label), place)
+        document.inertial(rod, _rod(model))
+        angles[which] = [document.name("joint", f"{label} {word}") for word in ("swing", "sway")]
+        for name, direction in zip(angles[which], (_Y, _X), strict=True):
+            document.joint(rod, name, "revolute", direction, _ORIGIN)
+        _parts(model, document, rod)
+        if which == "a":
+            end = document.site(rod, f"{label} end", translate(z=model.L2))
+            socket = side @ translate(x=model.r, y=y)
+            held = document.site(platform, f"platform socket {k + 1}", socket)
+            etree.SubElement(document.equality, "connect", site1=end, site2=held, **_STIFF)
+    for first, second in zip(angles["b"], angles["a"], strict=True):
+        etree.SubElement(document.equality, "joint", joint1=first, joint2=second, **_STIFF)
+
+
+def _rod(model: DeltaModel) -> Inertia | None:
+    """One of the two rods of a parallelogram."""
+    if model.rod_mass is None:
+        return None
+    mass = model.rod_mass / 2.0
+    across = mass * model.L2**2 / 12.0
+    tensor = np.diag([across, across, 1e-6 * across])
+    return Inertia(mass, frozen([0.0, 0.0, model.L2 / 2.0]), frozen(tensor))
+
+
+def _platform(model: DeltaModel) -> Inertia | None:
+    """It never turns, so its tensor plays no part; a disc's is written."""
+    if model.platform_mass is None:
+        return None
+    disc = model.platform_mass * model.r**2 / 4.0
+    tensor = np.diag([disc, disc, 2.0 * disc])
+    return Inertia(model.platform_mass, frozen(_ORIGIN), frozen(tensor))
+
+
+def _parts(model: DeltaModel, document: Mjcf, body: Element) -> None:
+    name = body.get("name")
+    for part in model.parts.get(name, ()):
+        document.part(body, name, part)
+
+
+def _no_self_collision(document: Mjcf) -> None:
+    """Bodies that meet at a ball overlap there by design."""
+    names = [body.get("name") for body in document.world.iter("body")]
+    if document.world.find(".//geom") is None:
+        return
+    for i, first in enumerate(names):
+        for second in names[i + 1 :]:
+            etree.SubElement(document.contact, "exclude", body1=first, body2=second)

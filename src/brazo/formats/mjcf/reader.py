@@ -1,0 +1,357 @@
+"""Reads MJCF into a `TreeModel`: MuJoCo compiles the file, the model is taken from what it made.
+
+Defaults, includes, angle units and orientations are thus MuJoCo's own affair, and the frames equal
+`mj_kinematics` with q = qpos.  MuJoCo places a body at
+
+    T_parent_body(q) = pose · Π_k  Trans(p_k) motion(axis_k, q_k − ref_k) Trans(−p_k)
+
+over the body's joints.  Each joint becomes one body of ours; those before the last have no mass
+(exactly none: the file has no body there) and are named `<body>/<joint>`.  `ref` is turned into a
+constant, so that a joint still moves by q itself.
+
+Bodies without joints merge into their parent, sites become named frames, the base is the world.
+A joint equality of degree one makes a mimic.  Springs, tendons, loops and soft bodies have no place
+in a `TreeModel`; they are left out and reported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.formats.assembly import Assembly, Complaints, Connection, Link, Mimic, assemble
+from brazo.formats.export import unique_name
+from brazo.formats.mjcf import extras
+from brazo.formats.mjcf.engine import caught_warnings, engine
+from brazo.formats.mjcf.geoms import parts_of
+from brazo.formats.mjcf.missing import Missing, compile_without_missing
+from brazo.formats.mjcf.quaternion import pose_of, rotation_of
+from brazo.formats.mjcf.size import require_moderate
+from brazo.formats.urdf.elements import MAX_NUMBER, bound
+from brazo.formats.urdf.normalise import local_name, parse_xml, read_bytes
+from brazo.formats.urdf.reader import read_urdf
+from brazo.model.description import Drive, Finding, Friction, Inertia, TreeModel, frozen
+from brazo.model.inertia import broken_rules, doubts, rotated
+from brazo.model.motion import motion
+from brazo.model.transforms import translate
+
+# What decides where things are and how they move, by MuJoCo's names.
+_PLACES = (
+    *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_inertia", "body_mass"),
+    *("jnt_pos", "jnt_axis", "qpos0", "dof_damping", "dof_frictionloss", "dof_armature"),
+    *("site_pos", "site_quat", "geom_pos", "geom_quat", "geom_size", "eq_data", "key_qpos"),
+)
+_MASSLESS = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
+
+
+def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
+    """Read an MJCF file; an .xml that turns out to be URDF is read as URDF.
+
+    `tip` names the body or site that carries the tool; by default `brazo.formats.tip` chooses it.
+    """
+    path = Path(path)
+    data = read_bytes(path)
+    root, _ = parse_xml(data, path)
+    if local_name(root) == "robot":
+        return read_urdf(path, tip=tip)
+    if local_name(root) != "mujoco":
+        raise BrazoError(
+            f"{path}: the file starts with <{local_name(root)}>; MJCF starts with <mujoco>, "
+            "URDF with <robot>"
+        )
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BrazoError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from error
+    require_moderate(root, path)
+    mujoco = engine()
+    with caught_warnings() as warnings:
+        try:
+            spec, compiled, missing = compile_without_missing(
+                lambda: mujoco.MjSpec.from_file(str(path)), path
+            )
+        # A RuntimeError is how its bindings pass on what they do not know, no memory among it.
+        except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, OSError) as error:
+            reason = " ".join(str(error).split())
+            raise BrazoError(f"{path}: MuJoCo cannot compile the file: {reason}") from error
+    _require_finite(compiled, path)
+    reader = _Reader(spec, compiled, path, missing)
+    reader.findings += [Finding(f"MuJoCo warns: {warning}", path) for warning in warnings]
+    return reader.read(tip)
+
+
+def _require_finite(compiled: Any, path: Path) -> None:
+    """MuJoCo itself takes `nan` and `1e300` for a position."""
+    for name in _PLACES:
+        values = getattr(compiled, name)
+        if values.size and not np.abs(values).max() <= MAX_NUMBER:
+            raise BrazoError(f"{path}: a number in {name} is not finite (or above {MAX_NUMBER:g})")
+
+
+class _Reader:
+    def __init__(self, spec: Any, m: Any, path: Path, missing: Missing) -> None:
+        self.mj = engine()
+        self.spec = spec
+        self.m = m
+        self.path = path
+        self.missing = missing
+        self.findings: list[Finding] = []
+        self.taken: set[str] = set()
+        self.bodies = [self._unique(self._name("BODY", i) or f"body {i}") for i in range(m.nbody)]
+        self.joints = [self._name("JOINT", j) or f"joint {j}" for j in range(m.njnt)]
+        self.mimics, self.constants = self._equalities()
+
+    def read(self, tip: str | None) -> TreeModel:
+        links: list[Link] = []
+        connections: list[Connection] = []
+        for i in range(self.m.nbody):
+            links.append(self._link(i))
+            if i > 0:
+                for link, connection in self._connections(i):
+                    links += [link] if link is not None else []
+                    connections.append(connection)
+        for s in range(self.m.nsite):
+            name = self._unique(self._name("SITE", s) or f"site {s}")
+            links.append(Link(name, is_marker=True, source=name))
+            parent = self.bodies[self.m.site_bodyid[s]]
+            T = pose_of(self.m.site_pos[s], self.m.site_quat[s])
+            connections.append(Connection(name, parent, name, before=T))
+        if tip is None:
+            tip = extras.tip(self.m, self.mj)
+        assembly = assemble(links, connections, Complaints(self._fail, self._note), tip)
+        self._note_unread()
+        return TreeModel(
+            name=self.spec.modelname or self.path.stem,
+            path=self.path,
+            bodies=assembly.bodies,
+            tip=assembly.tip,
+            tool=assembly.tool,
+            named_frames=assembly.named_frames,
+            tip_choice=assembly.tip_choice,
+            gravity=frozen(self.m.opt.gravity),
+            poses=self._poses(assembly),
+            findings=tuple(dict.fromkeys(self.findings)),
+        )
+
+    # -- links and joints -----------------------------------------------------------------------
+
+    def _link(self, i: int) -> Link:
+        name = self.bodies[i]
+        parts = parts_of(self.m, self.mj, i, name, self._note)
+        return Link(
+            name,
+            inertia=self._inertia(i),
+            parts=parts,
+            is_solid=bool(self.m.body_geomnum[i]),
+            source=name,
+        )
+
+    def _inertia(self, i: int) -> Inertia | None:
+        m, name = self.m, self.bodies[i]
+        inertia = extras.inertia(m, self.mj, name)
+        if inertia is extras.NOT_SAID:
+            if i in self.missing.bodies:
+                return None  # MuJoCo computes it from a mesh that is not there
+            if m.body_mass[i] == 0.0 and not m.body_inertia[i].any():
+                return None  # a static frame: MuJoCo demands a mass of everything that moves
+            tensor = rotated(np.diag(m.body_inertia[i]), rotation_of(m.body_iquat[i]))
+            inertia = Inertia(float(m.body_mass[i]), frozen(m.body_ipos[i]), frozen(tensor))
+        if i > 0 and inertia is not None:
+            for rule in (*broken_rules(inertia), *doubts(inertia)):
+                self._note(name, rule)
+        return inertia
+
+    def _connections(self, i: int) -> Iterator[tuple[Link | None, Connection]]:
+        """The body's joints in a row; each with the massless link that it needs before the last."""
+        m, name = self.m, self.bodies[i]
+        at = self.bodies[m.body_parentid[i]]
+        T = pose_of(m.body_pos[i], m.body_quat[i])
+        joints = []
+        for j in range(m.body_jntadr[i], m.body_jntadr[i] + m.body_jntnum[i]):
+            kind = m.jnt_type[j]
+            if kind == self.mj.mjtJoint.mjJNT_FREE:
+                self._note(name, "moves freely: read as fixed where the file puts it")
+            elif kind == self.mj.mjtJoint.mjJNT_BALL:
+                self._fail(
+                    name,
+                    f"joint '{self.joints[j]}' is a ball joint, which has no single coordinate; "
+                    "use three hinges",
+                )
+            elif self.joints[j] in self.constants:
+                T = T @ self._fixed_at(j, self.constants[self.joints[j]])
+            else:
+                joints.append(j)
+        if not joints:
+            yield None, Connection(name, at, name, before=T, source=name)
+            return
+        for j in joints:
+            last = j == joints[-1]
+            child = name if last else self._unique(f"{name}/{self.joints[j]}")
+            link = None if last else Link(child, inertia=_MASSLESS, source=name)
+            yield link, self._connection(j, at, child, T)
+            at, T = child, np.eye(4)
+
+    def _connection(self, j: int, parent: str, child: str, T: np.ndarray) -> Connection:
+        m = self.m
+        dof = m.jnt_dofadr[j]
+        ref = float(m.qpos0[m.jnt_qposadr[j]])
+        kind = self._kind(j)
+        axis, p = m.jnt_axis[j], m.jnt_pos[j]
+        if m.jnt_stiffness[j]:
+            self._note(self.joints[j], f"its spring ({m.jnt_stiffness[j]:g}) is left out")
+        if m.dof_dampingpoly[dof].any():
+            self._note(self.joints[j], "damping of higher degree is left out")
+        loss = float(m.dof_frictionloss[dof])
+        return Connection(
+            name=self.joints[j],
+            parent=parent,
+            child=child,
+            kind=kind,
+            before=T @ translate(*p),
+            axis=np.array(axis),
+            after=motion(kind, axis, -ref) @ translate(*-p),
+            limits=self._limits(j),
+            friction=Friction(float(m.dof_damping[dof]), (loss, loss)),
+            drive=Drive(max_torque=self._max_torque(j), motor_inertia=float(m.dof_armature[dof])),
+            mimic=self.mimics.get(self.joints[j]),
+            source=self.joints[j],
+        )
+
+    def _limits(self, j: int) -> tuple[float, float]:
+        """The range; MJCF has no infinity, so one side that is free is written as a huge number."""
+        if not self.m.jnt_limited[j]:
+            return -math.inf, math.inf
+        low, high = (float(x) for x in self.m.jnt_range[j])
+        return bound(low), bound(high)
+
+    def _kind(self, j: int) -> Any:
+        slides = self.m.jnt_type[j] == self.mj.mjtJoint.mjJNT_SLIDE
+        return "prismatic" if slides else "revolute"
+
+    def _fixed_at(self, j: int, value: float) -> np.ndarray:
+        p, ref = self.m.jnt_pos[j], float(self.m.qpos0[self.m.jnt_qposadr[j]])
+        still = motion(self._kind(j), self.m.jnt_axis[j], value - ref)
+        return translate(*p) @ still @ translate(*-p)
+
+    def _max_torque(self, j: int) -> float:
+        """The least of the limits that the joint and its actuators state."""
+        m = self.m
+        found = math.inf
+        if m.jnt_actfrclimited[j]:
+            found = float(np.abs(m.jnt_actfrcrange[j]).max())
+        for a in range(m.nu):
+            of_joint = m.actuator_trntype[a] == self.mj.mjtTrn.mjTRN_JOINT
+            if not of_joint or m.actuator_trnid[a, 0] != j:
+                continue
+            gear = abs(float(m.actuator_gear[a, 0]))
+            if m.actuator_forcelimited[a]:
+                found = min(found, gear * float(np.abs(m.actuator_forcerange[a]).max()))
+            elif m.actuator_ctrllimited[a] and self._is_motor(a):
+                gain = abs(float(m.actuator_gainprm[a, 0]))
+                found = min(found, gear * gain * float(np.abs(m.actuator_ctrlrange[a]).max()))
+        return found if found > 0.0 else math.inf
+
+    def _is_motor(self, a: int) -> bool:
+        m, mj = self.m, self.mj
+        return (
+            m.actuator_gaintype[a] == mj.mjtGain.mjGAIN_FIXED
+            and m.actuator_biastype[a] == mj.mjtBias.mjBIAS_NONE
+        )
+
+    # -- everything else ------------------------------------------------------------------------
+
+    def _equalities(self) -> tuple[dict[str, Mimic], dict[str, float]]:
+        """Joints tied to another, and joints held at a value."""
+        m, mj = self.m, self.mj
+        mimics: dict[str, Mimic] = {}
+        constants: dict[str, float] = {}
+        for e in range(m.neq):
+            name = self._name("EQUALITY", e) or f"equality {e}"
+            if not m.eq_active0[e]:
+                continue
+            if m.eq_type[e] != mj.mjtEq.mjEQ_JOINT:
+                self._note(name, "ties bodies into a loop, which a tree cannot hold: left open")
+                continue
+            first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+            c = [float(x) for x in m.eq_data[e, :5]]
+            ref = float(m.qpos0[m.jnt_qposadr[first]])
+            joint = self.joints[first]
+            if second < 0:
+                constants[joint] = ref + c[0]
+                self._note(name, f"holds joint '{joint}' at {ref + c[0]:g}: read as fixed")
+            elif any(c[2:]):
+                self._note(name, f"ties '{joint}' by a curve, not a line: left untied")
+            elif joint in mimics:
+                self._note(name, f"ties '{joint}' a second time: the first counts")
+            else:
+                # q1 - ref1 = c0 + c1 (q2 - ref2)
+                ref2 = float(m.qpos0[m.jnt_qposadr[second]])
+                mimics[joint] = Mimic(self.joints[second], c[1], ref + c[0] - c[1] * ref2)
+        # What is tied to a joint that is held is held itself.
+        while held := [j for j, tie in mimics.items() if j in constants or tie.master in constants]:
+            for joint in held:
+                tie = mimics.pop(joint)
+                if joint not in constants:
+                    constants[joint] = tie.multiplier * constants[tie.master] + tie.offset
+        return mimics, constants
+
+    def _poses(self, assembly: Assembly) -> dict[str, np.ndarray]:
+        """The keyframes, by the independent joints."""
+        free = {
+            body.joint.coordinate: body.joint.name
+            for body in reversed(assembly.bodies)
+            if body.joint is not None and body.joint.name not in self.mimics
+        }
+        addresses = [int(self.m.jnt_qposadr[self.joints.index(free[i])]) for i in range(len(free))]
+        return {
+            self._name("KEY", k) or f"key {k}": frozen(self.m.key_qpos[k][addresses])
+            for k in range(self.m.nkey)
+        }
+
+    def _note_unread(self) -> None:
+        m = self.m
+        for file in self.missing.files:
+            self._note(file, "no such file: what it shows is left out")
+        if self.missing.bodies:
+            self._note(
+                ", ".join(self.bodies[i] for i in sorted(self.missing.bodies)),
+                "the inertia follows from a mesh that is not there: unknown",
+            )
+        floating = [self.bodies[i] for i in range(m.nbody) if m.body_gravcomp[i]]
+        if floating:
+            self._note(
+                ", ".join(floating),
+                "gravity compensation (gravcomp) is left out: the bodies have their full weight",
+            )
+        guessed = [
+            self.bodies[b.id]
+            for b in self.spec.bodies
+            if b.id > 0 and not b.explicitinertial and m.body_mass[b.id] > 0.0
+        ]
+        if guessed:
+            self._note(
+                ", ".join(guessed),
+                "no inertial is given; MuJoCo made it from the geoms and their density",
+            )
+        for count, what in ((m.ntendon, "tendons"), (m.nflex, "soft bodies"), (m.nskin, "skins")):
+            if count:
+                self._note("", f"{count} {what} are left out")
+
+    def _name(self, kind: str, index: int) -> str:
+        return self.mj.mj_id2name(self.m, getattr(self.mj.mjtObj, f"mjOBJ_{kind}"), index) or ""
+
+    def _unique(self, wanted: str) -> str:
+        return unique_name(wanted, self.taken)
+
+    def _note(self, item: Any, message: str) -> None:
+        self.findings.append(Finding(message, self.path, None, str(item or "")))
+
+    def _fail(self, item: Any, message: str) -> NoReturn:
+        head = f"{self.path}: {item}: " if item else f"{self.path}: "
+        raise BrazoError(head + message)

@@ -1,0 +1,246 @@
+"""Writes a robot as MJCF: `write_mjcf` gives the text, `export_mjcf` a file with its meshes.
+
+MuJoCo's bodies may have their frame anywhere, so they get ours: body i stands in its parent at
+
+    before · after   (q = 0),      with its joint at  −Rᵀ t  along  Rᵀ a,      after = [R t],
+
+and `xpos`, `xmat` are the model's own frames.  A body of exactly zero mass that only carries the
+next one (the first joints of a universal joint) becomes a further joint of that next body.
+
+MuJoCo demands a proper inertia of everything that moves.  Where a robot's breaks its rules, mass
+and centre of mass are kept and the tensor is changed as little as possible (see
+`brazo.formats.mjcf.inertias`); where it is unknown the file gets a placeholder, for kinematics
+only. Both are stated in a comment, in the notes that `export_mjcf` returns, and in `<custom>`
+(`brazo.formats.mjcf.extras`), from where our reader restores the given values.  For exact dynamics
+in memory see `brazo.formats.mjcf.compile`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.etree import Element, etree
+from brazo.formats.export import (
+    MeshFolder,
+    make_folder,
+    mesh_folder,
+    printable,
+    text_of,
+    write_file,
+)
+from brazo.formats.mjcf import extras
+from brazo.formats.mjcf.delta import write_delta
+from brazo.formats.mjcf.xml import Mjcf
+from brazo.model.description import IDENTITY, Array, Body, DeltaModel, Joint, Model, TreeModel
+
+
+def write_mjcf(model: Model) -> str:
+    """The MJCF text of a robot; parts that need a mesh file are left out."""
+    return _document(model, Mjcf(model, None)).text()
+
+
+def export_mjcf(model: Model, path: str | Path) -> tuple[str, ...]:
+    """Write `path` and the folder `<stem>_mjcf_meshes` beside it; return what the file lacks."""
+    path = Path(path)
+    meshes = MeshFolder()
+    folder = mesh_folder(path)
+    document = _document(model, Mjcf(model, meshes, folder.name))
+    text = document.text()
+    make_folder(path.parent)
+    meshes.write(folder)
+    write_file(path, text.encode())
+    return tuple(document.notes)
+
+
+def tree_document(
+    model: TreeModel, document: Mjcf, *, parts: bool = True, fold: bool = True
+) -> dict[int, str]:
+    """Fill a document with a tree; return the name of every body that it has.
+
+    `parts=False` leaves the looks away, `fold=False` keeps bodies without mass apart.
+    """
+    return _TreeWriter(model, document, parts, fold).write()
+
+
+def _document(model: Model, document: Mjcf) -> Mjcf:
+    if isinstance(model, DeltaModel):
+        write_delta(model, document)
+    elif isinstance(model, TreeModel):
+        tree_document(model, document)
+    else:
+        raise BrazoError(f"robot '{model.name}' of kind '{model.kind}' cannot be written as MJCF")
+    return document
+
+
+class _TreeWriter:
+    def __init__(self, model: TreeModel, document: Mjcf, parts: bool, fold: bool) -> None:
+        self.model = model
+        self.document = document
+        self.parts = parts
+        self.children: list[list[int]] = [[] for _ in model.bodies]
+        for i, body in enumerate(model.bodies):
+            if body.parent >= 0:
+                self.children[body.parent].append(i)
+        self.folded = {i for i in range(1, len(model.bodies)) if fold and self._is_hollow(i)}
+        self.elements: dict[int, Element] = {}
+        self.joints: dict[int, str] = {}  # by body
+
+    def write(self) -> dict[int, str]:
+        bodies, document = self.model.bodies, self.document
+        base = bodies[0]
+        if base.name == "world":
+            self.elements[0] = document.world
+        else:
+            name = document.name("body", base.name)
+            self.elements[0] = document.body(document.world, name, IDENTITY)
+        self._geoms(0, base)
+        pending: list[int] = []  # bodies whose joints go to the next one
+        for i in self._depth_first():
+            pending.append(i)
+            if i not in self.folded:
+                self._body(pending)
+                pending = []
+        self._frames()
+        self._couplings()
+        self._poses()
+        if self.model.gripper is not None:
+            document.notes.append("the gripper's drive is left out")
+        return {i: element.get("name", "world") for i, element in self.elements.items()}
+
+    def _is_hollow(self, i: int) -> bool:
+        body, model = self.model.bodies[i], self.model
+        return (
+            body.inertia is not None
+            and body.inertia.mass == 0.0
+            and not body.inertia.tensor.any()
+            and not body.parts
+            and len(self.children[i]) == 1
+            and i != model.tip
+            and all(at != i or name == body.name for name, (at, _) in model.named_frames.items())
+        )
+
+    def _depth_first(self) -> list[int]:
+        order, waiting = [], self.children[0][::-1]
+        while waiting:
+            i = waiting.pop()
+            order.append(i)
+            waiting += self.children[i][::-1]
+        return order
+
+    def _body(self, chain: list[int]) -> None:
+        """Write the last body of a chain with the joints of all; the others are folded into it."""
+        bodies, document = self.model.bodies, self.document
+        last = bodies[chain[-1]]
+        parent = self.elements[bodies[chain[0]].parent]
+        T = np.eye(4)
+        for i in chain:
+            joint = _joint_of(bodies[i])
+            T = T @ joint.before @ joint.after
+        element = document.body(parent, document.name("body", last.name), T)
+        self.elements[chain[-1]] = element
+        document.inertial(element, last.inertia)
+        rest = np.eye(4)  # from a joint's own body to the last one, all at q = 0
+        placed: list[tuple[int, Joint, Array]] = []
+        for i in reversed(chain):
+            joint = _joint_of(bodies[i])
+            placed.insert(0, (i, joint, joint.after @ rest))
+            rest = joint.before @ joint.after @ rest
+        for i, joint, after in placed:
+            R, t = after[:3, :3], after[:3, 3]
+            self.joints[i] = document.name("joint", joint.name)
+            document.joint(
+                element,
+                self.joints[i],
+                joint.kind,
+                R.T @ joint.axis,
+                -R.T @ t,
+                joint.limits,
+                joint.friction,
+                joint.drive,
+            )
+        self._geoms(chain[-1], last)
+        self._exclude(chain[-1])
+
+    def _geoms(self, i: int, body: Body) -> None:
+        if self.parts:
+            for part in body.parts:
+                self.document.part(self.elements[i], body.name, part)
+
+    def _exclude(self, i: int) -> None:
+        """Bodies up to two joints apart overlap by design and do not collide."""
+        if not (self.parts and self.model.bodies[i].parts):
+            return
+        near = i
+        for _ in range(2):
+            near = self._carrier(near)
+            if near < 0 or "name" not in self.elements[near].attrib:
+                return
+            names = [self.elements[k].get("name") for k in (near, i)]
+            etree.SubElement(self.document.contact, "exclude", body1=names[0], body2=names[1])
+
+    def _carrier(self, i: int) -> int:
+        """The nearest body before this one that was written."""
+        i = self.model.bodies[i].parent
+        while i in self.folded:
+            i = self.model.bodies[i].parent
+        return i
+
+    def _frames(self) -> None:
+        """Sites for the named frames that are not a body's own, and for the tool."""
+        model, document = self.model, self.document
+        own = {body.name for body in model.bodies}
+        tip = None
+        for name, (i, T) in model.named_frames.items():
+            if name in own:
+                continue
+            site = document.site(self.elements[i], name, T)
+            if i == model.tip and np.array_equal(T, model.tool):
+                tip = tip or site
+        if tip is None:
+            tip = document.site(self.elements[model.tip], "tool", model.tool)
+        document.custom_text(extras.TIP, tip)
+
+    def _couplings(self) -> None:
+        """An equality for every joint that mimics, a motor for every other one."""
+        bodies = self.model.bodies
+        masters: dict[int, int] = {}
+        for i in self.joints:
+            joint = _joint_of(bodies[i])
+            if joint.multiplier == 1.0 and joint.offset == 0.0:
+                masters.setdefault(joint.coordinate, i)
+        for i, name in self.joints.items():
+            joint = _joint_of(bodies[i])
+            master = masters.get(joint.coordinate)
+            if master is None:
+                raise BrazoError(
+                    f"joint '{joint.name}': MJCF has no multiplier or offset without a joint to "
+                    "follow; give the joint multiplier 1 and offset 0"
+                )
+            if master == i:
+                self.document.motor(name, joint.drive)
+                continue
+            etree.SubElement(
+                self.document.equality,
+                "joint",
+                joint1=name,
+                joint2=self.joints[master],
+                polycoef=text_of([joint.offset, joint.multiplier, 0.0, 0.0, 0.0]),
+            )
+
+    def _poses(self) -> None:
+        for name, q in self.model.poses.items():
+            values = []
+            for i in self.joints:
+                joint = _joint_of(self.model.bodies[i])
+                values.append(joint.multiplier * q[joint.coordinate] + joint.offset)
+            if values:
+                key = {"name": printable(name), "qpos": text_of(values)}
+                etree.SubElement(self.document.keyframe, "key", key)
+
+
+def _joint_of(body: Body) -> Joint:
+    assert body.joint is not None
+    return body.joint

@@ -1,0 +1,202 @@
+"""Building blocks of an MJCF document that trees and Deltas share: bodies, inertials, geoms.
+
+`Mjcf` holds the sections and remembers what the format cannot hold or MuJoCo would refuse.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.etree import Element, etree
+from brazo.formats.export import MeshFolder, printable, text_of, unique_name
+from brazo.formats.mjcf import extras
+from brazo.formats.mjcf.inertias import PLACEHOLDER, acceptable, change, mujoco_accepts
+from brazo.formats.mjcf.quaternion import quat_of
+from brazo.model.description import IDENTITY, Array, Drive, Friction, Inertia, Model, Part
+from brazo.model.inertia import principal
+from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
+
+_MAX_STL_TRIANGLES = 200_000  # what MuJoCo reads
+
+
+class Mjcf:
+    """One document under construction."""
+
+    def __init__(self, model: Model, meshes: MeshFolder | None, mesh_folder: str = "") -> None:
+        self.notes: list[str] = []
+        self.meshes = meshes
+        self.without_inertia: list[str] = []
+        self._names: dict[str, set[str]] = {}
+        self._assets: dict[str, str] = {}
+        self.root = etree.Element("mujoco", model=printable(model.name))
+        attributes = {"angle": "radian", "autolimits": "true", "inertiafromgeom": "false"}
+        if mesh_folder:
+            attributes["meshdir"] = mesh_folder
+        etree.SubElement(self.root, "compiler", attributes)
+        self.option = etree.SubElement(self.root, "option", gravity=text_of(model.gravity))
+        self.asset = etree.SubElement(self.root, "asset")
+        self.world = etree.SubElement(self.root, "worldbody")
+        self.contact = etree.SubElement(self.root, "contact")
+        self.equality = etree.SubElement(self.root, "equality")
+        self.actuator = etree.SubElement(self.root, "actuator")
+        self.keyframe = etree.SubElement(self.root, "keyframe")
+        self.custom = etree.SubElement(self.root, "custom")
+
+    def text(self) -> str:
+        """The document; notes come first, as comments."""
+        if self.without_inertia:
+            self.custom_text(extras.NO_INERTIA, extras.SEPARATOR.join(self.without_inertia))
+        for section in list(self.root):
+            if not len(section) and not section.attrib:
+                self.root.remove(section)
+        for k, note in enumerate(self.notes):
+            self.root.insert(k, etree.Comment(f" {note} ".replace("--", "- -")))
+        etree.indent(self.root, "  ")
+        return etree.tostring(self.root, encoding="unicode") + "\n"
+
+    def name(self, kind: str, wanted: str) -> str:
+        """A name that is free among the elements of a kind."""
+        return unique_name(printable(wanted), self._names.setdefault(kind, set()))
+
+    def body(self, parent: Element, name: str, T: Array) -> Element:
+        return etree.SubElement(parent, "body", {"name": name, **_place(T)})
+
+    def inertial(self, body: Element, inertia: Inertia | None) -> None:
+        """The inertia; what MuJoCo would refuse is changed as little as possible, with a note."""
+        name = body.get("name")
+        if inertia is None:
+            _inertial(body, PLACEHOLDER)
+            self.without_inertia.append(name)
+            self.notes.append(
+                f"the inertia of body '{name}' is not known: a placeholder of {PLACEHOLDER.mass:g} "
+                "kg is written, for kinematics only"
+            )
+            return
+        written = acceptable(inertia)
+        _inertial(body, written)
+        if mujoco_accepts(inertia):
+            return
+        numbers = text_of(extras.inertia_numbers(inertia))
+        etree.SubElement(self.custom, "numeric", name=extras.INERTIA + name, data=numbers)
+        self.notes.append(
+            f"MuJoCo refuses the inertia of body '{name}'; changed: {change(inertia, written)}. "
+            "The given one is in <custom>"
+        )
+
+    def joint(
+        self,
+        body: Element,
+        name: str,
+        kind: str,
+        axis: Array,
+        position: Array,
+        limits: tuple[float, float] = (-np.inf, np.inf),
+        friction: Friction | None = None,
+        drive: Drive | None = None,
+        ref: float = 0.0,
+    ) -> None:
+        """A hinge or slide; the axis and position are in the body's frame."""
+        attributes = {
+            "name": name,
+            "type": "hinge" if kind == "revolute" else "slide",
+            "axis": text_of(axis),
+            "pos": text_of(position),
+        }
+        if ref:
+            attributes["ref"] = text_of(ref)
+        if np.isfinite(limits).any():
+            attributes["range"] = text_of(np.clip(limits, -1e9, 1e9))
+        if friction is not None:
+            forward, backward = friction.coulomb
+            if friction.viscous:
+                attributes["damping"] = text_of(friction.viscous)
+            if forward or backward:
+                attributes["frictionloss"] = text_of(max(forward, backward))
+            if forward != backward:
+                self.notes.append(
+                    f"joint '{name}': Coulomb friction differs by direction ({forward:g}, "
+                    f"{backward:g}); the larger is written"
+                )
+        if drive is not None and drive.armature:
+            attributes["armature"] = text_of(drive.armature)
+        if drive is not None and np.isfinite(drive.max_torque):
+            attributes["actuatorfrcrange"] = text_of([-drive.max_torque, drive.max_torque])
+        etree.SubElement(body, "joint", attributes)
+
+    def motor(self, joint: str, drive: Drive) -> None:
+        attributes = {"name": joint, "joint": joint}
+        if np.isfinite(drive.max_torque):
+            attributes["ctrlrange"] = text_of([-drive.max_torque, drive.max_torque])
+        etree.SubElement(self.actuator, "motor", attributes)
+
+    def site(self, body: Element, wanted: str, T: Array) -> str:
+        name = self.name("site", wanted)
+        attributes = {"name": name, "size": "0.005", "group": "4", **_place(T)}
+        etree.SubElement(body, "site", attributes)
+        return name
+
+    def custom_text(self, name: str, data: str) -> None:
+        etree.SubElement(self.custom, "text", name=name, data=data)
+
+    def part(self, body: Element, owner: str, part: Part) -> None:
+        """A geom for a part; none when it needs a mesh and there is no folder for it."""
+        attributes = {"name": self.name("geom", f"{owner} {part.name}")}
+        match part.shape:
+            case Box(size=size, bevel=0.0):
+                attributes |= {"type": "box", "size": text_of(np.array(size) / 2)}
+            case Cylinder(radius=radius, length=length, bevel=0.0):
+                attributes |= {"type": "cylinder", "size": text_of([radius, length / 2])}
+            case Capsule(radius=radius, length=length):
+                attributes |= {"type": "capsule", "size": text_of([radius, length / 2])}
+            case Sphere(radius=radius):
+                attributes |= {"type": "sphere", "size": text_of(radius)}
+            case _:
+                asset = self._mesh(owner, part)
+                if asset is None:
+                    return
+                attributes |= {"type": "mesh", "mesh": asset}
+        if not part.collides:
+            attributes |= {"contype": "0", "conaffinity": "0"}
+        attributes |= {"rgba": text_of((*part.color, 1.0)), "mass": "0", **_place(part.pose)}
+        etree.SubElement(body, "geom", attributes)
+
+    def _mesh(self, owner: str, part: Part) -> str | None:
+        if self.meshes is None:
+            self.notes.append(f"part '{part.name}' of '{owner}' needs a mesh file and is left out")
+            return None
+        try:
+            file = self.meshes.add(part.shape, f"{owner}_{part.name}", _MAX_STL_TRIANGLES)
+        except BrazoError as error:
+            self.notes.append(f"part '{part.name}' of '{owner}' is left out: {error}")
+            return None
+        if file not in self._assets:
+            self._assets[file] = self.name("mesh", file.removesuffix(".stl"))
+            # A shell has an inertia whether or not the surface is closed.
+            etree.SubElement(
+                self.asset, "mesh", name=self._assets[file], file=file, inertia="shell"
+            )
+        return self._assets[file]
+
+
+def _inertial(body: Element, inertia: Inertia) -> None:
+    moments, axes = principal(inertia.tensor)
+    # A flat plate has A + B = C; rounding must not make C the larger.
+    moments[2] = min(moments[2], moments[0] + moments[1])
+    etree.SubElement(
+        body,
+        "inertial",
+        pos=text_of(inertia.com),
+        quat=text_of(quat_of(axes)),
+        mass=text_of(inertia.mass),
+        diaginertia=text_of(moments),
+    )
+
+
+def _place(T: Array) -> dict[str, str]:
+    attributes = {}
+    if T[:3, 3].any():
+        attributes["pos"] = text_of(T[:3, 3])
+    if not np.array_equal(T[:3, :3], IDENTITY[:3, :3]):
+        attributes["quat"] = text_of(quat_of(T[:3, :3]))
+    return attributes

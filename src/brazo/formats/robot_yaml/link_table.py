@@ -1,0 +1,121 @@
+"""The numbers of a robot file that belong to its links and joints, as a table to look at and edit.
+
+One row a joint (its link's mass and centre, its friction), one for the tool and the load on it, and
+for a Delta those of its arms, rods and platform.  A row says where in the file its numbers stand
+(`joints[0].mass`), so that an edit can write them there; the file then is read anew, and what its
+rules say about the new numbers is what they say about any file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from brazo import units
+from brazo.formats.document import Field
+from brazo.formats.robot_yaml.joint_fields import Context, read_friction, read_inertia
+from brazo.formats.robot_yaml.robot_file import RobotFile
+from brazo.model.description import Array, Friction, Inertia
+
+Value = float | list[float] | list[list[float]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkRow:
+    """What the file says about one link or joint; a field is empty where it has no such number."""
+
+    name: str
+    mass_field: str = ""
+    com_field: str = ""
+    friction_field: str = ""
+    mass: float | None = None  # kg; None: not given
+    inertia: Inertia | None = None
+    friction: Friction = Friction()
+    turned: bool = False  # the row of its centre of mass turns the axes of its tensor, too
+
+    def with_mass(self, mass: float) -> dict[str, Value]:
+        """The fields to write for another mass (kg)."""
+        return {self.mass_field: float(mass)}
+
+    def with_com(self, com: Array) -> dict[str, Value]:
+        """The fields to write for another centre of mass (3,), m."""
+        fields: dict[str, Value] = {self.com_field: [float(x) for x in com]}
+        if self.turned and self.inertia is not None:
+            # A plain vector turns nothing: the tensor is written in the axes it has.
+            block = self.com_field.removesuffix("com")
+            fields[f"{block}inertia"] = self.inertia.tensor.tolist()
+        return fields
+
+    def with_friction(
+        self, viscous: float | None = None, coulomb: tuple[float, float] | None = None
+    ) -> dict[str, Value]:
+        """The fields to write for other friction; None leaves a value as it is."""
+        fields: dict[str, Value] = {}
+        if viscous is not None:
+            fields[f"{self.friction_field}.viscous"] = float(viscous)
+        if coulomb is not None:
+            fields[f"{self.friction_field}.coulomb"] = [float(x) for x in coulomb]
+        return fields
+
+
+def link_table(
+    file: RobotFile, parameters: Mapping[str, float] | None = None
+) -> tuple[LinkRow, ...]:
+    """The rows of a file, with other values for some of its parameters."""
+    context = Context(file.names(parameters))
+    fields = file.root.mapping()
+    if "joints" in fields:
+        rows = [_joint(i, block, context) for i, block in enumerate(fields["joints"].items())]
+    else:
+        rows = _delta(fields, context)
+    tool = fields.get("tool")
+    if tool is not None and not tool.is_null:
+        rows.append(_massive("tool", "tool", tool, context))
+    return tuple(rows)
+
+
+def _joint(i: int, block: Field, context: Context) -> LinkRow:
+    fields = block.mapping()
+    name = fields["name"].identifier() if "name" in fields else f"joint {i + 1}"
+    friction = read_friction(fields.get("friction"), context)
+    return _massive(name, f"joints[{i}]", block, context, f"joints[{i}].friction", friction)
+
+
+def _delta(fields: dict[str, Field], context: Context) -> list[LinkRow]:
+    friction = read_friction(fields.get("friction"), context)
+    if "arm" in fields:
+        arm = _massive("arms", "arm", fields["arm"], context, "friction", friction)
+    else:
+        arm = LinkRow("arms", "arm.mass", "arm.com", "friction", friction=friction)
+
+    def plain(name: str, key: str) -> LinkRow:
+        mass = fields[key].number(units.MASS, names=context.names) if key in fields else None
+        return LinkRow(name, key, mass=mass)
+
+    return [arm, plain("rods", "rod_mass"), plain("platform", "platform_mass")]
+
+
+def _massive(
+    name: str,
+    key: str,
+    block: Field,
+    context: Context,
+    friction_field: str = "",
+    friction: Friction | None = None,
+) -> LinkRow:
+    fields = block.mapping()
+    inertia = read_inertia(fields, block, context)
+    com = fields.get("com")
+    turns = com is not None and com.is_mapping and {"theta", "alpha"} & com.mapping().keys()
+    return LinkRow(
+        name,
+        f"{key}.mass",
+        f"{key}.com",
+        friction_field,
+        None if inertia is None else inertia.mass,
+        inertia,
+        friction or Friction(),
+        bool(turns) and inertia is not None and bool(np.any(inertia.tensor)),
+    )

@@ -1,0 +1,63 @@
+"""What a parameter of a robot file measures: a length, an angle, a mass.
+
+A parameter written with a unit says so itself.  One without (`L1: 0.3`) is what the fields are that
+it is used in: `a: L1` makes it a length.  Used in fields of several kinds, or in none, it is a
+plain number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brazo import units
+from brazo.formats.document import Node
+from brazo.formats.robot_yaml.robot_file import RobotFile
+
+_OF = {
+    units.LENGTH: (
+        "d", "a", "xyz", "com", "box", "cylinder", "capsule", "sphere", "opening", "finger", "R",
+        "r", "L1", "L2",
+    ),
+    units.ANGLE: ("alpha", "theta", "rpy", "azimuths"),
+    units.MASS: ("mass", "rod_mass", "platform_mass"),
+}  # fmt: skip
+_MEASURES = {key: dimension for dimension, keys in _OF.items() for key in keys}
+
+
+def parameter_dimensions(file: RobotFile) -> dict[str, units.Dimension | None]:
+    """The dimension of every parameter; None for a plain number."""
+    names = file.names()
+    uses: dict[str, set[units.Dimension]] = {name: set() for name in names}
+    derived: dict[str, set[str]] = {name: set() for name in names}  # the parameters made of it
+    for key, text in _expressions(file.root.node, ""):
+        for name in units.names_in(text) & names.keys():
+            if key.startswith("parameters."):
+                derived[name].add(key.removeprefix("parameters."))
+            elif key in _MEASURES:
+                uses[name].add(_MEASURES[key])
+
+    def of(name: str) -> units.Dimension | None:
+        if names[name].dimension is not None:
+            return names[name].dimension
+        found, todo, seen = set(), [name], set()
+        while todo:
+            one = todo.pop()
+            if one not in seen:
+                seen.add(one)
+                found |= uses[one]
+                todo += derived[one]
+        return found.pop() if len(found) == 1 else None
+
+    return {name: of(name) for name in names}
+
+
+def _expressions(node: Node, key: str) -> Iterator[tuple[str, str]]:
+    """Every text of the file with the field it stands in; elements of lists with their list's."""
+    if isinstance(node.value, str):
+        yield key, node.value
+    elif isinstance(node.value, list):
+        for child in node.value:
+            yield from _expressions(child, key)
+    elif isinstance(node.value, dict):
+        for name, (_, child) in node.value.items():
+            yield from _expressions(child, f"parameters.{name}" if key == "parameters" else name)

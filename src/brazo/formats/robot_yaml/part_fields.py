@@ -1,0 +1,118 @@
+"""The visible side of a robot file: `body` (colours and width) and explicit `parts`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields as dataclass_fields
+from pathlib import Path
+
+from brazo import units
+from brazo.body.generate import Style
+from brazo.files import is_regular
+from brazo.formats.document import Field
+from brazo.model.description import Part, frozen
+from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from brazo.model.transforms import pose
+
+MAX_PARTS = 200
+MAX_RADII = 101
+_SHAPES = ("box", "cylinder", "capsule", "sphere", "mesh")
+_MESHES = (".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off")
+
+Names = Mapping[str, units.Quantity]
+Color = tuple[float, float, float]
+
+
+def read_style(field: Field | None, names: Names) -> Style:
+    """Colours, width and radii of the generated body."""
+    if field is None or field.is_null:
+        return Style()
+    allowed = [item.name for item in dataclass_fields(Style)]
+    given = {}
+    for key, child in field.mapping(allowed).items():
+        if key == "radii":
+            given[key] = tuple(
+                item.number(units.LENGTH, names=names, above=0.0) for item in child.items(MAX_RADII)
+            )
+        elif isinstance(getattr(Style(), key), tuple):
+            given[key] = read_color(child)
+        else:
+            given[key] = child.number(units.NUMBER, units.LENGTH, names=names, above=0.0)
+            if given[key] > 20.0:
+                child.fail(f"{given[key]:g} is out of proportion; at most 20")
+    return Style(**given)
+
+
+def read_color(field: Field) -> Color:
+    """`'#rrggbb'` or [r, g, b] with values from 0 to 1."""
+    if field.is_list:
+        r, g, b = field.numbers(3)
+        if not all(0.0 <= value <= 1.0 for value in (r, g, b)):
+            field.fail("colour values go from 0 to 1")
+        return r, g, b
+    text = field.text().lstrip("#")
+    try:
+        if len(text) != 6:
+            raise ValueError(text)
+        r, g, b = (int(text[i : i + 2], 16) / 255.0 for i in (0, 2, 4))
+    except ValueError:
+        field.fail("expected a colour: '#rrggbb' (quoted) or [r, g, b] from 0 to 1")
+    return r, g, b
+
+
+def read_parts(field: Field, names: Names) -> tuple[Part, ...]:
+    """Explicit solids of one body, in its frame."""
+    return tuple(_part(item, i, names) for i, item in enumerate(field.items(MAX_PARTS)))
+
+
+def _part(block: Field, index: int, names: Names) -> Part:
+    fields = block.mapping(("name", "xyz", "rpy", "color", "collides", "scale", *_SHAPES))
+    shapes = [key for key in _SHAPES if key in fields]
+    if len(shapes) != 1:
+        block.fail(f"give exactly one of {', '.join(_SHAPES)}")
+    given: dict = {}
+    if "color" in fields:
+        given["color"] = read_color(fields["color"])
+    if "collides" in fields:
+        given["collides"] = fields["collides"].choice("true", "false") == "true"
+    xyz = fields["xyz"].numbers(3, units.LENGTH, names=names) if "xyz" in fields else (0, 0, 0)
+    rpy = fields["rpy"].numbers(3, units.ANGLE, names=names) if "rpy" in fields else (0, 0, 0)
+    return Part(
+        name=fields["name"].identifier() if "name" in fields else f"part {index + 1}",
+        shape=_shape(shapes[0], fields, names),
+        pose=frozen(pose(xyz, rpy)),
+        **given,
+    )
+
+
+def _shape(kind: str, fields: dict[str, Field], names: Names) -> Shape:
+    field = fields[kind]
+    if kind == "mesh":
+        return _mesh(field, fields.get("scale"), names)
+    if "scale" in fields:
+        fields["scale"].fail("only a mesh has a scale")
+    if kind == "sphere":
+        return Sphere(field.number(units.LENGTH, names=names, above=0.0))
+    sizes = field.numbers(3 if kind == "box" else 2, units.LENGTH, names=names)
+    if min(sizes) <= 0.0:
+        field.fail("sizes must be greater than 0")
+    if kind == "box":
+        return Box((sizes[0], sizes[1], sizes[2]))
+    return Cylinder(*sizes) if kind == "cylinder" else Capsule(*sizes)
+
+
+def _mesh(field: Field, scale: Field | None, names: Names) -> Mesh:
+    """A mesh file, relative to the robot file and not outside its folder."""
+    text = field.text(at_most=300)
+    if not text.isprintable():
+        field.fail("a file name is printable text")
+    folder = (field.path.parent if field.path else Path()).resolve()
+    path = (folder / text).resolve()
+    if path.suffix.lower() not in _MESHES:
+        field.fail(f"'{text}' is not a mesh file; allowed: {', '.join(_MESHES)}")
+    if not path.is_relative_to(folder):
+        field.fail(f"'{text}' lies outside the robot file's folder; keep meshes beside it")
+    if not is_regular(path):
+        field.fail(f"'{text}': no such file beside the robot file")
+    factor = scale.number(names=names, above=0.0) if scale is not None else 1.0
+    return Mesh(path=path, scale=(factor, factor, factor))

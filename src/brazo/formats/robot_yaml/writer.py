@@ -1,0 +1,101 @@
+"""A robot file written back: its fields as they were read, with whatever was edited in them.
+
+What is written are the fields, not the model derived from them: `a: L1` stays `a: L1`, `80mm` stays
+`80mm`, and only what was edited is a number.  Comments are not kept: the reader does not see them.
+The layout is the one of the shipped files: blocks below the first level stand on one line, or on
+as many as they need.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+
+from brazo.errors import BrazoError
+from brazo.formats.document import Field, Node
+
+WIDTH = 100  # columns
+_PROSE = 60  # characters; a longer text becomes a paragraph
+# Text that YAML reads back as it is, also inside brackets.
+_PLAIN = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ ./()+*^°-]*|-[A-Za-z0-9_(.][A-Za-z0-9_ ./()+*^°-]*")
+_WORDS = re.compile(r"\S+( \S+)*\n?")
+
+
+def robot_yaml(root: Field, parameters: Mapping[str, float] | None = None) -> str:
+    """The text of a robot file, with other values for some of its parameters (SI)."""
+    fields = root.node.value
+    if not isinstance(fields, dict):
+        root.fail("expected a robot file: fields such as name, joints, parameters")
+    lines = []
+    for key, (_, node) in fields.items():
+        if key == "parameters" and parameters:
+            node = _with_values(node, parameters)
+        lines += _field(key, node)
+    return "\n".join(lines) + "\n"
+
+
+def _with_values(block: Node, values: Mapping[str, float]) -> Node:
+    given = dict(block.value) if isinstance(block.value, dict) else {}
+    for name, value in values.items():
+        if name not in given:
+            known = ", ".join(given) or "none"
+            raise BrazoError(f"unknown parameter '{name}'; this robot has: {known}")
+        given[name] = (given[name][0], Node(block.line, repr(float(value))))
+    return Node(block.line, given)
+
+
+def _field(key: str, node: Node) -> list[str]:
+    """A field of the first level; lists of blocks and blocks of lists take a line for each."""
+    name, value = _scalar(key), node.value
+    if isinstance(value, list) and any(isinstance(item.value, dict) for item in value):
+        return [f"{name}:", *(f"  - {_inline(item, 4)}" for item in value)]
+    if key == "poses" and isinstance(value, dict) and value:
+        rows = ((_scalar(pose), child) for pose, (_, child) in value.items())
+        return [f"{name}:", *(f"  {pose}: {_inline(q, 4 + len(pose))}" for pose, q in rows)]
+    if isinstance(value, str) and len(value) > _PROSE and _is_prose(value):
+        fold = ">" if value.endswith("\n") else ">-"
+        words = textwrap.wrap(value, WIDTH - 2, break_long_words=False, break_on_hyphens=False)
+        return [f"{name}: {fold}", *(f"  {line}" for line in words)]
+    return [f"{name}: {_inline(node, len(name) + 2)}"]
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a paragraph can hold a text: words with single spaces between them."""
+    return _WORDS.fullmatch(text) is not None and text.removesuffix("\n").isprintable()
+
+
+def _inline(node: Node, column: int) -> str:
+    """A value that begins at a column; a block too long for the line goes on below its bracket."""
+    value = node.value
+    if isinstance(value, list):
+        return _filled("[", [_inline(item, column + 1) for item in value], "]", column)
+    if isinstance(value, dict):
+        named = [(_scalar(key), child) for key, (_, child) in value.items()]
+        items = [f"{key}: {_inline(child, column + 3 + len(key))}" for key, child in named]
+        return _filled("{", items, "}", column)
+    return _scalar(value)
+
+
+def _filled(opening: str, items: list[str], closing: str, column: int) -> str:
+    text, at = opening, column + 1
+    for i, item in enumerate(items):
+        end = "," if i + 1 < len(items) else closing
+        first, last = item.partition("\n")[0], item.rpartition("\n")[2]
+        if i:
+            if at + 1 + len(first) + len(end) > WIDTH:
+                text, at = text + "\n" + " " * (column + 1), column + 1
+            else:
+                text, at = text + " ", at + 1
+        text += item + end
+        at = (at if last == item else 0) + len(last) + len(end)
+    return text if items else opening + closing
+
+
+def _scalar(value: str | None) -> str:
+    if value is None:
+        return "null"
+    if _PLAIN.fullmatch(value) and not value.endswith(" ") and value.lower() != "null":
+        return value
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'

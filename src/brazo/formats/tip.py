@@ -1,0 +1,226 @@
+"""Which link of an imported robot carries the tool, when the user does not name one.
+
+URDF and MJCF have no field for it.  `choose_tip` decides by structure and by names:
+
+1. Joints of a gripper are no part of the arm.  A joint moves a finger when
+   * it hangs on one body with another joint and one of the two mimics the other,
+   * its name, or that of its link, says so (`finger`, `jaw`, `thumb`, `gripper` …), or
+   * its body is a palm: two or more branches, the longest two equally long and shorter than the arm
+     before them.
+   The last two rules need an arm of at least two joints before the finger.
+2. Of the links that remain, those with the most moving joints before them are compared; without a
+   tool's name among them, also those up to two joints before.
+3. Of these, the name decides (`tcp` before `tool` before `ee` …), then the order in the file.
+
+The same file always gives the same tip.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from brazo.model.description import TipChoice
+
+if TYPE_CHECKING:
+    from brazo.formats.assembly import Connection, Link
+
+# The likeliest first.  Those up to `pinch` name a tool frame wherever they are found.
+_TOOL_WORDS = (
+    "tcp", "tool", "ee", "eef", "effector", "endeffector", "gripperframe", "grasp", "grasping",
+    "pinch", "flange", "attachment", "hand", "gripper", "palm",
+)  # fmt: skip
+_FRAMES = _TOOL_WORDS.index("pinch")
+_DEVICES = frozenset(
+    [
+        "camera",
+        "cam",
+        "optical",
+        "imu",
+        "sensor",
+        "light",
+        "laser",
+        "lidar",
+        "sonar",
+        "range",
+        "display",
+        "accelerometer",
+    ]
+)
+_FINGER_WORDS = frozenset(
+    ["finger", "fingers", "fingertip", "fngr", "thumb", "jaw", "claw", "knuckle"]
+)
+_DIGITS = frozenset(["index", "middle", "ring", "little", "pinky"])  # beside the word `hand`
+_WRIST_WORDS = frozenset(
+    ["wrist", "yaw", "pitch", "roll", "rotate"]
+)  # of a joint that turns a gripper
+_STILL_WORDS = frozenset(["fixed", "static", "stator"])  # of the half that carries the other
+_LEAST_ARM = 2  # moving joints
+_BEYOND = 2  # moving joints that may follow a tool frame
+_SHOWN = 4
+
+
+def choose_tip(root: str, order: Sequence[Connection], links: Mapping[str, Link]) -> TipChoice:
+    """The link that most likely carries the tool; `order` lists each parent before its children."""
+    tree = _Bodies(root, order)
+    fingers = tree.coupled() | tree.named() | tree.of_palms()
+    depth = tree.reached_without(fingers)
+    if max(depth.values()) == 0:  # a hand or gripper alone
+        fingers = tree.coupled()
+        depth = tree.reached_without(fingers)
+    # A camera on a link does not make the link less of an end.
+    solid = [c for c in order if not links[c.child].is_marker and not _is_device(c.child)]
+    inner = {c.parent for c in solid if c.child in depth}
+    places = {name: k for k, name in enumerate(depth)}
+
+    def rank(name: str) -> tuple[int, bool, bool, int]:
+        return tool_rank(name), name in inner, links[name].is_marker, places[name]
+
+    far = max(depth.values())
+    ends = [n for n in depth if depth[n] == far and (n not in inner or tool_rank(n) <= _FRAMES)]
+    best = min(ends, key=rank)
+    if tool_rank(best) > _FRAMES:
+        above = tree.path(tree.body[best])[: _BEYOND + 1]
+        frames = [
+            n
+            for n in depth
+            if tree.body[n] in above and depth[n] >= _LEAST_ARM and tool_rank(n) <= _FRAMES
+        ]
+        best = max(frames, key=lambda n: (depth[n], -rank(n)[0]), default=best)
+    named = tool_rank(best) < len(_TOOL_WORDS)
+    reason = "named like a tool" if named else "the end of the longest chain of joints"
+    left = [c.name for c in order if c.name in fingers]
+    if left:
+        more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+        shown = ", ".join(f"'{name}'" for name in left[:_SHOWN])
+        plural = len(left) > 1
+        reason += (
+            f"; joint{'s' if plural else ''} {shown}{more} move{'' if plural else 's'} fingers"
+        )
+    return TipChoice(best, reason)
+
+
+def tool_rank(name: str) -> int:
+    """Place of a link's name among the words that mean a tool; the smaller the likelier."""
+    words = _words(name)
+    if _is_device(name):
+        return len(_TOOL_WORDS) + 1
+    pairs = [a + b for a, b in pairwise(words)]
+    ranks = [_TOOL_WORDS.index(word) for word in (*words, *pairs) if word in _TOOL_WORDS]
+    return min(ranks, default=len(_TOOL_WORDS))
+
+
+def _is_device(name: str) -> bool:
+    return bool(_DEVICES.intersection(_words(name)))
+
+
+class _Bodies:
+    """The tree of moving joints: a body is named after the link that its joint moves."""
+
+    def __init__(self, root: str, order: Sequence[Connection]) -> None:
+        self.root, self.order = root, order
+        self.body: dict[str, str] = {root: root}  # of each link
+        self.depth: dict[str, int] = {root: 0}  # moving joints before a body
+        self.above: dict[str, str] = {}
+        self.joints: dict[str, list[Connection]] = {root: []}  # that hang on a body
+        for c in order:
+            carrier = self.body[c.parent]
+            if c.kind == "fixed":
+                self.body[c.child] = carrier
+                continue
+            self.body[c.child] = c.child
+            self.depth[c.child] = self.depth[carrier] + 1
+            self.above[c.child] = carrier
+            self.joints[c.child] = []
+            self.joints[carrier].append(c)
+        self.height: dict[str, int] = {}  # moving joints after a body, along the longest branch
+        for body in reversed(list(self.depth)):
+            self.height[body] = max(
+                (1 + self.height[c.child] for c in self.joints[body]), default=0
+            )
+
+    def path(self, body: str) -> list[str]:
+        """A body and those before it, the base last."""
+        found = [body]
+        while found[-1] in self.above:
+            found.append(self.above[found[-1]])
+        return found
+
+    def coupled(self) -> set[str]:
+        """Joints that hang on one body, one of which mimics another."""
+        found: set[str] = set()
+        for group in self.joints.values():
+            names = {c.name for c in group}
+            if any(c.mimic is not None and c.mimic.master in names for c in group):
+                # A motor's horn or propeller beside the fingers is no chain either.
+                found |= {c.name for c in group if not self.joints[c.child]}
+        return found
+
+    def named(self) -> set[str]:
+        """Joints that are called a finger's, with nothing but fingers after them."""
+        found: set[str] = set()
+        for body in reversed(list(self.depth)):
+            for c in self.joints[body]:
+                below = self.joints[c.child]
+                if (
+                    self.depth[body] >= _LEAST_ARM
+                    and all(b.name in found for b in below)
+                    # What carries several fingers is the palm, whose joint is the wrist's.
+                    and (_is_finger(c) or (len(below) < 2 and _is_gripper(c)))
+                ):
+                    found.add(c.name)
+        # A finger that stands on its own base has no arm before it.
+        joint = {c.child: c for group in self.joints.values() for c in group}
+        alone = {
+            c.name
+            for body, group in self.joints.items()
+            for c in group
+            if any(
+                _is_finger(joint[b]) and joint[b].name not in found
+                for b in self.path(body)
+                if b in joint
+            )
+        }
+        return found - alone
+
+    def of_palms(self) -> set[str]:
+        """Joints that hang on a body which branches into fingers."""
+        found: set[str] = set()
+        for body, group in self.joints.items():
+            lengths = sorted((1 + self.height[c.child] for c in group), reverse=True)
+            if (
+                len(lengths) >= 2
+                and lengths[0] == lengths[1] < self.depth[body]
+                and self.depth[body] >= _LEAST_ARM
+            ):
+                found |= {c.name for c in group}
+        return found
+
+    def reached_without(self, joints: set[str]) -> dict[str, int]:
+        """Moving joints before each link that none of these joints moves."""
+        depth = {self.root: 0}
+        for c in self.order:
+            if c.parent in depth and c.name not in joints:
+                depth[c.child] = depth[c.parent] + (c.kind != "fixed")
+        return depth
+
+
+def _is_finger(connection: Connection) -> bool:
+    words = _gripper_words(connection)
+    return bool(words & _FINGER_WORDS or ("hand" in words and words & _DIGITS))
+
+
+def _is_gripper(connection: Connection) -> bool:
+    return "gripper" in _gripper_words(connection)
+
+
+def _gripper_words(connection: Connection) -> set[str]:
+    """The words of a joint and its link; none where they name a wrist or a part that is fixed."""
+    joint, link = set(_words(connection.name)), set(_words(connection.child))
+    return set() if joint & _WRIST_WORDS or link & _STILL_WORDS else joint | link
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())

@@ -1,0 +1,193 @@
+"""Reads a URDF or xacro file into a `TreeModel`; the public face is `read_urdf`.
+
+A URDF joint puts its child link at `origin · motion(axis, q)`, so the body frame is the moved joint
+frame and `after` is the identity.  Fixed joints disappear (`brazo.formats.assembly`).  A floating
+joint on the root link means "stands somewhere" and is read as fixed; planar joints and floating
+ones further up have no single coordinate and are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from brazo.etree import Element
+from brazo.formats.assembly import Complaints, Connection, Link, Mimic, assemble
+from brazo.formats.urdf import elements
+from brazo.formats.urdf.normalise import Document, children, local_name, read_document
+from brazo.formats.urdf.packages import PackagePlaces
+from brazo.model.description import Finding, TreeModel
+from brazo.model.motion import motion
+
+_MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
+_TYPES = "revolute, continuous, prismatic, fixed"
+
+
+def read_urdf(
+    path: str | Path,
+    *,
+    tip: str | None = None,
+    packages: PackagePlaces | None = None,
+    arguments: Mapping[str, str] | None = None,
+) -> TreeModel:
+    """Read a .urdf or .xacro file.
+
+    `tip` names the link that carries the tool (by default `brazo.formats.tip` chooses it),
+    `packages` says where packages are (names with folders, or folders to look in), `arguments`
+    are those of the xacro file.
+    """
+    document = read_document(path, packages, arguments)
+    return model_from(document, tip)
+
+
+def model_from(document: Document, tip: str | None = None) -> TreeModel:
+    """Build the model of a URDF tree that is already read."""
+    root = document.root
+    if local_name(root) != "robot":
+        document.fail(
+            root, f"the file starts with <{local_name(root)}>, a URDF starts with <robot>"
+        )
+    name = (root.get("name") or document.path.stem).strip() or "robot"
+    base = _root_name(document)
+    connections = [_connection(document, joint, base) for joint in _unique(document, "joint")]
+    links = _links(document, connections)
+    if not links:
+        document.fail(root, "has no link; a macro file is included by a robot, not read itself")
+    complaints = Complaints(
+        lambda item, text: document.fail(root if item is None else item, text),
+        lambda item, text: document.note(root if item is None else item, text),
+    )
+    _note_copies(document, links, connections)
+    assembly = assemble(links, _without_idle_mimics(document, connections), complaints, tip)
+    findings = document.findings + [
+        Finding(f"package '{name}' is not found by its name; taken from {folder}", document.path)
+        for name, folder in document.packages.aliases.items()
+    ]
+    return TreeModel(
+        name=name,
+        path=document.path,
+        bodies=assembly.bodies,
+        tip=assembly.tip,
+        tool=assembly.tool,
+        named_frames=assembly.named_frames,
+        tip_choice=assembly.tip_choice,
+        findings=tuple(dict.fromkeys(findings)),
+    )
+
+
+def _unique(document: Document, kind: str) -> list[Element]:
+    """The robot's links or joints, whose names must be there and differ."""
+    seen: set[str] = set()
+    found = children(document.root, kind)
+    for element in found:
+        name = elements.required(document, element, "name")
+        if name in seen:
+            document.fail(element, f"a second {kind} of this name; names must differ")
+        seen.add(name)
+    return found
+
+
+def _root_name(document: Document) -> str | None:
+    """Name of the link that is no joint's child (the first such, if the file is odd)."""
+    joints = children(document.root, "joint")
+    below = {_end(document, joint, "child") for joint in joints}
+    names = [(link.get("name") or "").strip() for link in children(document.root, "link")]
+    return next((name for name in names if name not in below), None)
+
+
+def _links(document: Document, connections: list[Connection]) -> list[Link]:
+    colors = elements.named_colors(document)
+    # How far the next joint is tells how far away a link's centre of mass may sensibly be.
+    reach: dict[str, float] = {}
+    for c in connections:
+        span = 2.0 * float(np.linalg.norm(c.before[:3, 3]))
+        reach[c.parent] = max(reach.get(c.parent, 2.0), span)
+    return [
+        Link(
+            name=(name := element.get("name").strip()),
+            inertia=elements.inertial(document, element, reach.get(name, 2.0)),
+            parts=elements.parts(document, element, colors),
+            is_solid=bool(children(element, "visual") or children(element, "collision")),
+            source=element,
+        )
+        for element in _unique(document, "link")
+    ]
+
+
+def _note_copies(document: Document, links: list[Link], connections: list[Connection]) -> None:
+    """Report that most moving links share one inertia, which means that nobody measured it."""
+    moving = {c.child for c in connections if c.kind != "fixed"}
+    alike: dict[bytes, list[str]] = {}
+    for link in links:
+        if link.name in moving and (i := link.inertia) is not None and i.mass != 0.0:
+            key = np.hstack([i.mass, i.com, i.tensor.ravel()]).tobytes()
+            alike.setdefault(key, []).append(link.name)
+    names = max(alike.values(), key=len, default=[])
+    if len(names) >= 3 and 2 * len(names) > len(moving):
+        document.note(
+            document.root,
+            f"links {', '.join(names)} have the very same inertial: placeholders, most likely",
+        )
+
+
+def _end(document: Document, joint: Element, which: str) -> str:
+    found = elements.only(document, joint, which)
+    if found is None:
+        document.fail(joint, f"has no {which} link")
+    return elements.required(document, found, "link")
+
+
+def _connection(document: Document, joint: Element, base: str | None) -> Connection:
+    parent, child = (_end(document, joint, which) for which in ("parent", "child"))
+    connection = Connection(
+        name=joint.get("name").strip(),
+        parent=parent,
+        child=child,
+        before=elements.origin(document, joint),
+        source=joint,
+    )
+    kind = elements.required(document, joint, "type")
+    if kind == "fixed":
+        return connection
+    if kind == "floating" and parent == base:
+        document.note(joint, "a floating joint on the base: read as fixed where it stands")
+        return connection
+    if kind not in _MOVING:
+        document.fail(joint, f"type '{kind}' is not supported; supported: {_TYPES}")
+    limits, drive = elements.limits(document, joint, kind)
+    return replace(
+        connection,
+        kind=_MOVING[kind],
+        axis=elements.axis(document, joint),
+        limits=limits,
+        drive=drive,
+        friction=elements.friction(document, joint),
+        mimic=_mimic(document, joint),
+    )
+
+
+def _mimic(document: Document, joint: Element) -> Mimic | None:
+    element = elements.only(document, joint, "mimic")
+    if element is None:
+        return None
+    return Mimic(
+        elements.required(document, element, "joint"),
+        elements.number(document, element, "multiplier", 1.0),
+        elements.number(document, element, "offset", 0.0),
+    )
+
+
+def _without_idle_mimics(document: Document, connections: list[Connection]) -> list[Connection]:
+    """A joint that mimics a fixed one never moves: it is fixed at its offset."""
+    fixed = {c.name for c in connections if c.kind == "fixed"}
+    result = []
+    for c in connections:
+        if c.kind != "fixed" and c.mimic is not None and c.mimic.master in fixed:
+            document.note(c.source, f"mimics the fixed joint '{c.mimic.master}': read as fixed")
+            still = c.before @ motion(c.kind, c.axis, c.mimic.offset)
+            c = replace(c, kind="fixed", before=still, mimic=None)
+        result.append(c)
+    return result

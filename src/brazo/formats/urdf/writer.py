@@ -1,0 +1,282 @@
+"""Writes a `TreeModel` as URDF: `write_urdf` gives the text, `export_urdf` a file with its meshes.
+
+A URDF link's frame lies on its joint's axis: T_parent_link(q) = origin · motion(axis, q).  Ours may
+lie elsewhere (`after`), as the frame at the far end of a standard D-H link does.  Where `after`
+shifts only along the axis, or the joint is prismatic, the two motions commute,
+
+    before · motion(a) · after = (before · after) · motion(Rᵀ a),      R: rotation of `after`,
+
+and the link is written with our frame.  Otherwise a link without mass, `<name>_axis`, carries the
+motion and the link hangs on it by a fixed joint.  So every frame keeps its name and its place.
+
+Numbers are written with all their digits.  What URDF has no word for is left out, named in a
+comment and returned as a note.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.etree import Element, etree
+from brazo.formats.export import (
+    MeshFolder,
+    make_folder,
+    mesh_folder,
+    printable,
+    text_of,
+    unique_name,
+    write_file,
+)
+from brazo.formats.urdf.elements import NO_LIMIT
+from brazo.model.description import IDENTITY, Array, Body, Inertia, Joint, Model, Part, TreeModel
+from brazo.model.shapes import Box, Cylinder, Mesh, Shape, Sphere
+from brazo.model.transforms import rpy_of
+
+_ON_AXIS = 1e-15  # m; how far off its axis a frame may lie and still count as on it
+
+
+def write_urdf(model: Model) -> str:
+    """The URDF text of a robot; parts that need a mesh file of their own are left out."""
+    return _Writer(_tree(model), _existing_file).text()
+
+
+def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
+    """Write `path` and the folder `<stem>_meshes` beside it; return what URDF could not hold."""
+    path = Path(path)
+    meshes = MeshFolder()
+    folder = mesh_folder(path)
+
+    def mesh_uri(shape: Shape, wanted: str) -> str | None:
+        return f"{folder.name}/{meshes.add(shape, wanted)}"
+
+    writer = _Writer(_tree(model), mesh_uri)
+    text = writer.text()
+    make_folder(path.parent)
+    meshes.write(folder)
+    write_file(path, text.encode())
+    return tuple(writer.notes)
+
+
+def _tree(model: Model) -> TreeModel:
+    if not isinstance(model, TreeModel):
+        raise BrazoError(
+            f"robot '{model.name}' has closed loops, which URDF cannot hold; write MJCF instead "
+            "(--mjcf)"
+        )
+    return model
+
+
+def _existing_file(shape: Shape, wanted: str) -> str | None:
+    """Without a folder to put meshes into, only a mesh that is a file already can be named."""
+    if isinstance(shape, Mesh) and shape.path is not None:
+        return shape.path.resolve().as_uri()
+    return None
+
+
+class _Writer:
+    def __init__(self, model: TreeModel, mesh_uri: Callable[[Shape, str], str | None]) -> None:
+        self.model = model
+        self.mesh_uri = mesh_uri
+        self.notes: list[str] = []
+        self.taken: set[str] = set()
+        self.joint_names: set[str] = set()
+        self.links = [self._name(body.name) for body in model.bodies]
+        self.joints = {
+            id(joint): unique_name(_plain(joint.name), self.joint_names) for joint in model.joints
+        }
+        self.root = etree.Element("robot", name=_plain(model.name))
+
+    def text(self) -> str:
+        masters = self._masters()
+        for i, body in enumerate(self.model.bodies):
+            self._link(self.links[i], body.inertia, body.parts)
+            if body.joint is not None:
+                self._body_joint(body, self.links[i], masters)
+        self._frames()
+        self._note_rest()
+        for k, note in enumerate(self.notes):
+            comment = etree.Comment(f" not in this file: {note} ".replace("--", "- -"))
+            self.root.insert(k, comment)
+        etree.indent(self.root, "  ")
+        return '<?xml version="1.0"?>\n' + etree.tostring(self.root, encoding="unicode") + "\n"
+
+    def _name(self, wanted: str) -> str:
+        return unique_name(_plain(wanted), self.taken)
+
+    def _masters(self) -> dict[int, Joint]:
+        """For each coordinate the joint that moves exactly by it; the others mimic that one."""
+        masters: dict[int, Joint] = {}
+        for joint in self.model.joints:
+            if joint.multiplier == 1.0 and joint.offset == 0.0:
+                masters.setdefault(joint.coordinate, joint)
+        for joint in self.model.joints:
+            if joint.coordinate not in masters:
+                raise BrazoError(
+                    f"joint '{joint.name}': URDF has no multiplier or offset without a joint to "
+                    "mimic; give the joint multiplier 1 and offset 0"
+                )
+        return masters
+
+    def _link(
+        self, name: str, inertia: Inertia | None = None, parts: tuple[Part, ...] = ()
+    ) -> None:
+        link = etree.SubElement(self.root, "link", name=name)
+        if inertia is not None:
+            element = etree.SubElement(link, "inertial")
+            etree.SubElement(element, "origin", xyz=text_of(inertia.com), rpy="0 0 0")
+            etree.SubElement(element, "mass", value=text_of(inertia.mass))
+            I = inertia.tensor
+            entries = {"ixx": I[0, 0], "ixy": I[0, 1], "ixz": I[0, 2]}
+            entries |= {"iyy": I[1, 1], "iyz": I[1, 2], "izz": I[2, 2]}
+            etree.SubElement(element, "inertia", {k: text_of(v) for k, v in entries.items()})
+        for part in parts:
+            self._part(link, name, part)
+
+    def _part(self, link: Element, owner: str, part: Part) -> None:
+        for tag in ("visual", "collision") if part.collides else ("visual",):
+            element = etree.Element(tag, name=_plain(part.name))
+            element.append(_origin(part.pose))
+            geometry = etree.SubElement(element, "geometry")
+            if not self._geometry(geometry, part, owner):
+                note = f"part '{part.name}' of '{owner}' needs a mesh file"
+                if note not in self.notes:
+                    self.notes.append(note)
+                return
+            if tag == "visual":
+                rgba = (*part.color, 1.0)
+                name = "color_" + "_".join(f"{round(255 * x):02x}" for x in part.color)
+                material = etree.SubElement(element, "material", name=name)
+                etree.SubElement(material, "color", rgba=text_of(rgba))
+            link.append(element)
+
+    def _geometry(self, geometry: Element, part: Part, owner: str) -> bool:
+        match part.shape:
+            case Box(size=size, bevel=0.0):
+                etree.SubElement(geometry, "box", size=text_of(size))
+            case Cylinder(radius=radius, length=length, bevel=0.0):
+                etree.SubElement(
+                    geometry, "cylinder", radius=text_of(radius), length=text_of(length)
+                )
+            case Sphere(radius=radius):
+                etree.SubElement(geometry, "sphere", radius=text_of(radius))
+            case shape:
+                uri = self.mesh_uri(shape, f"{owner}_{part.name}")
+                if uri is None:
+                    return False
+                mesh = etree.SubElement(geometry, "mesh", filename=uri)
+                if uri.startswith("file:") and isinstance(shape, Mesh):
+                    mesh.set("scale", text_of(shape.scale))
+        return True
+
+    def _body_joint(self, body: Body, name: str, masters: dict[int, Joint]) -> None:
+        joint = body.joint
+        assert joint is not None
+        R, t = joint.after[:3, :3], joint.after[:3, 3]
+        off_axis = float(np.linalg.norm(np.cross(joint.axis, t)))
+        if joint.kind == "prismatic" or off_axis <= _ON_AXIS:
+            element = self._joint(joint, self.links[body.parent], name)
+            element.insert(0, _origin(joint.before @ joint.after))
+            etree.SubElement(element, "axis", xyz=text_of(R.T @ joint.axis))
+        else:
+            carrier = self._name(f"{name}_axis")
+            self._link(carrier)
+            element = self._joint(joint, self.links[body.parent], carrier)
+            element.insert(0, _origin(joint.before))
+            etree.SubElement(element, "axis", xyz=text_of(joint.axis))
+            self._fixed(carrier, name, joint.after)
+        self._limits(element, joint)
+        master = masters[joint.coordinate]
+        if joint is not master:
+            etree.SubElement(
+                element,
+                "mimic",
+                joint=self.joints[id(master)],
+                multiplier=text_of(joint.multiplier),
+                offset=text_of(joint.offset),
+            )
+
+    def _joint(self, joint: Joint, parent: str, child: str) -> Element:
+        kind: str = joint.kind
+        if kind == "revolute" and not any(math.isfinite(x) for x in joint.limits):
+            kind = "continuous"
+        element = etree.SubElement(self.root, "joint", name=self.joints[id(joint)], type=kind)
+        etree.SubElement(element, "parent", link=parent)
+        etree.SubElement(element, "child", link=child)
+        return element
+
+    def _limits(self, element: Element, joint: Joint) -> None:
+        effort, speed = joint.drive.max_torque, joint.drive.max_speed
+        attributes = {"effort": text_of(_bounded(effort)), "velocity": text_of(_bounded(speed))}
+        if element.get("type") != "continuous":
+            lower, upper = (text_of(_bounded(x)) for x in joint.limits)
+            attributes = {"lower": lower, "upper": upper} | attributes
+        elif math.isinf(effort) and math.isinf(speed):
+            attributes = {}
+        if attributes:
+            etree.SubElement(element, "limit", attributes)
+        forward, backward = joint.friction.coulomb
+        if joint.friction.viscous or forward or backward:
+            etree.SubElement(
+                element,
+                "dynamics",
+                damping=text_of(joint.friction.viscous),
+                friction=text_of(max(forward, backward)),
+            )
+        if forward != backward:
+            self.notes.append(
+                f"joint '{joint.name}': Coulomb friction differs by direction ({forward:g}, "
+                f"{backward:g}); the larger is written"
+            )
+        if joint.drive.armature:
+            self.notes.append(f"joint '{joint.name}': motor inertia {joint.drive.armature:g} kg m²")
+
+    def _fixed(self, parent: str, child: str, T: Array) -> None:
+        name = unique_name(f"{child}_fixed", self.joint_names)
+        element = etree.SubElement(self.root, "joint", name=name, type="fixed")
+        element.append(_origin(T))
+        etree.SubElement(element, "parent", link=parent)
+        etree.SubElement(element, "child", link=child)
+
+    def _frames(self) -> None:
+        """Named frames that are not a body's own, and the tool, as links without mass."""
+        model = self.model
+        own = {body.name for body in model.bodies}
+        tool_is_named = np.array_equal(model.tool, IDENTITY)
+        for name, (i, T) in model.named_frames.items():
+            tool_is_named |= i == model.tip and np.array_equal(T, model.tool)
+            if name not in own:
+                link = self._name(name)
+                self._link(link)
+                self._fixed(self.links[i], link, T)
+        if not tool_is_named:
+            link = self._name("tool")
+            self._link(link)
+            self._fixed(self.links[model.tip], link, model.tool)
+
+    def _note_rest(self) -> None:
+        if self.model.gripper is not None:
+            self.notes.append("the gripper")
+        if self.model.poses:
+            self.notes.append(f"the poses {', '.join(self.model.poses)}")
+        if self.model.missing_inertia:
+            names = ", ".join(self.model.missing_inertia)
+            self.notes.append(f"the inertia of {names}, which is not known")
+
+
+def _plain(name: str) -> str:
+    """URDF names are words: spaces become underscores."""
+    return printable(name).replace(" ", "_")
+
+
+def _origin(T: Array) -> Element:
+    return etree.Element("origin", xyz=text_of(T[:3, 3]), rpy=text_of(rpy_of(T[:3, :3])))
+
+
+def _bounded(value: float) -> float:
+    """URDF has no infinity: a bound of ±1e9 means none (see `elements.NO_LIMIT`)."""
+    return max(-NO_LIMIT, min(NO_LIMIT, value))

@@ -1,0 +1,33 @@
+"""What parameters measure, by their units and by their use."""
+
+from brazo import units
+from brazo.formats.library import robot_directory, robot_names
+from brazo.formats.robot_yaml.parameter_use import parameter_dimensions
+from brazo.formats.robot_yaml.robot_file import RobotFile
+
+
+def test_a_parameter_is_what_it_is_used_for():
+    file = RobotFile.parse(
+        "name: arm\n"
+        "parameters: {L: 0.3, half: L/2, m: 2, turn: 30deg, k: 2, both: 1, by_name: 20cm}\n"
+        "joints:\n"
+        "  - {a: half, alpha: turn, mass: m, com: [0, 0, both], inertia: {box: [k*L, 1, 1]},\n"
+        "     friction: {viscous: both}}\n"
+        "  - {d: both, mass: both}\n"
+    )
+    assert parameter_dimensions(file) == {
+        "L": units.LENGTH,  # in a box, and through `half`
+        "half": units.LENGTH,
+        "m": units.MASS,
+        "turn": units.ANGLE,
+        "k": units.LENGTH,  # the box cannot tell which factor is the length
+        "both": None,
+        "by_name": units.LENGTH,
+    }
+
+
+def test_every_parameter_of_the_shipped_robots_is_a_length():
+    for name in robot_names():
+        file = RobotFile.read(robot_directory() / f"{name}.yaml")
+        found = parameter_dimensions(file)
+        assert set(found.values()) <= {units.LENGTH}, name
