@@ -10,7 +10,15 @@ import timeit
 import numpy as np
 
 import brazo
-from brazo.control import ComputedTorque, Controller, Gain, Reference, law_loop, laws, track
+from brazo.control import (
+    ComputedTorque,
+    Controller,
+    Gain,
+    Reference,
+    controller_loop,
+    controllers,
+    track,
+)
 from brazo.control.benchmark import T_END, quintic, sines
 
 arm = brazo.load("puma560")
@@ -43,7 +51,7 @@ scara = brazo.load("scara2")
 own = track(scara, Spring(k=[60, 30, 15, 4e3, 0.1], d=[6, 3, 1, 130, 0.01]), quintic(scara), T_END)
 print("a spring of one's own, error at the end:", own.error[-1].round(4))
 
-names = [name for name in laws() if name != "Spring"]
+names = [name for name in controllers() if name != "Spring"]
 MOTIONS = {"sines": sines, "quintic": quintic}
 print("\ngreatest and root-mean-square errors of the worst joint, 1 ms period")
 print(f"{'':29s}{'puma560 (mrad)':>18s}{'scara2 (mrad)':>18s}{'scara2 (mm)':>18s}")
@@ -51,7 +59,7 @@ for name in names:
     for motion, make in MOTIONS.items():
         row = []
         for robot in (arm, scara):
-            errors = track(robot, laws()[name](), make(robot), T_END)
+            errors = track(robot, controllers()[name](), make(robot), T_END)
             kinds = np.array(robot.joint_kinds)
             for kind in dict.fromkeys(robot.joint_kinds):
                 for error in (errors.max_error, errors.rms_error):
@@ -61,12 +69,12 @@ for name in names:
 
 def microseconds(name, robot):
     """The least time of a call of torque(), and of a step of law and robot as one native loop."""
-    law = laws()[name]()
+    law = controllers()[name]()
     law.bind(robot, 1e-3)
     q, qd = robot.random_q(seed=1), np.zeros(robot.n)
     goal = Reference(q + 0.01, qd, qd)
     call = timeit.repeat(lambda: law.torque(0.0, q, qd, goal), number=2000, repeat=9)
-    loop = law_loop(law.compiled, robot)
+    loop = controller_loop(law.compiled, robot)
     inputs = {"reference_q": [goal.q], "reference_qd": [qd], "reference_qdd": [qd], **law.fixed}
     inputs["x"] = np.concatenate([q, qd, *law.state.values()])
     steps = timeit.repeat(lambda: loop(2000, **inputs), number=1, repeat=9)

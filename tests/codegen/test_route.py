@@ -82,14 +82,14 @@ import sys, warnings
 sys.modules["llvmlite"] = None
 import numpy as np
 import brazo
-from brazo.dynamics.closed_loop import PID, closed_loop
+from brazo.dynamics.closed_loop import PIDGains, closed_loop
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     arm = brazo.load("scara1")
     q = np.full(arm.n, 0.1)
     tau = arm.inverse_dynamics(q, q, q)
 assert len(said) == 1 and "llvmlite cannot be imported" in str(said[0].message), said
-run = closed_loop(arm, PID(kp=1.0), q, steps=5)
+run = closed_loop(arm, PIDGains(kp=1.0), q, steps=5)
 assert arm.ik(arm.fk(q)).success
 print(*tau, *arm.forward_dynamics(q, q, tau), *run.end_q)
 """
@@ -97,7 +97,7 @@ print(*tau, *arm.forward_dynamics(q, q, tau), *run.end_q)
 
 def test_without_llvmlite_a_robot_still_has_its_numbers():
     import brazo
-    from brazo.dynamics.closed_loop import PID, closed_loop
+    from brazo.dynamics.closed_loop import PIDGains, closed_loop
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -107,6 +107,6 @@ def test_without_llvmlite_a_robot_still_has_its_numbers():
     arm = brazo.load("scara1")
     q = np.full(arm.n, 0.1)
     tau = arm.inverse_dynamics(q, q, q)
-    end = closed_loop(arm, PID(kp=1.0), q, steps=5).end_q
+    end = closed_loop(arm, PIDGains(kp=1.0), q, steps=5).end_q
     expected = [*tau, *q, *end]
     assert np.allclose([float(x) for x in done.stdout.split()], expected, rtol=1e-12, atol=1e-13)

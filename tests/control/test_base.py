@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.control import PID, ComputedTorque, Controller, Gain, Reference, laws
+from brazo.control import PID, ComputedTorque, Controller, Gain, Reference, controllers
 
 NAMES = ["Adaptive", "CartesianImpedance", "ComputedTorque", "LQR", "PDGravity", "PID"]
 NAMES += ["SlidingMode"]
@@ -41,7 +41,7 @@ def bound(law: Controller, robot, dt=DT) -> Any:
 
 @lru_cache
 def _ready(name: str, robot: brazo.Robot) -> Controller:
-    return bound(laws()[name](), robot)
+    return bound(controllers()[name](), robot)
 
 
 def fresh(name: str, robot: brazo.Robot) -> Any:
@@ -50,9 +50,9 @@ def fresh(name: str, robot: brazo.Robot) -> Any:
 
 
 def test_every_law_is_listed_and_a_new_one_needs_no_list():
-    assert set(NAMES) <= set(laws())
-    assert laws()["Spring"] is Spring
-    assert "CompiledController" not in laws()
+    assert set(NAMES) <= set(controllers())
+    assert controllers()["Spring"] is Spring
+    assert "CompiledController" not in controllers()
 
 
 def test_plain_python_law_is_checked_and_cut_at_the_limits(scara):
@@ -114,7 +114,7 @@ def test_shapes_and_types_are_named(puma, name):
 
 @pytest.mark.parametrize("name", [*NAMES, "Spring"])
 def test_a_law_without_a_robot_says_so(name, puma):
-    law, q = laws()[name](), np.zeros(6)
+    law, q = controllers()[name](), np.zeros(6)
     for call in (
         lambda: law.torque(0.0, q, q, at_rest(q)),
         lambda: law.gains,
@@ -161,7 +161,7 @@ def test_a_copy_is_independent(puma, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_pickled_controller_continues_where_it_was(puma, name):
-    assert pickle.loads(pickle.dumps(laws()[name]())).name == name
+    assert pickle.loads(pickle.dumps(controllers()[name]())).name == name
     law = fresh(name, puma)
     q, r = np.array(puma.poses["nominal"]), at_rest(np.array(puma.poses["nominal"]) + 0.02)
     law.payload(3.0, (0.0, 0.0, 0.1))
@@ -214,6 +214,6 @@ def test_a_law_bound_anew_forgets_the_old_robot(puma, scara):
         law = fresh(name, puma)
         law.bind(scara, 2e-3)
         q = np.array(scara.poses["home"])
-        new = bound(laws()[name](), scara, 2e-3)
+        new = bound(controllers()[name](), scara, 2e-3)
         r = at_rest(q + 0.01)
         assert np.array_equal(law.torque(0.0, q, q, r), new.torque(0.0, q, q, r))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.control import Reference, law_loop, laws, track
+from brazo.control import Reference, controller_loop, controllers, track
 from brazo.control.benchmark import quintic, sines
 from tests.control.test_base import NAMES, Spring, fresh
 
-LAWS = {name: laws()[name] for name in NAMES}
+LAWS = {name: controllers()[name] for name in NAMES}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -50,7 +50,7 @@ def test_native_loop_gives_the_bits_of_the_loop_in_python(scara, name):
 def test_native_loop_runs_many_gains_at_once(scara):
     law = LAWS["ComputedTorque"]()
     law.bind(scara, 1e-3)
-    loop = law_loop(law.compiled, scara)
+    loop = controller_loop(law.compiled, scara)
     wn = np.array([10.0, 25.0, 60.0])
     ones, start = np.ones((3, 5)), np.array(scara.poses["home"])
     gains = np.concatenate([wn[:, None] ** 2 * ones, 2 * wn[:, None] * ones, 0 * ones], axis=1)

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 import brazo
-from brazo.control import PID, Controller, laws, track
+from brazo.control import PID, Controller, controllers, track
 from brazo.control.benchmark import sines
 
 
@@ -25,7 +25,7 @@ def test_a_gain_is_not_an_attribute(scara):
 
 
 def test_every_shipped_controller_refuses_an_unknown_attribute():
-    own = [law for law in laws().values() if law.__module__.startswith("brazo.")]
+    own = [law for law in controllers().values() if law.__module__.startswith("brazo.")]
     assert len(own) >= 7
     for law in own:
         with pytest.raises(brazo.BrazoError, match=f"{law.__name__} has no attribute 'nothing'"):
@@ -37,7 +37,7 @@ def test_a_robot_of_a_simulation_refuses_an_unknown_attribute():
     with pytest.raises(brazo.BrazoError, match=r"'contoller'; did you mean 'controller'\?$"):
         robot.contoller = "PID"  # pyright: ignore[reportAttributeAccessIssue]
     robot.controller = "PID"
-    assert robot.law == "PID"
+    assert robot.controller_name == "PID"
 
 
 def test_a_users_class_sets_what_it_likes():

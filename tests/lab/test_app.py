@@ -230,7 +230,7 @@ def test_a_lab_may_be_given_cells_robots_files_and_simulations(tmp_path):
         assert lab.sim.cell.name == "scara1" and list(lab.sim.robots) == ["scara1"]
         lab.open(urdf)
         assert list(lab.sim.robots) == ["bare"]
-        assert lab.robot.law == "ideal"  # no masses: it is where it is asked to be
+        assert lab.robot.controller_name == "ideal"  # no masses: it is where it is asked to be
         lab.open(cell)
         assert list(lab.sim.robots) == ["a", "b"]
         lab.open("cooperative")

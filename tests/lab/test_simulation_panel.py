@@ -89,11 +89,11 @@ def test_another_step_goes_on_from_the_present_state(lab, page):
     page.send(["step", 100])
     before = {name: robot.q for name, robot in lab.sim.robots.items()}
     bar, at, root = lab.sim.world.pose("bar 1"), lab.sim.time, lab.scene.root
-    laws = {name: robot.law for name, robot in lab.sim.robots.items()}
+    laws = {name: robot.controller_name for name, robot in lab.sim.robots.items()}
     page.send(["simulation/dt", 0.5])
     sim = lab.sim
     assert sim.dt == 5e-4 and sim.time == pytest.approx(at, abs=1e-12)
-    assert {name: robot.law for name, robot in sim.robots.items()} == laws
+    assert {name: robot.controller_name for name, robot in sim.robots.items()} == laws
     for name, q in before.items():
         assert np.array_equal(sim.robots[name].q, q)
     assert np.array_equal(sim.world.pose("bar 1"), bar)

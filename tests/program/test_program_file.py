@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from pathlib import Path
 
@@ -108,20 +107,6 @@ def test_old_keyword_arguments_of_the_step_list_are_read_with_a_warning():
     move, control = arm._lists[0]
     assert isinstance(move, s.MoveTo) and move.gripper_symmetric
     assert control == s.SetController(controller="PID")
-
-
-@pytest.mark.parametrize(
-    ("module", "old", "new"),
-    [
-        ("brazo.program", "NoWay", "NoPath"),
-        ("brazo.program.steps", "Pace", "Speed"),
-        ("brazo.program.steps", "Arrival", "Tolerance"),
-    ],
-)
-def test_old_names_are_available_with_a_warning(module, old, new):
-    home = importlib.import_module(module)
-    with pytest.warns(DeprecationWarning, match=f"'{module}.{new}'"):
-        assert getattr(home, old) is getattr(home, new)
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_a_robot_without_masses_goes_where_it_is_asked_and_pushes_what_is_there(
         )
     )
     robot = sim.robots["arm"]
-    assert robot.law == "ideal" and robot.controller is None
+    assert robot.controller_name == "ideal" and robot.controller is None
     start = robot.reference.q
     robot.move(quintic(start, start - 0.3, 0.5))
     rec = sim.run()

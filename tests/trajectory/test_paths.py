@@ -132,7 +132,7 @@ def test_progress_is_by_length(name):
     path = PATHS[name]()
     t = np.linspace(0, path.duration, 2001)
     speed = np.linalg.norm(path.velocity(t)[:, :3], axis=1)
-    rate = path.law.sample(t).qd[:, 0]
+    rate = path.progress.sample(t).qd[:, 0]
     assert np.abs(speed - rate * path.length).max() < 1e-10
     # The length itself, from a fine polygon.
     points = path.curve.at(np.linspace(0, 1, 20_001))[0]

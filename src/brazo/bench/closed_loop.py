@@ -17,7 +17,7 @@ from brazo.bench.peers import agrees, optional
 from brazo.bench.report import Section, Value
 from brazo.bench.settings import Settings
 from brazo.codegen.sharing import thread_count
-from brazo.dynamics.closed_loop import PID, ComputedTorque, Reference, closed_loop
+from brazo.dynamics.closed_loop import ComputedTorqueGains, PIDGains, Reference, closed_loop
 from brazo.robot import Robot
 
 __all__ = ["measure", "wave"]
@@ -29,10 +29,10 @@ def measure(settings: Settings) -> list[Section]:
     return [_one(settings), _many(settings)]
 
 
-def gains(arm: Robot, q: np.ndarray) -> PID:
+def gains(arm: Robot, q: np.ndarray) -> PIDGains:
     """Critically damped at 20 rad/s for each joint alone."""
     m = np.diag(arm.mass_matrix(q))
-    return PID(kp=400.0 * m, ki=800.0 * m, kd=40.0 * m)
+    return PIDGains(kp=400.0 * m, ki=800.0 * m, kd=40.0 * m)
 
 
 def wave(arm: Robot, q0: np.ndarray, steps: int) -> Reference:
@@ -47,16 +47,21 @@ def _one(settings: Settings) -> Section:
     section = Section("loop", "Closed loop, one Puma 560: PID and Runge–Kutta, 1 ms steps")
     arm, steps = puma(), 200 if settings.quick else 5000
     q0 = np.array(arm.poses["ready"])
-    law, reference = gains(arm, q0), wave(arm, q0, steps)
-    ct = ComputedTorque(kp=400.0, ki=800.0, kd=40.0)
+    controller, reference = gains(arm, q0), wave(arm, q0, steps)
+    ct = ComputedTorqueGains(kp=400.0, ki=800.0, kd=40.0)
 
-    def run(law: Any) -> np.ndarray:
-        return closed_loop(arm, law, q0, reference=reference, dt=DT, steps=steps, every=0).end_q
+    def run(controller: Any) -> np.ndarray:
+        return closed_loop(
+            arm, controller, q0, reference=reference, dt=DT, steps=steps, every=0
+        ).end_q
 
-    contestants: dict[str, Any] = {"PID": lambda: run(law), "computed torque": lambda: run(ct)}
+    contestants: dict[str, Any] = {
+        "PID": lambda: run(controller),
+        "computed torque": lambda: run(ct),
+    }
     if settings.peers and (mujoco := _mujoco(section)) is not None:
-        step = mujoco.pid_loop(arm, law, q0, reference, steps)
-        if agrees(run(law), step(), 1e-7):
+        step = mujoco.pid_loop(arm, controller, q0, reference, steps)
+        if agrees(run(controller), step(), 1e-7):
             contestants["MuJoCo, Python PID"] = step
         else:
             section.notes.append("MuJoCo ends elsewhere and is not timed")
@@ -75,12 +80,19 @@ def _many(settings: Settings) -> Section:
     section = Section("loop_batch", f"Closed loops, {count} Puma 560 at once")
     arm = puma()
     q0 = np.array(arm.poses["ready"])
-    law, reference = gains(arm, q0), wave(arm, q0, steps)
+    controller, reference = gains(arm, q0), wave(arm, q0, steps)
     starts = q0 + np.random.default_rng(0).normal(size=(count, arm.n)) * 0.05
 
     def run(threads: int, every: int = 0) -> Any:
         return closed_loop(
-            arm, law, starts, reference=reference, dt=DT, steps=steps, every=every, threads=threads
+            arm,
+            controller,
+            starts,
+            reference=reference,
+            dt=DT,
+            steps=steps,
+            every=every,
+            threads=threads,
         )
 
     recorded = run(1, every=1)
@@ -119,13 +131,13 @@ class _MuJoCo:
         self.mujoco: Any = optional("mujoco")
 
     def pid_loop(
-        self, arm: Robot, law: PID, q0: np.ndarray, reference: Reference, steps: int
+        self, arm: Robot, controller: PIDGains, q0: np.ndarray, reference: Reference, steps: int
     ) -> Any:
         from brazo.bench.peers.mujoco_peer import bare_model
 
         mj, m = self.mujoco, bare_model(arm)
         d = mj.MjData(m)
-        kp, ki, kd = law.kp, law.ki, law.kd
+        kp, ki, kd = controller.kp, controller.ki, controller.kd
         q_ref, qd_ref = reference.q, reference.qd
         q, qd, applied, step = d.qpos, d.qvel, d.qfrc_applied, mj.mj_step
 

@@ -25,13 +25,13 @@ from brazo.bench.closed_loop import DT, gains
 from brazo.bench.peers import agrees
 from brazo.bench.report import Section
 from brazo.bench.settings import Settings
-from brazo.dynamics.closed_loop import PID, ComputedTorque, closed_loop
+from brazo.dynamics.closed_loop import ComputedTorqueGains, PIDGains, closed_loop
 from brazo.robot import Robot, load
 
 __all__ = ["measure"]
 
 _ROBOTS = ("scara1", "scara2")
-_COMPUTED_TORQUE = ComputedTorque(kp=400.0, ki=800.0, kd=40.0)
+_COMPUTED_TORQUE = ComputedTorqueGains(kp=400.0, ki=800.0, kd=40.0)
 
 
 def measure(settings: Settings) -> list[Section]:
@@ -73,9 +73,9 @@ def measure(settings: Settings) -> list[Section]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """From rest at q to a goal, under a PID."""
+    """From rest at q to a goal, under PID control."""
 
-    law: PID
+    controller: PIDGains
     q: np.ndarray
     goal: np.ndarray
 
@@ -98,13 +98,13 @@ class _Method:
 
 
 class _Brazo(_Method):
-    def __init__(self, arm: Robot, law: ComputedTorque | None = None) -> None:
-        self.arm, self.law = arm, law
+    def __init__(self, arm: Robot, controller: ComputedTorqueGains | None = None) -> None:
+        self.arm, self.controller = arm, controller
 
     def run(self, task: _Task, steps: int) -> np.ndarray:
-        law = self.law or task.law
+        controller = self.controller or task.controller
         return closed_loop(
-            self.arm, law, task.q, reference=task.goal, dt=DT, steps=steps, every=0
+            self.arm, controller, task.q, reference=task.goal, dt=DT, steps=steps, every=0
         ).end_q
 
 
@@ -117,7 +117,7 @@ class _InNumPy(_Method):
 
     def run(self, task: _Task, steps: int) -> np.ndarray:
         model, q, goal = self.model, task.q, task.goal
-        kp, ki, kd = task.law.kp, task.law.ki, task.law.kd
+        kp, ki, kd = task.controller.kp, task.controller.ki, task.controller.kd
         qd, s = np.zeros(self.n), np.zeros(self.n)
 
         def acceleration(q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -159,8 +159,8 @@ class _InC(_Method):
         self._loop.restype = None
 
     def run(self, task: _Task, steps: int) -> np.ndarray:
-        law, end = task.law, task.q.copy()
-        numbers = (law.kp, law.ki, law.kd, task.goal)
+        controller, end = task.controller, task.q.copy()
+        numbers = (controller.kp, controller.ki, controller.kd, task.goal)
         arrays = [np.ascontiguousarray(x, dtype=float) for x in numbers]
         self._loop(steps, DT, *(x.ctypes.data for x in arrays), end.ctypes.data)
         return end

@@ -270,10 +270,10 @@ def _program(cell: str, program: str | None) -> Program:
 def _laws_of(path: Path) -> None:
     """Run a user's file; its laws are known by their names from then on."""
     from brazo.cli.user_code import load_module
-    from brazo.control import Controller, laws
+    from brazo.control import Controller, controllers
 
     module = load_module(path)
-    own = [name for name, law in laws().items() if law.__module__ == module.__name__]
+    own = [name for name, law in controllers().items() if law.__module__ == module.__name__]
     if not own:
         for name, found in vars(module).items():
             if (

@@ -6,25 +6,26 @@ result.max_error, result.saturation, result.run
 """
 
 from brazo.control.adaptive import Adaptive
-from brazo.control.base import Controller, Reference, laws
-from brazo.control.compiled import CompiledController, CompiledLaw, Signals
+from brazo.control.base import Controller, Reference, controllers
+from brazo.control.compiled import CompiledControlLaw, CompiledController, Signals
 from brazo.control.computed_torque import ComputedTorque
 from brazo.control.gains import Gain, Gains, Parameter
 from brazo.control.impedance import CartesianImpedance
-from brazo.control.loop import law_loop
+from brazo.control.loop import controller_loop
 from brazo.control.lqr import LQR
 from brazo.control.pd_gravity import PDGravity
 from brazo.control.pid import PID
 from brazo.control.sliding_mode import SlidingMode
 from brazo.control.tracking import Tracking, track
+from brazo.deprecation import renamed_names
 
 __all__ = [
     "LQR",
     "PID",
     "Adaptive",
     "CartesianImpedance",
+    "CompiledControlLaw",
     "CompiledController",
-    "CompiledLaw",
     "ComputedTorque",
     "Controller",
     "Gain",
@@ -35,7 +36,12 @@ __all__ = [
     "Signals",
     "SlidingMode",
     "Tracking",
-    "law_loop",
-    "laws",
+    "controller_loop",
+    "controllers",
     "track",
 ]
+
+__getattr__ = renamed_names(
+    __name__,
+    {"laws": "controllers", "law_loop": "controller_loop", "CompiledLaw": "CompiledControlLaw"},
+)

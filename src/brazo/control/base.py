@@ -215,7 +215,7 @@ class Controller(Declared, ABC):
         return BrazoError(f"{self.name} has no robot yet; call bind(robot, dt) first")
 
 
-def laws() -> dict[str, type[Controller]]:
+def controllers() -> dict[str, type[Controller]]:
     """Every law there is by its name, those of your own files included once imported."""
     found: dict[str, type[Controller]] = {}
     families: list[type[Controller]] = [Controller]

@@ -1,16 +1,16 @@
-"""Laws written once over any scalar and compiled for a robot: one call of machine code a period.
+"""Controllers written once over any scalar and compiled for a robot: one native call per period.
 
-A `CompiledController` gives its equations as
+A `CompiledController` gives its control law as
 
-    law(x, gains, state) -> (tau, state')
+    law(x, gains, state) -> (tau, next state)
 
-with `x` the signals of the moment (`Signals`), `gains` and `state` lists by name.  It may use plain
-arithmetic, `brazo.codegen.ring` and `self.equations`, the robot's equations over the same scalars.
-`bind` runs it on the expression graph with the robot's numbers; gains, load and state are inputs of
-the kernel, so tuning and gripping compile nothing.
+where `x` holds the signals of one control period (`Signals`), and `gains` and `state` are lists by
+name.  It may use plain arithmetic, `brazo.codegen.ring` and `self.equations`, the robot's equations
+over the same scalars.  `bind` evaluates it on the expression graph with the robot's parameters;
+gains, load and state are inputs of the kernel, so changing them does not recompile.
 
-`CompiledLaw` is the result.  Its `step` is the same function over any scalar: floats check it, and
-a loop that compiles plant and law together calls it on its own graph.
+`CompiledControlLaw` is the result.  Its `step` is the same function over any scalar: evaluated on
+floats for checking, and on the graph of a loop that compiles robot and controller together.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class CompiledController(Controller):
     def __init__(self, **gains: Any) -> None:
         super().__init__(**gains)
         self._equations: Equations | None = None
-        self._compiled: CompiledLaw | None = None
+        self._compiled: CompiledControlLaw | None = None
         self._tables: dict[str, np.ndarray] = {}
         self._inputs: list[np.ndarray] = []
 
@@ -109,7 +109,7 @@ class CompiledController(Controller):
         return self._equations
 
     @property
-    def compiled(self) -> CompiledLaw:
+    def compiled(self) -> CompiledControlLaw:
         """The law on this robot: kernel, sizes, and its step over any scalar."""
         if self._compiled is None:
             raise self._unbound()
@@ -169,7 +169,7 @@ class CompiledController(Controller):
     def _compile(self, robot: Robot) -> None:
         zero = np.zeros(robot.n)
         state = {name: len(v) for name, v in self.initial_state(zero, zero).items()}
-        self._compiled = CompiledLaw(self, robot, self.gains, self._tables, state)
+        self._compiled = CompiledControlLaw(self, robot, self.gains, self._tables, state)
         _ = self._compiled.entry  # machine code now, not in the first period
 
     def __getstate__(self) -> dict[str, Any]:
@@ -230,7 +230,7 @@ class CompiledController(Controller):
                 self._tables[name] = flat
 
 
-class CompiledLaw:
+class CompiledControlLaw:
     """One law on one robot.  The order of inputs is that of `inputs`, as flat vectors."""
 
     def __init__(
@@ -258,7 +258,7 @@ class CompiledLaw:
         self.kernel: Kernel = self._compile()
         self.loops: dict[Any, Any] = {}  # loops around robots, by (dynamics, substeps)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledLaw:
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledControlLaw:
         return self  # nothing in it changes: copies of a controller share the machine code
 
     def step(self, *inputs: Sequence[Scalar]) -> tuple[Vector, Vector, Vector]:

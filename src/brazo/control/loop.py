@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from brazo.codegen import Graph
 from brazo.codegen.loop import Loop, compile_loop
-from brazo.control.compiled import CompiledLaw
+from brazo.control.compiled import CompiledControlLaw
 from brazo.dynamics.integrators import held_torque_step
 from brazo.robot import Robot
 
 REFERENCE = ("reference_q", "reference_qd", "reference_qdd")
 
 
-def law_loop(law: CompiledLaw, robot: Robot, substeps: int = 1) -> Loop:
+def controller_loop(law: CompiledControlLaw, robot: Robot, substeps: int = 1) -> Loop:
     """The loop of a law around a robot.
 
     Inputs: `x`, the three references as streams, `gains`, `dt` and the law's tables.  Recorded: x

@@ -14,7 +14,7 @@ import numpy as np
 
 from brazo.control.base import Controller, Reference, torque_limits
 from brazo.control.compiled import CompiledController
-from brazo.control.loop import REFERENCE, law_loop
+from brazo.control.loop import REFERENCE, controller_loop
 from brazo.dynamics.definite import doubt
 from brazo.dynamics.reading import Trajectory, read_vector, sample_trajectory
 from brazo.dynamics.simulate import MAX_SAMPLES, Run
@@ -163,7 +163,7 @@ def _native_way(
     n, law = robot.n, controller.compiled
     key = robot.dynamics, substeps
     if key not in law.loops:
-        law.loops[key] = law_loop(law, robot, substeps)
+        law.loops[key] = controller_loop(law, robot, substeps)
     state = controller.state
     streams = dict(zip(REFERENCE, goals[:, :-1], strict=True))
     x = np.concatenate([q, qd, *state.values()])

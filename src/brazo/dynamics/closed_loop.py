@@ -1,20 +1,21 @@
-"""A robot under a control law, many steps in one native call.
+"""A robot in closed loop with a controller, many steps in one native call.
 
-Once a step the law reads the state and chooses torques, which are held while one Runge–Kutta step
-moves the robot (zero-order hold):
+Once per step the controller reads the state and computes torques, which are held constant during
+one Runge–Kutta step of the robot (zero-order hold):
 
-    PID               s ← s + e dt,   τ = Kp e + Ki s + Kd ė                 e = q_ref − q
-    ComputedTorque    s ← s + e dt,   τ = M(q) (q̈_ref + Kp e + Ki s + Kd ė) + h(q, q̇)
-    HeldTorque        τ constant; zero is free motion
+    PIDGains              s ← s + e dt,  τ = Kp e + Ki s + Kd ė               e = q_ref − q
+    ComputedTorqueGains   s ← s + e dt,  τ = M(q) (q̈_ref + Kp e + Ki s + Kd ė) + h(q, q̇)
+    HeldTorque            τ constant; zero is free motion
 
-Torques are cut at ±limit.  With anti-windup the integral s stands still while its own joint is cut
-and the error would push it further.  Leading dimensions of any start, gain or reference are
-independent robots: thousands run at once, each with the very bits it has alone.
+Torques are clipped to ±limit.  With anti-windup the integral s of a joint is frozen while its
+torque is clipped and the error has the same sign.  Leading dimensions of any start, gain or
+reference are independent robots: thousands run at once, each with results bit-identical to a run
+on its own.
 
-    run = closed_loop(arm, PID(kp=200, ki=50, kd=30), q0=home, reference=Reference(q=goal))
+    run = closed_loop(arm, PIDGains(kp=200, ki=50, kd=30), q0=home, reference=Reference(q=goal))
     run.q[-1], run.tau.max()
 
-Joints have no stops here; `brazo.dynamics.simulate` has them.
+Joint stops are not modelled here; see `brazo.dynamics.simulate`.
 """
 
 from __future__ import annotations
@@ -28,19 +29,29 @@ import numpy as np
 
 from brazo.codegen import Graph, maximum, minimum, where
 from brazo.codegen.loop import Loop, compile_loop
+from brazo.deprecation import renamed_names
 from brazo.dynamics.definite import doubt
 from brazo.dynamics.integrators import held_torque_step
 from brazo.errors import BrazoError, RunFailed
 
-__all__ = ["PID", "ClosedLoop", "ComputedTorque", "HeldTorque", "Reference", "closed_loop"]
+__all__ = [
+    "ClosedLoop",
+    "ComputedTorqueGains",
+    "HeldTorque",
+    "PIDGains",
+    "Reference",
+    "closed_loop",
+]
+
+__getattr__ = renamed_names(__name__, {"PID": "PIDGains", "ComputedTorque": "ComputedTorqueGains"})
 
 Scalar = Any
 Vector = list[Scalar]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PID:
-    """Gains of every joint: one number, (n,), or (..., n) for many robots; limit in N m or N."""
+class PIDGains:
+    """PID gains per joint: a number, (n,), or (..., n) for a batch of robots; limit in N m or N."""
 
     kp: Any
     ki: Any = 0.0
@@ -50,8 +61,8 @@ class PID:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComputedTorque:
-    """As `PID`, but the gains act on the joint's acceleration: kp in 1/s², kd in 1/s."""
+class ComputedTorqueGains:
+    """As `PIDGains`, but the gains act on joint acceleration: kp in 1/s², kd in 1/s, ki in 1/s³."""
 
     kp: Any
     ki: Any = 0.0
@@ -62,19 +73,18 @@ class ComputedTorque:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldTorque:
-    """Torques (..., n) that do not change."""
+    """Constant torques (..., n)."""
 
     tau: Any = 0.0
 
 
-Law = PID | ComputedTorque | HeldTorque
+ControllerGains = PIDGains | ComputedTorqueGains | HeldTorque
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """Where the joints should be: (n,) for all steps, (steps, n), or (..., steps, n) for many
-    robots; (..., 1, n) gives each robot its own set-point.  Speed and acceleration are zero unless
-    given."""
+    """Joint reference: (n,) for all steps, (steps, n), or (..., steps, n) for a batch of robots;
+    (..., 1, n) gives each robot its own set-point.  Velocity and acceleration default to zero."""
 
     q: Any
     qd: Any = 0.0
@@ -83,19 +93,19 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedLoop:
-    """What came of a run: the last state and every `every`-th step before it."""
+    """Result of a run: the final state and every `every`-th step before it."""
 
     end_q: np.ndarray  # (..., n)
     end_qd: np.ndarray  # (..., n)
-    t: np.ndarray  # (m,) s; row k of the arrays below is the state then
+    t: np.ndarray  # (m,) s, of the rows of the arrays below
     q: np.ndarray  # (..., m, n)
     qd: np.ndarray  # (..., m, n)
-    tau: np.ndarray  # (..., m, n) held during the step that ended then
+    tau: np.ndarray  # (..., m, n) held during the step that ends at t
 
 
 def closed_loop(
     arm: Any,
-    law: Law,
+    controller: ControllerGains,
     q0: Any = None,
     qd0: Any = None,
     reference: Reference | Any = None,
@@ -106,8 +116,8 @@ def closed_loop(
 ) -> ClosedLoop:
     """Run `steps` steps of `dt` seconds from `q0` (the file's first pose) and `qd0` (rest).
 
-    `reference` is a `Reference` or joint values; by default the robot holds where it starts.
-    `every` 0 keeps the last state only.
+    `reference` is a `Reference` or joint values; by default the start pose is held.
+    With `every=0` only the final state is kept.
     """
     if not (math.isfinite(dt) and dt > 0.0):
         raise BrazoError(f"dt = {dt} s; it must be greater than 0")
@@ -117,12 +127,14 @@ def closed_loop(
     q0 = next(iter(arm.poses.values()), np.zeros(n)) if q0 is None else q0
     q0, qd0 = np.asarray(q0, dtype=float), np.asarray(0.0 if qd0 is None else qd0, dtype=float)
     start = [q0, qd0]
-    if isinstance(law, HeldTorque):
-        inputs: dict[str, Any] = {"tau": _rows(law.tau, n)}
+    if isinstance(controller, HeldTorque):
+        inputs: dict[str, Any] = {"tau": _rows(controller.tau, n)}
     else:
         start.append(np.zeros(n))
         inputs = {
-            f.name: _rows(getattr(law, f.name), n) for f in fields(law) if f.name != "anti_windup"
+            f.name: _rows(getattr(controller, f.name), n)
+            for f in fields(controller)
+            if f.name != "anti_windup"
         }
         inputs |= _reference(reference, q0, n)
     shapes = {"q0": q0.shape, "qd0": qd0.shape}
@@ -130,10 +142,12 @@ def closed_loop(
         raise BrazoError(f"closed loop: {shapes}; wanted (..., {n}) each")
     lead = np.broadcast_shapes(*(x.shape[:-1] for x in start))
     x = np.concatenate([np.broadcast_to(part, (*lead, n)) for part in start], axis=-1)
-    loop = law_loop(arm.dynamics, type(law), getattr(law, "anti_windup", False))
+    loop = controller_loop(
+        arm.dynamics, type(controller), getattr(controller, "anti_windup", False)
+    )
     run = loop(steps, every=every, threads=threads, x=x, dt=[dt], **inputs)
     if not np.isfinite(run.x).all():
-        _blown_up(arm, run.x, steps * dt)
+        _raise_unstable(arm, run.x, steps * dt)
     rows = np.empty((*run.x.shape[:-1], 0, run.x.shape[-1] + n)) if not every else run.record
     assert rows is not None
     return ClosedLoop(
@@ -146,22 +160,22 @@ def closed_loop(
     )
 
 
-def law_loop(dynamics: Any, law: type[Law], anti_windup: bool) -> Loop:
-    """The compiled loop of a law around a robot; made once."""
+def controller_loop(dynamics: Any, kind: type[ControllerGains], anti_windup: bool) -> Loop:
+    """The compiled closed loop of a robot and a kind of controller; cached."""
     known = _LOOPS.setdefault(dynamics, {})
-    key = law, anti_windup
+    key = kind, anti_windup
     if key not in known:
-        known[key] = _law_loop(dynamics, law, anti_windup)
+        known[key] = _compile_controller_loop(dynamics, kind, anti_windup)
     return known[key]
 
 
 _LOOPS: WeakKeyDictionary[Any, dict[tuple[type, bool], Loop]] = WeakKeyDictionary()
 
 
-def _law_loop(dynamics: Any, law: type[Law], anti_windup: bool) -> Loop:
+def _compile_controller_loop(dynamics: Any, kind: type[ControllerGains], anti_windup: bool) -> Loop:
     n = dynamics.n
     g = Graph()
-    if law is HeldTorque:
+    if kind is HeldTorque:
         x, (dt,), tau = g.inputs("x", 2 * n), g.inputs("dt", 1), g.inputs("tau", n)
         q1, qd1 = held_torque_step(g, dynamics.motion, x[:n], x[n:], tau, dt)
         return compile_loop("held_torque", g, {"x": [*q1, *qd1], "tau": tau})
@@ -172,19 +186,19 @@ def _law_loop(dynamics: Any, law: type[Law], anti_windup: bool) -> Loop:
     e = [r - a for r, a in zip(q_ref, q, strict=True)]
     grown = [a + b * dt for a, b in zip(s, e, strict=True)]
     effort = [kp[i] * e[i] + ki[i] * grown[i] + kd[i] * (qd_ref[i] - qd[i]) for i in range(n)]
-    if law is ComputedTorque:
+    if kind is ComputedTorqueGains:
         effort = dynamics.forces(q, qd, [a + b for a, b in zip(qdd_ref, effort, strict=True)])
     tau = [maximum(minimum(a, b), -b) for a, b in zip(effort, limit, strict=True)]
     if anti_windup:
-        grown = [_held_when_cut(*each) for each in zip(s, grown, e, effort, limit, strict=True)]
+        grown = [_anti_windup(*each) for each in zip(s, grown, e, effort, limit, strict=True)]
     q1, qd1 = held_torque_step(g, dynamics.motion, q, qd, tau, dt)
-    name = "computed_torque" if law is ComputedTorque else "pid"
+    name = "computed_torque" if kind is ComputedTorqueGains else "pid"
     streams = ("q_ref", "qd_ref", "qdd_ref")
     return compile_loop(name, g, {"x": [*q1, *qd1, *grown], "tau": tau}, streams)
 
 
-def _held_when_cut(s: Scalar, grown: Scalar, e: Scalar, effort: Scalar, limit: Scalar) -> Scalar:
-    """The integral: as it was when the torque is cut and the error has the torque's sign."""
+def _anti_windup(s: Scalar, grown: Scalar, e: Scalar, effort: Scalar, limit: Scalar) -> Scalar:
+    """The next integral: unchanged if the torque is clipped and the error has its sign."""
     above = where(effort - limit, where(e, s, grown), grown)
     return where(-limit - effort, where(-e, s, grown), above)
 
@@ -196,7 +210,7 @@ def _rows(value: Any, n: int) -> np.ndarray:
 
 
 def _reference(reference: Any, q0: np.ndarray, n: int) -> dict[str, np.ndarray]:
-    """The three streams of a reference."""
+    """Position, velocity and acceleration of a reference, by name."""
     if reference is None:
         reference = Reference(q=q0[..., None, :])
     elif not isinstance(reference, Reference):
@@ -208,11 +222,11 @@ def _reference(reference: Any, q0: np.ndarray, n: int) -> dict[str, np.ndarray]:
     return streams
 
 
-def _blown_up(arm: Any, x: np.ndarray, t_end: float) -> None:
+def _raise_unstable(arm: Any, x: np.ndarray, t_end: float) -> None:
     *run, joint = np.argwhere(~np.isfinite(x))[0].tolist()
     which = f" of run {run[0] if len(run) == 1 else tuple(run)}" if run else ""
     raise RunFailed(
-        f"joint {joint % arm.n + 1} ({arm.joint_names[joint % arm.n]}){which} is no longer finite "
-        f"before t = {t_end:g} s: the loop is unstable; take lower gains or a smaller dt"
+        f"joint {joint % arm.n + 1} ({arm.joint_names[joint % arm.n]}){which} is not finite "
+        f"before t = {t_end:g} s: the closed loop is unstable; use lower gains or a smaller dt"
         + doubt(arm.model)
     )

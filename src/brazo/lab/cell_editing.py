@@ -68,7 +68,7 @@ def carried_over(sim: Simulation, cell: Cell) -> Simulation:
     """A simulation of a cell with other robots; those that stay go on from their present state."""
     with sim.lock:
         laws = {
-            name: IDEAL if robot.law == IDEAL else robot.controller
+            name: IDEAL if robot.controller_name == IDEAL else robot.controller
             for name, robot in sim.robots.items()
             if name in cell.models
         }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from brazo.control import Controller, laws
+from brazo.control import Controller, controllers
 from brazo.control.feedforward import FEEDFORWARDS
 from brazo.control.pid import WINDUPS
 from brazo.errors import BrazoError
@@ -62,7 +62,7 @@ def titles(with_laws: bool) -> dict[str, str]:
     """Every law by name with what people call it; only positioning for a robot without masses."""
     found = {}
     if with_laws:
-        found = {name: TITLES.get(name) or _spaced(name) for name in laws()}
+        found = {name: TITLES.get(name) or _spaced(name) for name in controllers()}
     return {**found, IDEAL: "Ideal positioning"}
 
 
@@ -81,7 +81,7 @@ def as_program(robot: str, law: Controller, cell: str) -> str:
     from brazo.program.steps import SetController
 
     gains = {name: tuple(float(one) for one in law.gains[name]) for name in law.gains}
-    step = SetController(law=law.name, gains=gains)
+    step = SetController(controller=law.name, gains=gains)
     return Program(f"{robot} gains", cell=cell, steps={robot: [step]}).to_yaml()
 
 

@@ -174,7 +174,9 @@ def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
     `require_idle` first.
     """
     with sim.lock:
-        laws = {n: IDEAL if r.law == IDEAL else r.controller for n, r in sim.robots.items()}
+        laws = {
+            n: IDEAL if r.controller_name == IDEAL else r.controller for n, r in sim.robots.items()
+        }
         new = Simulation(cell, laws, mode=mode, seed=sim.seed)  # type: ignore[arg-type]
         new.world.restore(sim.world.save())
         for name, robot in new.robots.items():

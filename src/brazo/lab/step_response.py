@@ -101,7 +101,7 @@ class StepTest:
                 else f"{1e3 * LARGEST[kind]:g} mm"
             )
             raise BrazoError(f"a step is small: more than 0, at most {most}")
-        if robot.law in (IDEAL, "none"):
+        if robot.controller_name in (IDEAL, "none"):
             raise BrazoError(f"{robot.name} has no law whose answer could be seen: choose one")
         if robot.moving or np.abs(robot.qd).max() > 1e-2:
             raise BrazoError(f"{robot.name} moves: a step begins at rest")
@@ -145,4 +145,6 @@ class StepTest:
         t, q, torque = np.array(self._rows).T
         torque = np.append(torque[1:], torque[-1])  # each was given in the step before
         robot = self._robot
-        return Response(robot.name, self._joint, robot.law, self._size, t, q - q[0], torque)
+        return Response(
+            robot.name, self._joint, robot.controller_name, self._size, t, q - q[0], torque
+        )

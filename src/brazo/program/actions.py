@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brazo.control import laws
+from brazo.control import controllers
 from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.collision import touching_now
@@ -194,7 +194,7 @@ class Actions:
             self.robot.controller = IDEAL
         elif step.controller is not None:
             try:
-                law = laws()[step.controller](**gains)
+                law = controllers()[step.controller](**gains)
             except TypeError as error:
                 raise BrazoError(f"{step.controller}: {error}") from None
             self.robot.controller = law

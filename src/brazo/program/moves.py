@@ -244,7 +244,7 @@ class Moves:
             some = "drives of " + " and ".join(weak) + " are" if len(weak) > 1 else ""
             return f"the {some or f'drive of {weak[0]} is'} saturated"
         far = int(np.argmax(np.abs(robot.reference.q - robot.q)))
-        return f"law {robot.law} leaves {names[far]} short of it, with torque to spare"
+        return f"law {robot.controller_name} leaves {names[far]} short of it, with torque to spare"
 
     def _target(self, target: s.Target) -> Array:
         held = self.execution.monitor.held.get(self.robot.name)

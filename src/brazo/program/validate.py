@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
-from brazo.control import Controller, laws
+from brazo.control import Controller, controllers
 from brazo.errors import BrazoError
 from brazo.formats.robot_yaml.joint_fields import outside
 from brazo.program import steps as s
@@ -179,15 +179,18 @@ class _Check:
     def _controller(self, step: s.SetController) -> None:
         """Law and gains; gains alone are those of the law of the step before."""
         if step.controller is not None:
-            self.law_known = step.controller in (*laws(), IDEAL)
+            self.law_known = step.controller in (*controllers(), IDEAL)
             own = "a controller of your own: brazo run … --law FILE.py"
-            self.name(step, step.controller, [*laws(), IDEAL], "law", own)
-            self.law = laws().get(step.controller)
+            self.name(step, step.controller, [*controllers(), IDEAL], "law", own)
+            self.law = controllers().get(step.controller)
         elif not self.law_known:
             return
         if self.law is None:
             if step.gains:
-                _fail(step, f"law '{step.controller or self.robot.law}' has no gains to set")
+                _fail(
+                    step,
+                    f"law '{step.controller or self.robot.controller_name}' has no gains to set",
+                )
             return
         known = [gain.name for gain in self.law.GAINS]
         if step.controller is not None:

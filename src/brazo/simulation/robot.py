@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.control import CompiledController, Controller, Reference, laws
+from brazo.control import CompiledController, Controller, Reference, controllers
 from brazo.control.base import torque_limits
+from brazo.deprecation import warn_renamed
 from brazo.errors import BrazoError, user_place
 from brazo.model.declared import Declared
 from brazo.robot import Robot
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 IDEAL = "ideal"  # instead of a law: the robot is where it is asked to be
-DEFAULT_LAW = "ComputedTorque"
+DEFAULT_CONTROLLER = "ComputedTorque"
 JUMP = 0.02  # rad or m; a motion that begins farther from the reference is refused
 BEYOND = 1e-6  # rad or m; a motion farther outside a joint's limit than this is refused
 LONGEST_STOP = 60.0  # s
@@ -117,19 +118,28 @@ class SimRobot(Declared):
     def controller(self, law: Controller | str | None) -> None:
         with self._sim.lock:
             self.use(law)
-            text, data = self.law_told()
+            text, data = self.controller_event()
             self._sim.log("control", text, **data)
 
-    def law_told(self) -> tuple[str, dict[str, Any]]:
+    def controller_event(self) -> tuple[str, dict[str, Any]]:
         """Which law drives it, as an event says it."""
-        return f"{self.name}: {self.law}", {"robot": self.name, "law": self.law}
+        return f"{self.name}: {self.controller_name}", {
+            "robot": self.name,
+            "law": self.controller_name,
+        }
 
     @property
-    def law(self) -> str:
-        """The name of the law, `"ideal"` or `"none"`."""
+    def controller_name(self) -> str:
+        """The name of the controller, `"ideal"` or `"none"`."""
         if self._positioned:
             return IDEAL
         return "none" if self._controller is None else self._controller.name
+
+    @property
+    def law(self) -> str:
+        """The old name of `controller_name`."""
+        warn_renamed("law", "controller_name")
+        return self.controller_name
 
     def use(self, law: Controller | str | None) -> None:
         """Take a law into use without a word about it."""
@@ -147,7 +157,7 @@ class SimRobot(Declared):
         if law is None:
             return None
         if isinstance(law, str):
-            known = laws()
+            known = controllers()
             if law not in known:
                 raise BrazoError(
                     f"robot '{self.name}': no law named '{law}'; there are: "
@@ -407,9 +417,9 @@ class SimRobot(Declared):
         given = self._given
         if given is not self._stands_as:
             self._stands_as, self.arm = given, arm_of(given, self._sim.cell.gravity)
-        self.fit_law()
+        self.fit_controller()
 
-    def fit_law(self) -> None:
+    def fit_controller(self) -> None:
         """Bind the law to the arm as it is now, if it knows another, and tell it of the load."""
         law, dt = self._controller, self._sim.dt
         if law is not None and not law.is_bound_to(self.arm, dt):
@@ -425,8 +435,13 @@ class SimRobot(Declared):
     def _on_gain(self, gain: str, values: Array) -> None:
         same = (values == values[0]).all()
         text = f"{values[0]:g}" if same else ", ".join(f"{value:g}" for value in values)
-        told = {"robot": self.name, "law": self.law, "gain": gain, "values": values.tolist()}
-        self._sim.log("gain", f"{self.name}: {self.law} {gain} = {text}", **told)
+        told = {
+            "robot": self.name,
+            "law": self.controller_name,
+            "gain": gain,
+            "values": values.tolist(),
+        }
+        self._sim.log("gain", f"{self.name}: {self.controller_name} {gain} = {text}", **told)
 
     def _attach(self) -> None:
         """Look at the arrays of the world's robot."""
@@ -486,6 +501,6 @@ def rebound(law: Controller, arm: Robot, dt: float, q: Array, qd: Array) -> None
         law.state = state
 
 
-def default_law(robot: SimRobot) -> Controller | str:
+def default_controller(robot: SimRobot) -> Controller | str:
     """Computed torque, or ideal positioning where masses are unknown."""
-    return laws()[DEFAULT_LAW]() if robot.arm.has_dynamics else IDEAL
+    return controllers()[DEFAULT_CONTROLLER]() if robot.arm.has_dynamics else IDEAL

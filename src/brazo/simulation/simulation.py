@@ -37,7 +37,7 @@ from brazo.simulation.faults import Fault
 from brazo.simulation.lock import StepLock
 from brazo.simulation.player import Player
 from brazo.simulation.recorder import RunRecorder
-from brazo.simulation.robot import SimRobot, default_law
+from brazo.simulation.robot import SimRobot, default_controller
 from brazo.simulation.running import Progress, looks_on, run
 from brazo.simulation.signals import Signals
 from brazo.simulation.state import SimState, restore_robot, save_robot
@@ -111,7 +111,7 @@ class Simulation:
         for name in given:
             self.robot(name)
         for name, robot in self.robots.items():
-            robot.use(given[name] if name in given else default_law(robot))
+            robot.use(given[name] if name in given else default_controller(robot))
         self._actors = list(self.robots.values())
         self.player = Player(self)
         #: Where the last steps of a run that breaks down are kept; None keeps none.
@@ -121,7 +121,7 @@ class Simulation:
         self.world.on_grasp(self._on_grasp)
 
     def __repr__(self) -> str:
-        robots = ", ".join(f"{robot.name} ({robot.law})" for robot in self._actors)
+        robots = ", ".join(f"{robot.name} ({robot.controller_name})" for robot in self._actors)
         return f"<brazo simulation of {self.cell.name} at {self.time:g} s: {robots}>"
 
     # ---- what there is ---------------------------------------------------------------------
@@ -365,7 +365,7 @@ class Simulation:
         t = self.time
         yield from (e for e in self.events if e.t == t and e.kind not in _STANDING)
         for robot in self._actors:
-            yield Event(t, "control", *robot.law_told())
+            yield Event(t, "control", *robot.controller_event())
             for fault in robot.faults:
                 yield Event(t, "fault", *_told(fault))
             row = (
@@ -548,7 +548,7 @@ class Simulation:
             "mode": self.world.mode,
             "dt": repr(self.dt),
             "seed": str(self.seed),
-            "robots": ", ".join(f"{r.name} ({r.law})" for r in self._actors),
+            "robots": ", ".join(f"{r.name} ({r.controller_name})" for r in self._actors),
             "bodies": ", ".join(body.name for body in self.cell.bodies),
             # What a replay draws; empty for a cell made in Python.
             "cell_file": "" if self.cell.path is None else str(self.cell.path.absolute()),

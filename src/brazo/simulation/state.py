@@ -66,4 +66,4 @@ def restore_robot(robot: SimRobot, state: RobotState) -> None:
     robot._load = state.load
     robot._ailments = copy.deepcopy(state.ailments)
     robot._ailments.renew(robot.world)
-    robot.fit_law()
+    robot.fit_controller()

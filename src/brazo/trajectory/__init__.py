@@ -42,7 +42,7 @@ from brazo.trajectory.paths import (
 )
 from brazo.trajectory.piecewise import Piecewise, concatenate
 from brazo.trajectory.scaling import fastest_within, scaled
-from brazo.trajectory.time_law import Timing
+from brazo.trajectory.timing import Timing
 from brazo.trajectory.tool_orientation import (
     DOWN,
     AlongPath,

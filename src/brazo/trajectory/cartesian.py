@@ -87,11 +87,11 @@ class CartesianPath(ABC):
 
 
 class CurvePath(CartesianPath):
-    """A curve, a turning and a time law."""
+    """A curve, a turning and a time progress."""
 
-    def __init__(self, curve: Curve, orientation: ToolOrientation, law: Trajectory) -> None:
-        self.curve, self.orientation, self.law = curve, orientation, law
-        self._breaks = _with_corners(law, curve.breaks)
+    def __init__(self, curve: Curve, orientation: ToolOrientation, progress: Trajectory) -> None:
+        self.curve, self.orientation, self.progress = curve, orientation, progress
+        self._breaks = _with_corners(progress, curve.breaks)
 
     @property
     def breaks(self) -> Array:
@@ -103,7 +103,7 @@ class CurvePath(CartesianPath):
         return self.curve.length
 
     def within(self, t: Array) -> PathSample:
-        s = self.law.sample(t)
+        s = self.progress.sample(t)
         x, xd, xdd = np.clip(s.q[:, 0], 0.0, 1.0), s.qd, s.qdd
         p = self.curve.at(x)
         R, w, w1 = self.orientation.at(x, p)
@@ -160,18 +160,18 @@ def _meet(end: Array, start: Array, k: int) -> None:
         )
 
 
-def _with_corners(law: Trajectory, corners: tuple[float, ...]) -> Array:
+def _with_corners(progress: Trajectory, corners: tuple[float, ...]) -> Array:
     """The law's breaks and the times at which its progress passes the curve's."""
     moments = []
     for x in corners:
-        low, high = law.start, law.end
+        low, high = progress.start, progress.end
         for _ in range(100):
             middle = 0.5 * (low + high)
             if not low < middle < high:
                 break
-            if law.sample(middle).q[0] < x:
+            if progress.sample(middle).q[0] < x:
                 low = middle
             else:
                 high = middle
         moments.append(high)
-    return np.unique(np.concatenate([law.breaks, moments]))
+    return np.unique(np.concatenate([progress.breaks, moments]))

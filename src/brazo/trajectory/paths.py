@@ -31,7 +31,7 @@ from brazo.trajectory.curves import (
 )
 from brazo.trajectory.reading import array, choice, direction, pose, positive, vector
 from brazo.trajectory.series import series
-from brazo.trajectory.time_law import Timing, progress, read_timing
+from brazo.trajectory.timing import Timing, progress, read_timing
 from brazo.trajectory.tool_orientation import (
     Between,
     FunctionOrientation,

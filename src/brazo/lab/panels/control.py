@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.control import Controller, laws
+from brazo.control import Controller, controllers
 from brazo.errors import BrazoError
 from brazo.lab.channel import Typed
 from brazo.lab.feeds import Feed, Figure, Line, plot
@@ -107,7 +107,7 @@ class ControlPanel(Panel):
             if self._response is not None and self._response.robot != robot.name:
                 self._response = None
             law = robot.controller
-            self._shown = (robot.name, robot.arm, law, robot.law)
+            self._shown = (robot.name, robot.arm, law, robot.controller_name)
             for gain in law.gains if law is not None else ():
                 self.on_number(f"gain/{gain}", self._gain_setter(gain), int)
         self.refresh()
@@ -215,12 +215,12 @@ class ControlPanel(Panel):
             return {}
         robot = self.lab.robot
         law = robot.controller
-        if self._shown != (robot.name, robot.arm, law, robot.law):
+        if self._shown != (robot.name, robot.arm, law, robot.controller_name):
             self._renew()  # a program or a script chose another law
         self._live.collect()
         found: Values = {
             "robot": robot.name,
-            "law": robot.law,
+            "law": robot.controller_name,
             "joint": str(self._joint),
             "what": self._what,
             "compare": self._compare,
@@ -266,13 +266,13 @@ class ControlPanel(Panel):
 
     def _choose_law(self, name: str) -> None:
         robot = self.lab.robot
-        if name == robot.law:
+        if name == robot.controller_name:
             return
         if name == IDEAL:
             robot.controller = IDEAL
             self._renew()
-        elif name in laws():
-            self._use(robot, laws()[name]())
+        elif name in controllers():
+            self._use(robot, controllers()[name]())
         else:
             raise BrazoError(f"no law named '{name}'")
 

@@ -17,14 +17,15 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from brazo.deprecation import warn_renamed
 from brazo.errors import BrazoError
 from brazo.trajectory import moves
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.piecewise import Piecewise
 from brazo.trajectory.reading import choice, positive
 
-Law = Literal["quintic", "cubic", "trapezoid", "jerk_limited", "constant"]
-LAWS = ("quintic", "cubic", "trapezoid", "jerk_limited", "constant")
+Profile = Literal["quintic", "cubic", "trapezoid", "jerk_limited", "constant"]
+PROFILES = ("quintic", "cubic", "trapezoid", "jerk_limited", "constant")
 _LIMITS = (
     "speed",
     "acceleration",
@@ -39,7 +40,7 @@ _LIMITS = (
 class Timing:
     """A law, and either a duration (s) or limits."""
 
-    law: Law = "quintic"
+    profile: Profile = "quintic"
     duration: float | None = None  # s
     speed: float | None = None  # m/s
     acceleration: float | None = None  # m/s²
@@ -49,7 +50,7 @@ class Timing:
     angular_jerk: float | None = None  # rad/s³
 
     def __post_init__(self) -> None:
-        choice(self.law, LAWS, "law")
+        choice(self.profile, PROFILES, "profile")
         for name in ("duration", *_LIMITS):
             value = getattr(self, name)
             if value is not None:
@@ -58,14 +59,20 @@ class Timing:
             given = [name for name in _LIMITS if getattr(self, name) is not None]
             if given:
                 raise BrazoError(f"give a duration or limits, not both (got {', '.join(given)})")
-            if self.law == "jerk_limited":
+            if self.profile == "jerk_limited":
                 raise BrazoError("a jerk_limited law takes limits: speed, acceleration and jerk")
+
+    @property
+    def law(self) -> str:
+        """The old name of `profile`."""
+        warn_renamed("law", "profile")
+        return self.profile
 
     def shared(self, share: float) -> Timing:
         """The timing of one part of a path: the given share of the duration, the same limits."""
         if self.duration is None:
             return self
-        return Timing(self.law, share * self.duration)
+        return Timing(self.profile, share * self.duration)
 
 
 def read_timing(value: Timing | float) -> Timing:
@@ -82,21 +89,21 @@ def progress(timing: Timing, length: float, turning: float) -> Piecewise:
     v = _rate(timing, "speed", length, turning)
     a = _rate(timing, "acceleration", length, turning)
     j = _rate(timing, "jerk", length, turning)
-    law = timing.law
-    if law in ("quintic", "cubic"):
-        move = moves.quintic if law == "quintic" else moves.cubic
+    profile = timing.profile
+    if profile in ("quintic", "cubic"):
+        move = moves.quintic if profile == "quintic" else moves.cubic
         if T is not None:
             return move(0.0, 1.0, T)
         if v is None and a is None:
             raise _missing(timing, "a duration, a speed or an acceleration", length)
         return move(0.0, 1.0, speed=v, acceleration=a)
-    if law == "trapezoid":
+    if profile == "trapezoid":
         if T is not None:
             return moves.trapezoid_in(0.0, 1.0, T)
         if v is None or a is None:
             raise _missing(timing, "a duration, or a speed and an acceleration", length)
         return moves.trapezoid(0.0, 1.0, v, a)
-    if law == "jerk_limited":
+    if profile == "jerk_limited":
         if v is None or a is None or j is None:
             raise _missing(timing, "a speed, an acceleration and a jerk", length)
         from brazo.trajectory.jerk_limited import jerk_limited
@@ -122,4 +129,4 @@ def _rate(timing: Timing, name: str, length: float, turning: float) -> float | N
 
 def _missing(timing: Timing, wanted: str, length: float) -> BrazoError:
     kind = "" if length > 0.0 else " (angular: the path only turns)"
-    return BrazoError(f"the {timing.law} law needs {wanted}{kind}")
+    return BrazoError(f"the {timing.profile} law needs {wanted}{kind}")
