@@ -17,17 +17,19 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/dev.stamp ## install brazo and its development tools into .venv, and a Chromium for the tests
+setup: $(VENV)/dev.stamp $(VENV)/page.stamp ## install brazo and its development tools into .venv, and a Chromium for the tests
 	@sh tools/chromium.sh
 
 run: $(VENV)/run.stamp ## start the lab; pass arguments to brazo with ARGS="robots"
 	@$(BIN)/brazo $(ARGS)
 
-check: $(VENV)/dev.stamp ## format, lint, types and layers, without changing a file
+check: $(VENV)/dev.stamp $(VENV)/page.stamp ## format, lint, types and layers, without changing a file
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(BIN)/python tools/page_checks.py
+	$(BIN)/python tools/large_files.py
 
 format: $(VENV)/dev.stamp ## rewrite the code in the one format and apply the safe lint fixes
 	$(BIN)/ruff check --fix .
@@ -63,3 +65,8 @@ $(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing brazo and its development tools into $(VENV)"
 	@$(PIP) -e '.[dev]'
 	@touch $(VENV)/run.stamp $@
+
+$(VENV)/page.stamp: tools/javascript/package.json $(VENV)/dev.stamp
+	@echo "installing the checkers of the page's scripts into $(VENV)/javascript"
+	@$(BIN)/python tools/page_checks.py --install
+	@touch $@

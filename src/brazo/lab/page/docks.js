@@ -175,7 +175,7 @@ function arrange() {
     if (before) before.scrolled = dock.content.scrollTop; // each panel keeps its own
     const mine = [...panels.values()].filter((panel) => sideOf(panel) === dock.side);
     // On a narrow screen, what is at hand on the left of a wide one comes first.
-    if (NARROW.matches) mine.sort((a, b) => (a.side !== "left") - (b.side !== "left"));
+    if (NARROW.matches) mine.sort((a, b) => Number(a.side !== "left") - Number(b.side !== "left"));
     const known = (id) => mine.some((panel) => panel.id === id);
     if (!known(layout.active[dock.side])) {
       layout.active[dock.side] = mine[0]?.id;

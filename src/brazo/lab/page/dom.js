@@ -64,9 +64,9 @@ let filling = false;
 export const refilling = () => filling;
 
 export function refill(body, html) {
-  const field = document.activeElement;
+  const field = /** @type {HTMLInputElement} */ (document.activeElement);
   const typed = drafts.has(field) && body.contains(field);
-  const { value, selectionStart, selectionEnd, scrollTop } = typed ? field : {};
+  const { value, selectionStart, selectionEnd, scrollTop } = field ?? {};
   filling = true;
   try {
     body.innerHTML = html;

@@ -36,7 +36,7 @@ export class Tied extends HTMLElement {
     send(full(this, this.getAttribute("event")), ...args(this), ...more);
   }
   build() {}
-  told() {}
+  told(_news) {}
 }
 
 // <brazo-text name="tool/x">: a value, as text.

@@ -190,8 +190,8 @@ class Slider extends Tied {
     if (Number(this.range.value) !== value) this.range.value = value;
     this.field.show();
     const [a, b] = [this.share(0), this.share(value)];
-    this.style.setProperty("--from", Math.min(a, b));
-    this.style.setProperty("--to", Math.max(a, b));
+    this.style.setProperty("--from", String(Math.min(a, b)));
+    this.style.setProperty("--to", String(Math.max(a, b)));
     const slack = 1e-9 * (this.max - this.min);
     this.toggleAttribute(
       "at-limit",

@@ -152,16 +152,22 @@ async function filmRecording() {
 
 // The moment nearest to t, on the page: where rows are far apart it may be the one already there.
 async function shown(t) {
+  /** @type {Promise<void>} */
   const changed = new Promise((done) => {
     const before = value("replay/now");
-    const off = watch("replay/now", (now) => now !== before && (off(), done()));
-    setTimeout(() => (off(), done()), NO_CHANGE);
+    const end = () => {
+      off();
+      done();
+    };
+    const off = watch("replay/now", (now) => now !== before && end());
+    setTimeout(end, NO_CHANGE);
   });
   send("replay/seek", t);
   await changed;
   await pause(SETTLE);
 }
 
+/** @returns {Promise<void>} */
 function drawnWith(action) {
   return new Promise((done) => {
     const off = viewer.onDrawn((canvas) => {
@@ -226,7 +232,10 @@ class FilmButtons extends HTMLElement {
       this.buttons = element("div", "brazo-buttons");
       this.view = this.add("film", "Film the view", filmView);
       this.recording = this.add("film", "Film the recording", filmRecording);
-      this.stop = this.add("stop", "Stop and save", () => (film.timer ? stop() : (film.ending = true)));
+      this.stop = this.add("stop", "Stop and save", () => {
+        if (film.timer) stop();
+        else film.ending = true;
+      });
       this.stop.classList.add("danger");
       this.text = element("output", "filmed");
       this.append(this.buttons, this.text);

@@ -7,7 +7,8 @@ class Bar extends Tied {
   build() {
     const label = this.getAttribute("label");
     const limited = this.hasAttribute("min");
-    [this.min, this.max] = [Number(this.getAttribute("min")), Number(this.getAttribute("max"))];
+    this.min = Number(this.getAttribute("min"));
+    this.max = Number(this.getAttribute("max"));
     this.number = element("b");
     const head = element("div", "head");
     head.append(
@@ -28,7 +29,7 @@ class Bar extends Tied {
     if (!limited) return;
     this.setAttribute("aria-valuemin", this.min);
     this.setAttribute("aria-valuemax", this.max);
-    this.style.setProperty("--zero", this.share(0));
+    this.style.setProperty("--zero", String(this.share(0)));
     this.toggleAttribute("zero-outside", this.min > 0 || this.max < 0);
   }
   share(value) {
@@ -38,7 +39,7 @@ class Bar extends Tied {
     if (this.number.textContent !== text) this.number.textContent = text;
     this.setAttribute("aria-valuenow", value);
     if (!this.hasAttribute("min")) return;
-    this.style.setProperty("--at", this.share(value));
+    this.style.setProperty("--at", String(this.share(value)));
     const slack = 0.005 * (this.max - this.min);
     this.toggleAttribute("near", value < this.min + slack || value > this.max - slack);
   }

@@ -9,11 +9,12 @@ export function onKey(key, callback) {
 }
 
 // Whether keys are being typed somewhere; a field for numbers takes no spaces.
+/** @param {KeyboardEvent} event */
 export function typing(event) {
   const node = event.target;
   if (!(node instanceof HTMLElement)) return false;
   if (node.isContentEditable || node.tagName === "TEXTAREA") return true;
-  return node.tagName === "INPUT" && /text|search|number|password|email/.test(node.type);
+  return node instanceof HTMLInputElement && /text|search|number|password|email/.test(node.type);
 }
 
 // In a recording nothing could be stopped: there the key plays and pauses, as it does anywhere.
@@ -29,7 +30,8 @@ export function playOrPause() {
 addEventListener(
   "keydown",
   (event) => {
-    const words = typing(event) && event.target.inputMode !== "decimal";
+    const node = /** @type {HTMLElement} */ (event.target);
+    const words = typing(event) && node.inputMode !== "decimal";
     if (event.code === "Space" && !words && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       event.stopPropagation();
@@ -38,7 +40,7 @@ addEventListener(
     }
     if (typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "?") return toggleHelp();
-    if (event.target.tagName === "SELECT" || event.repeat) return;
+    if (node.tagName === "SELECT" || event.repeat) return;
     actions.get(event.key.toLowerCase())?.(event);
   },
   true,

@@ -73,6 +73,7 @@ export function say(text, kind = "info", topic = text, number = 0, stays = STAYS
   if (stays !== Infinity) setTimeout(() => note.remove(), stays ?? STAYS.info);
 }
 
+let jobsTimer = 0;
 function showJobs(tray, jobs) {
   const now = performance.now();
   const ended = jobs.filter((job) => job.state === "done" || job.state === "cancelled");
@@ -80,8 +81,8 @@ function showJobs(tray, jobs) {
   const stays = informed ? ENDED : 0;
   for (const { number } of ended) if (!over.has(number)) over.set(number, now + stays);
   const next = Math.min(...ended.map(({ number }) => over.get(number)).filter((t) => t > now));
-  clearTimeout(showJobs.timer);
-  if (next < Infinity) showJobs.timer = setTimeout(() => showJobs(tray, jobs), next - now + 20);
+  clearTimeout(jobsTimer);
+  if (next < Infinity) jobsTimer = setTimeout(() => showJobs(tray, jobs), next - now + 20);
   const shown = jobs.filter(({ number }) => !(over.get(number) <= now));
   // Changed in place: a button that is made anew while it is pressed is never clicked.
   const nodes = new Map([...tray.children].map((node) => [Number(node.dataset.job), node]));

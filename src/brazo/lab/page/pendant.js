@@ -145,8 +145,8 @@ class Axis extends Target {
   paint(at) {
     const share = (v) => (Math.min(Math.max(v, this.min), this.max) - this.min) / (this.max - this.min);
     const [a, b] = [share(0), share(at)];
-    this.style.setProperty("--from", Math.min(a, b));
-    this.style.setProperty("--to", Math.max(a, b));
+    this.style.setProperty("--from", String(Math.min(a, b)));
+    this.style.setProperty("--to", String(Math.max(a, b)));
   }
 }
 
@@ -160,7 +160,9 @@ class Move extends HTMLElement {
     this.append(this.button);
   }
   go() {
-    const waiting = [...this.closest("[data-panel]").querySelectorAll("[target][pending]")];
+    /** @type {NodeListOf<Target>} */
+    const found = this.closest("[data-panel]").querySelectorAll("[target][pending]");
+    const waiting = [...found];
     const targets = waiting.map((node) => [node.getAttribute("target"), typed(node.pending.trim())]);
     send(full(this, this.getAttribute("event")), targets, this.getAttribute("how"));
   }
@@ -184,6 +186,7 @@ class Keys extends HTMLElement {
 
 function heldBy(event) {
   if (!keysOn || typing(event) || event.ctrlKey || event.metaKey || event.altKey) return null;
+  /** @type {any} */
   const node = document.querySelector(`#panel-pendant brazo-hold[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
   return node?.offsetParent ? node : null;
 }
@@ -202,7 +205,9 @@ addEventListener(
   "keyup",
   (event) => {
     const key = event.key.toLowerCase();
-    for (const node of document.querySelectorAll("#panel-pendant brazo-hold")) {
+    /** @type {NodeListOf<any>} */
+    const held = document.querySelectorAll("#panel-pendant brazo-hold");
+    for (const node of held) {
       if (node.dataset.key === key) node.release();
     }
   },

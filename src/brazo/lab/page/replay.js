@@ -53,7 +53,7 @@ function timeline() {
 
   const speed = element("select", "", { ariaLabel: "Speed" });
   speed.setAttribute("aria-label", "Speed of the replay");
-  speed.append(...SPEEDS.map((v) => new Option(`${v} %`, v)));
+  speed.append(...SPEEDS.map((v) => new Option(`${v} %`, String(v))));
   speed.onchange = () => {
     send("speed", Number(speed.value) / 100);
     showSpeed(); // until the lab says so
@@ -61,7 +61,7 @@ function timeline() {
   const showSpeed = () => {
     const percent = Math.round(100 * (value("replay/rate") ?? 1));
     if (![...speed.options].some((one) => Number(one.value) === percent)) {
-      speed.prepend(new Option(`${percent} %`, percent));
+      speed.prepend(new Option(`${percent} %`, String(percent)));
     }
     speed.value = percent;
   };
@@ -139,7 +139,7 @@ class Events extends Tied {
   connectedCallback() {
     super.connectedCallback();
     const panel = this.closest(".brazo-panel");
-    [panel, panel?.parentNode].forEach((node) => node && this.sizes.observe(node));
+    [panel, panel?.parentElement].forEach((node) => node && this.sizes.observe(node));
     this.follow(this.getAttribute("at"), (t) => this.mark(t));
   }
   disconnectedCallback() {
@@ -149,7 +149,7 @@ class Events extends Tied {
   // The list is the last of its panel and takes the height that is left there.
   fit() {
     const panel = this.closest(".brazo-panel");
-    const holder = panel?.parentNode;
+    const holder = panel?.parentElement;
     if (!holder || !this.list.offsetHeight) return;
     const below = panel.getBoundingClientRect().bottom - this.list.getBoundingClientRect().bottom;
     const above = this.list.getBoundingClientRect().top - panel.getBoundingClientRect().top;

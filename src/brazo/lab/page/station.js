@@ -61,7 +61,7 @@ function speakAsStation() {
   const offline = document.querySelector(".brazo-offline");
   put(offline, "The station does not answer: it has ended, or cannot be reached. What you see is the last it said; trying again…");
   const simulated = document.querySelector(".brazo-status .time");
-  const own = simulated.cloneNode(true);
+  const own = /** @type {HTMLElement} */ (simulated.cloneNode(true));
   own.title = "Since the station began, as in What happened and in its terminal";
   own.querySelector("brazo-text").setAttribute("name", "/station/time");
   simulated.before(own);
@@ -163,6 +163,7 @@ for (const end of ["pointerup", "pointercancel", "blur", "pagehide"]) addEventLi
 document.addEventListener("visibilitychange", () => document.hidden && letGo());
 
 // Keys hold the buttons that name them; they mean nothing else here.
+/** @returns {any} */
 function heldBy(event) {
   if (root.dataset.station !== "master" || typing(event)) return null;
   if (event.ctrlKey || event.metaKey || event.altKey) return null;
@@ -188,7 +189,9 @@ addEventListener(
   "keyup",
   (event) => {
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    for (const node of document.querySelectorAll("#panel-master brazo-hold")) {
+    /** @type {NodeListOf<any>} */
+    const held = document.querySelectorAll("#panel-master brazo-hold");
+    for (const node of held) {
       if (node.getAttribute("key") === key) node.release();
     }
   },

@@ -8,6 +8,7 @@
 "use strict";
 
 (() => {
+  const PICTURES = "/lab/pictures.js"; // this file is no module and cannot import it by its name
   // As scene.py names them, below a root of the cell's own.
   const FLOOR = /^\/cell-[^/]+\/floor$/;
   const PART = /^\/cell-[^/]+\/s?\d+-[^/]*\/\d+-[^/]*$/;
@@ -175,7 +176,7 @@
   }
 
   async function watchPictures(renderer) {
-    const { pace, tell } = await import("/lab/pictures.js");
+    const { pace, tell } = await import(PICTURES);
     const shown = (camera) => camera === mutable.camera;
     const told = () => {
       drawn++;
@@ -384,7 +385,9 @@
 
   // viser's toast about software drawing covers the panels; the status bar says it instead.
   new MutationObserver(() => {
-    for (const toast of document.querySelectorAll(".mantine-Notification-root")) {
+    /** @type {NodeListOf<HTMLElement>} */
+    const toasts = document.querySelectorAll(".mantine-Notification-root");
+    for (const toast of toasts) {
       if (toast.textContent.startsWith("Software WebGL")) toast.style.display = "none";
     }
   }).observe(document, { childList: true, subtree: true });

@@ -53,7 +53,10 @@ export function webm(codec, width, height, duration, chunks) {
       ]),
     ));
   let at = size(info) + size(tracks) + size(cuesAt(groups.map(() => 0)));
-  const positions = clusters.map((cluster) => (at += size(cluster)) - size(cluster));
+  const positions = clusters.map((cluster) => {
+    at += size(cluster);
+    return at - size(cluster);
+  });
   const segment = element(0x18538067, [info, tracks, cuesAt(positions), ...clusters]);
   return new Blob([...flat([head, segment])], { type: "video/webm" });
 }
