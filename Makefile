@@ -17,8 +17,8 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/dev.stamp $(VENV)/page.stamp ## install brazo and its development tools into .venv, and a Chromium for the tests
-	@sh tools/chromium.sh
+setup: $(VENV)/dev.stamp $(VENV)/page.stamp ## install brazo and its development tools into .venv, and the programs that tests run
+	@sh tools/test_programs.sh
 
 run: $(VENV)/run.stamp ## start the lab; pass arguments to brazo with ARGS="robots"
 	@$(BIN)/brazo $(ARGS)

@@ -1,4 +1,4 @@
-"""The Octave export, run by GNU Octave where it is installed."""
+"""The Octave export, run by GNU Octave."""
 
 from __future__ import annotations
 
@@ -11,23 +11,18 @@ import pytest
 
 from tests.dynamics.symbolic.equations import close, equations, robot, states
 
-OCTAVE = shutil.which("octave-cli")
-needs_octave = pytest.mark.skipif(
-    OCTAVE is None,
-    reason="octave-cli is not on PATH; at 260 MB it is left out of `make setup`",
-)
-
 
 def vector(values) -> str:
     return "[" + " ".join(repr(float(x)) for x in values) + "]'"
 
 
-@needs_octave
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [("scara1", "symbolic"), ("puma560-drives", "symbolic"), ("scara2", "numeric")],
 )
 def test_octave_computes_the_same(name, parameters, tmp_path):
+    octave = shutil.which("octave-cli")
+    assert octave, "octave-cli is not on PATH: make setup installs it on Debian"
     arm = robot(name)
     n = arm.n
     for file, text in equations(name, parameters).octave().items():
@@ -45,7 +40,7 @@ def test_octave_computes_the_same(name, parameters, tmp_path):
         f"[x, v] = {f}_rk4_step(q, qd, tau, 1e-3); show(x); show(v);"
     )
     done = subprocess.run(
-        [str(OCTAVE), "--no-init-file", "--no-history", "--eval", script],
+        [octave, "--no-init-file", "--no-history", "--eval", script],
         cwd=tmp_path,
         capture_output=True,
         text=True,
