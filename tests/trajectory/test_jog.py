@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brazo.errors import BrazoError
@@ -18,6 +18,8 @@ MIDDLE = LIMITS.position.mean(axis=1)
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 8e-3, 0.033]), st.booleans())
+@example(seed=1229, dt=0.008, with_rates=True)  # a rate reached only past the speed limit
+@example(seed=6804, dt=0.008, with_rates=True)
 def test_no_limit_is_passed_whatever_is_held(seed, dt, with_rates):
     rng = np.random.default_rng(seed)
     low, high = LIMITS.position.T

@@ -212,6 +212,26 @@ def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
     return found
 
 
+def fastest(plan: ruckig.Trajectory, duration: float, jerk: float) -> float:
+    """The highest speed of a one-joint plan if its acceleration is faded out by `duration` seconds.
+
+    A joint at speed v and acceleration a reaches v + a |a| / 2j when the jerk j takes the
+    acceleration to zero.  This speed only rises while a > 0 and only falls while a < 0, so its
+    extremes are at the ends and where the acceleration changes sign.
+    """
+    most, left = 0.0, duration
+    for h, _, qd, qdd, j in _phases(plan.profiles[0][0]):
+        turn = -qdd / j if j else 0.0
+        for t in (0.0, turn, min(h, left)):
+            if 0.0 <= t <= min(h, left):
+                v, a = qd + t * (qdd + 0.5 * t * j), qdd + t * j
+                most = max(most, abs(v + 0.5 * a * abs(a) / jerk))
+        left -= h
+        if left <= 0.0:
+            break
+    return most
+
+
 def profiles(plan: ruckig.Trajectory) -> list[tuple[Array, Array]]:
     """A plan of Ruckig's as polynomials: breaks and coefficients (pieces, 4) of each joint."""
     joints: list[tuple[Array, Array]] = []

@@ -18,7 +18,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.trajectory.base import Sample
-from brazo.trajectory.jerk_limited import SHORT, Planner, reach
+from brazo.trajectory.jerk_limited import SHORT, Planner, fastest, reach
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive, vector
 
@@ -135,6 +135,10 @@ class _Axis:
             self._renewed = False
             self._rate = self._bounded_rate(dt)
             self._begin(dt)
+            if fastest(self._plan, dt, self._jerk) > self._speed:
+                # To arrive with this rate the joint would first have to swing past its speed limit.
+                self._rate = 0.0
+                self._begin()
         else:
             _, qd, qdd = self.state
             speed = qd + 0.5 * qdd * abs(qdd) / self._jerk
