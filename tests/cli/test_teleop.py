@@ -98,6 +98,19 @@ def test_a_master_whom_nobody_answers_says_so_once_and_sums_up():
     assert "nobody answers" not in out and out.endswith(" attempts\n")
 
 
+def test_a_script_that_ran_without_a_link_fails(tmp_path):
+    script = tmp_path / "hand.yaml"
+    script.write_text("steps: [{at: 0s, engage: true}]", encoding="utf-8")
+    with socket.socket() as taken:  # bound, but nobody listens
+        taken.bind(("127.0.0.1", 0))
+        there = f"127.0.0.1:{taken.getsockname()[1]}"
+        here = ("--page", "127.0.0.1:0", "--no-browser")
+        master = brazo("master", "--connect", there, "--script", script, *here)
+        _, error = master.communicate(timeout=60)
+    assert master.returncode == 1
+    assert f"error: the script ran without a link to ws://{there}/teleop: nobody answers" in error
+
+
 def test_both_ends_have_a_page():
     from urllib.request import urlopen
 

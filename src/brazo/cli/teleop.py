@@ -16,7 +16,7 @@ from brazo.cli.interruption import say_recorded
 from brazo.cli.output import number, print_json, say, table
 from brazo.cli.overwriting import FORCE, require_replaceable
 from brazo.cli.slips import load_robot, warn_cell
-from brazo.errors import BrazoError
+from brazo.errors import BrazoError, RunFailed
 
 PAGE: str = typer.Option(
     "127.0.0.1:8080", help="Where the page is, host:port; the next free port is taken."
@@ -340,6 +340,9 @@ def master(
             say(_counted(link.counts) or "nothing was sent")
             if record is not None:
                 say_recorded(record)
+        if device == "script" and not (stopped.is_set() or link.ever_connected):
+            why = link.refusal or "no answer"
+            raise RunFailed(f"the script ran without a link to {link.url}: {why}")
 
 
 def _arm_alone(robot: Any) -> Any:

@@ -146,6 +146,11 @@ class MasterLink:
         return self._connected.is_set()
 
     @property
+    def ever_connected(self) -> bool:
+        """Whether there has been a connection since the link was made."""
+        return self._session != 0
+
+    @property
     def trouble(self) -> str:
         """Why there is no connection, and whether that may change; "" where nothing is known."""
         more = "not trying again" if self._over else "trying again"
