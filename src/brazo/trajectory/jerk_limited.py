@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +30,7 @@ from brazo.trajectory.reading import choice
 Array = np.ndarray
 Interface = Literal["position", "velocity"]
 Together = Literal["time", "line", "none"]
+Phase = tuple[float, float, float, float, float]  # duration; q, qd, qdd at its beginning; jerk
 
 _PLANNED = (ruckig.Result.Working, ruckig.Result.Finished)
 _SYNCHRONISE = {
@@ -198,7 +199,7 @@ def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
     found = []
     for profile in plan.profiles[0]:
         low = high = _beginning(profile)[0]
-        for h, q, qd, qdd, j in _phases(profile):
+        for h, q, qd, qdd, j in phases_of(profile):
             seen = [q + h * (qd + h * (qdd / 2.0 + h * j / 6.0))]
             # Where the speed qd + qdd t + j t²/2 is 0 the joint turns.
             root = qdd * qdd - 2.0 * j * qd
@@ -212,18 +213,18 @@ def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
     return found
 
 
-def fastest(plan: ruckig.Trajectory, duration: float, jerk: float) -> float:
-    """The highest speed of a one-joint plan if its acceleration is faded out by `duration` seconds.
+def fastest(phases: Iterable[Phase], duration: float, jerk: float) -> float:
+    """The highest speed of a joint whose acceleration is faded out, by `duration` seconds.
 
     A joint at speed v and acceleration a reaches v + a |a| / 2j when the jerk j takes the
     acceleration to zero.  This speed only rises while a > 0 and only falls while a < 0, so its
     extremes are at the ends and where the acceleration changes sign.
     """
     most, left = 0.0, duration
-    for h, _, qd, qdd, j in _phases(plan.profiles[0][0]):
-        turn = -qdd / j if j else 0.0
-        for t in (0.0, turn, min(h, left)):
-            if 0.0 <= t <= min(h, left):
+    for h, _, qd, qdd, j in phases:
+        end = min(h, left)
+        for t in (0.0, -qdd / j if j else 0.0, end):
+            if 0.0 <= t <= end:
                 v, a = qd + t * (qdd + 0.5 * t * j), qdd + t * j
                 most = max(most, abs(v + 0.5 * a * abs(a) / jerk))
         left -= h
@@ -237,7 +238,7 @@ def profiles(plan: ruckig.Trajectory) -> list[tuple[Array, Array]]:
     joints: list[tuple[Array, Array]] = []
     for profile in plan.profiles[0]:
         rows, breaks = [], [0.0]
-        for h, q, qd, qdd, j in _phases(profile):
+        for h, q, qd, qdd, j in phases_of(profile):
             rows.append([q, qd, qdd / 2.0, j / 6.0])
             breaks.append(breaks[-1] + h)
         if not rows:
@@ -256,8 +257,8 @@ def _beginning(profile: Any) -> tuple[float, float, float]:
     return first.p[0], first.v[0], first.a[0]
 
 
-def _phases(profile: Any) -> Iterator[tuple[float, float, float, float, float]]:
-    """Every phase of a joint: how long it takes, the state at its beginning, its jerk."""
+def phases_of(profile: Any) -> Iterator[Phase]:
+    """The phases of a joint's profile, in order."""
     q, qd, qdd = _beginning(profile)
     for part in (profile.brake, profile, profile.accel):
         for h, j in zip(part.t, part.j, strict=True):
