@@ -8,7 +8,7 @@ for a quarter of a second; the follower brakes and holds, and goes on when it is
 import time
 
 import brazo
-from brazo.lab.opening import as_cell
+from brazo.lab.app.opening import as_cell
 from brazo.simulation import Simulation
 from brazo.teleop import Cylinder, FollowerLink, MasterLink, PoseMap
 from brazo.teleop.devices import parse_script

@@ -30,8 +30,8 @@ from brazo.formats.library import robot_directory
 from brazo.formats.load import load_source
 from brazo.formats.mjcf.writer import write_mjcf
 from brazo.formats.urdf.writer import write_urdf
-from brazo.lab.brought import Brought
-from brazo.lab.transfers import Upload
+from brazo.lab.app.imported_files import ImportedFiles
+from brazo.lab.server.transfers import Upload
 from brazo.model.description import TreeModel
 from brazo.model.motion import body_poses
 from brazo.model.shapes import Mesh
@@ -417,12 +417,12 @@ def _read_mesh(path: Path) -> None:
 
 
 def _read_archive(path: Path) -> None:
-    brought = Brought()
+    imported = ImportedFiles()
     try:
-        for name in brought.take(Upload("arm.zip", path.read_bytes())):
-            load_source(brought.path(name))
+        for name in imported.take(Upload("arm.zip", path.read_bytes())):
+            load_source(imported.path(name))
     finally:
-        brought.close()
+        imported.close()
 
 
 def _recordings(folder: Path) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ from brazo.errors import BrazoError
 from brazo.files import is_regular, require_file, require_regular
 from brazo.formats.document import read_document
 from brazo.formats.urdf.packages import Packages
-from brazo.lab.opening import as_simulation
+from brazo.lab.app.opening import as_simulation
 from brazo.program.program_file import load_program
 from brazo.recording.origin import digest_of
 from brazo.recording.part_file import claimed, writer_of

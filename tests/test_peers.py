@@ -9,9 +9,9 @@ from http import HTTPStatus
 
 import pytest
 
-from brazo.lab.access import Access
-from brazo.lab.requests import Requests
-from brazo.lab.server import LabServer
+from brazo.lab.server.access import Access
+from brazo.lab.server.lab_server import LabServer
+from brazo.lab.server.requests import Requests
 from brazo.peers import UNKNOWN, owner_of, same_token
 from brazo.teleop import FollowerLink
 from brazo.teleop.proxy import FaultProxy

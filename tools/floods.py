@@ -318,7 +318,7 @@ def oversized(url: str, seconds: float) -> tuple[int, int]:
 
 def camera(url: str, seconds: float) -> tuple[int, int]:
     """Camera poses on the connection of the 3D view."""
-    from brazo.lab import hooks
+    from brazo.lab.server import hooks
 
     pose = {
         "type": "ViewerCameraMessage",
@@ -343,7 +343,7 @@ def churn(url: str, seconds: float) -> tuple[int, int]:
 
 def views(url: str, seconds: float) -> tuple[int, int]:
     """The same with the connection of the 3D view, which is sent the whole scene."""
-    from brazo.lab import hooks
+    from brazo.lab.server import hooks
 
     return _come(url, seconds, path="/", protocol=hooks.SUBPROTOCOL)
 

@@ -112,7 +112,7 @@ def measure(lab: LabProcess, what: str) -> None:
 
 def read(url: str) -> None:
     """A page without a browser: program and plots in view, everything read and thrown away."""
-    from brazo.lab import hooks
+    from brazo.lab.server import hooks
 
     key, origin = secrets.token_urlsafe(18), url.rstrip("/")
     address = origin.replace("http", "ws")

@@ -28,9 +28,9 @@ from browsing import SOON, chromium, drawn, show
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from brazo.lab.app import Lab
+from brazo.lab.app.lab import Lab
+from brazo.lab.app.replay import Replay
 from brazo.lab.panels import panel_types
-from brazo.lab.replay import Replay
 from brazo.lab.serving import serve
 
 CELL = "cooperative"

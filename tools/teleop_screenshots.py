@@ -24,7 +24,7 @@ from browsing import SOON, chromium
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from brazo.lab.opening import as_cell
+from brazo.lab.app.opening import as_cell
 from brazo.lab.stations import MasterLab
 from brazo.simulation import Simulation
 from brazo.teleop import MasterLink

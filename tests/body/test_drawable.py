@@ -13,7 +13,7 @@ from brazo.body.solids import mesh
 from brazo.cli.main import app
 from brazo.errors import BrazoError
 from brazo.formats.library import robot_names
-from brazo.lab.opening import as_simulation
+from brazo.lab.app.opening import as_simulation
 from brazo.model.shapes import Beam, Box, Cylinder
 
 URDF = """<robot name="arm"><link name="base"><visual><geometry>{shape}</geometry></visual></link>

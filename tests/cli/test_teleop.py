@@ -129,7 +129,7 @@ def test_both_ends_have_a_page():
             assert follower.stdout is not None
             address = follower.stdout.readline().split("ws://")[1].split("/")[0]
             with urlopen(page(follower)) as answer:
-                assert answer.status == 200 and b"/lab/shell.js" in answer.read()
+                assert answer.status == 200 and b"/lab/server/page/shell.js" in answer.read()
             master = brazo("master", "--connect", address, *here)
             with master:
                 try:

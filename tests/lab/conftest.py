@@ -17,7 +17,7 @@ from browsing import ARGUMENTS
 from playwright.sync_api import Browser, sync_playwright
 from websockets.sync.client import connect
 
-from brazo.lab.app import Lab
+from brazo.lab.app.lab import Lab
 from brazo.lab.serving import serve
 
 

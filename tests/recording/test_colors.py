@@ -37,5 +37,5 @@ def test_the_lines_of_six_joints_are_told_apart(colors, eye):
 
 
 def test_the_page_draws_lines_in_the_colours_of_figures():
-    css = files("brazo.lab").joinpath("page/plot.css").read_text(encoding="utf-8")
+    css = files("brazo.lab").joinpath("panels/common/plot.css").read_text(encoding="utf-8")
     assert tuple(re.findall(r"--line-\d: (#\w+);", css)) == COLORS + DARK_COLORS

@@ -9,8 +9,8 @@ import pytest
 import brazo
 from brazo.formats.mjcf.writer import export_mjcf
 from brazo.formats.urdf.writer import export_urdf
-from brazo.lab.opening import as_cell
-from brazo.lab.recorded_cell import recorded_cell
+from brazo.lab.app.opening import as_cell
+from brazo.lab.app.recorded_cell import recorded_cell
 from brazo.model.shapes import Mesh
 from brazo.recording.origin import LEFT_OUT, SOURCE
 from brazo.recording.source import memory_source

@@ -173,7 +173,7 @@ def _source(arm, output: Path) -> dict[str, str]:
     """What a replay needs to draw the robot, for the formats that can be replayed."""
     if output.suffix.lower() != ".parquet":
         return {}
-    from brazo.lab.opening import as_cell
+    from brazo.lab.app.opening import as_cell
     from brazo.recording.origin import LEFT_OUT
     from brazo.world.recorded_cell import recorded_source
 

@@ -64,7 +64,7 @@ def replay(
 ) -> None:
     """Open a recording in the lab: a timeline, plots and 3D view in step, what happened."""
     from brazo.cli.output import say
-    from brazo.lab.replay import Replay
+    from brazo.lab.app.replay import Replay
 
     shown = Replay(recording, cell)
     for note in shown.notes:

@@ -161,7 +161,7 @@ def _drawn(source: Source, recording: Path, target: Path, cell: str | None) -> A
         if cell is not None:
             raise BrazoError(f"--cell: {target.name} has no picture; an .html replay has")
         return None
-    from brazo.lab.recorded_cell import recorded_cell
+    from brazo.lab.app.recorded_cell import recorded_cell
 
     found, notes = recorded_cell(source, recording, cell)
     for note in notes:

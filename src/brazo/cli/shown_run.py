@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brazo.lab.program_run import program_in
+from brazo.lab.app.program_run import program_in
 from brazo.recording.part_file import part_of
 from brazo.recording.recording import Recording
 from brazo.recording.stream import finish_part
 
 if TYPE_CHECKING:
-    from brazo.lab.app import Lab
+    from brazo.lab.app.lab import Lab
     from brazo.program import Execution
     from brazo.simulation.events import Event
 

@@ -74,7 +74,7 @@ def follower(
 ) -> None:
     """A simulated robot that follows whoever connects, with a page of its own; Ctrl+C ends it."""
     from brazo.hosts import address
-    from brazo.lab.opening import as_cell
+    from brazo.lab.app.opening import as_cell
     from brazo.simulation import Simulation
     from brazo.teleop import FollowerLink, LinkRules, Rules, server_tls
     from brazo.teleop.mapping.base import in_words
@@ -347,7 +347,7 @@ def master(
 
 def _arm_alone(robot: Any) -> Any:
     """A simulation of an arm that is moved by forces."""
-    from brazo.lab.opening import as_cell
+    from brazo.lab.app.opening import as_cell
     from brazo.simulation import Simulation
 
     return Simulation(as_cell(robot))

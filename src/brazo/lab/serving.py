@@ -16,8 +16,8 @@ from typing import Any
 
 from brazo.codegen.checkpoint import checkpoints
 from brazo.errors import BrazoError
-from brazo.lab.app import Lab
-from brazo.lab.replay import Replay
+from brazo.lab.app.lab import Lab
+from brazo.lab.app.replay import Replay
 from brazo.text import one_line
 
 AGAIN = 10.0  # s in which a second Ctrl+C closes a lab with unsaved work

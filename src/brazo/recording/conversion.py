@@ -21,7 +21,7 @@ _WRITERS = {
     ".csv": ("brazo.recording.tables", "write_csv"),
     ".xlsx": ("brazo.recording.xlsx", "write_xlsx"),
     ".mcap": ("brazo.recording.mcap", "write_mcap"),
-    ".html": ("brazo.lab.replay_file", "write_replay"),
+    ".html": ("brazo.lab.app.replay_file", "write_replay"),
 }
 FORMATS = tuple(_WRITERS)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from brazo.lab.app import Lab
+from brazo.lab.app.lab import Lab
 
 SIZE = {"width": 790, "height": 560}  # hardly any scene: the processor draws it
 SOON = 60_000  # ms; a page drawn by a busy processor takes its time
@@ -55,7 +55,7 @@ class Opened:
         self.lab.channel.on("settled", done.set, free=True)
         self.page.evaluate(
             """async () => {
-                const { send } = await import("/lab/channel.js");
+                const { send } = await import("/lab/server/page/channel.js");
                 await new Promise((next) => requestAnimationFrame(() => setTimeout(next, 0)));
                 send("settled");
             }"""
@@ -65,7 +65,7 @@ class Opened:
         self.lab.channel.put({"settled": mark})  # values arrive in the order they are put
         self.page.evaluate(
             """async (mark) => {
-                const { watch } = await import("/lab/channel.js");
+                const { watch } = await import("/lab/server/page/channel.js");
                 await new Promise((next) => watch("settled", (it) => it === mark && next()));
             }""",
             mark,

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import brazo
-from brazo.lab.opening import as_cell
+from brazo.lab.app.opening import as_cell
 from brazo.lab.stations import FollowerLab, MasterLab
 from brazo.simulation import Simulation
 from brazo.teleop import FollowerLink, LinkRules, MasterLink, PoseMap, Rules, State
@@ -281,7 +281,7 @@ def test_the_follower_is_moved_from_its_own_page(session, follower_page):
 
 def test_time_and_robot_of_a_station_stay(session, follower_page):
     page = follower_page.page
-    page.evaluate("async () => (await import('/lab/channel.js')).send('pause')")
+    page.evaluate("async () => (await import('/lab/server/page/channel.js')).send('pause')")
     expect(page.get_by_text("a station's time goes on")).to_be_visible()
     assert session.follower.sim.player.running
     expect(page.locator(".brazo-bar brazo-select")).to_be_hidden()

@@ -16,7 +16,7 @@ import brazo
 from brazo.cli.main import main
 from brazo.cli.teleop import _counted
 from brazo.errors import BrazoError
-from brazo.lab.opening import as_cell
+from brazo.lab.app.opening import as_cell
 from brazo.recording.recording import Recording
 from brazo.simulation import Simulation
 from brazo.teleop import FollowerLink, IncrementMap, MasterLink, PoseMap, Rules, State

@@ -1,20 +1,22 @@
-"""The windows of the lab, one file each; see `brazo.lab.panels.base` for how one is written."""
+"""The panels of the lab, one folder each; see `brazo.lab.app.panel` for how one is written."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 
-from brazo.lab.panels.base import Panel
+from brazo.lab.app.panel import Panel
 
 __all__ = ["Panel", "panel_types"]
 
 
 def panel_types() -> tuple[type[Panel], ...]:
-    """Every panel in this folder, in the order of the tabs."""
+    """Every panel below this folder (`<name>/panel.py`), in the order of the tabs."""
     found: dict[str, type[Panel]] = {}
-    for module in pkgutil.iter_modules(__path__):
-        loaded = importlib.import_module(f"{__name__}.{module.name}")
+    for folder in pkgutil.iter_modules(__path__):
+        if folder.name == "common":
+            continue
+        loaded = importlib.import_module(f"{__name__}.{folder.name}.panel")
         for value in vars(loaded).values():
             if (
                 isinstance(value, type)

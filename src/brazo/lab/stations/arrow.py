@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from brazo.lab.scene import Scene
+    from brazo.lab.scene.scene import Scene
     from brazo.simulation.robot import SimRobot
 
 COLOR = (232, 89, 12)

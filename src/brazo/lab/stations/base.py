@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from brazo.errors import BrazoError
-from brazo.lab.app import Lab
+from brazo.lab.app.lab import Lab
+from brazo.lab.app.quantities import fixed
 from brazo.lab.panels import Panel
-from brazo.lab.panels.typed import fixed
-from brazo.lab.stations.seen import Seen, Watch
+from brazo.lab.stations.status import StationStatus, Watch
 
 if TYPE_CHECKING:
     from brazo.simulation import Simulation
@@ -41,7 +41,7 @@ class StationLab(Lab):
         self._teller = threading.Thread(target=self._tell_on, name="brazo station", daemon=True)
         self._teller.start()
 
-    def seen(self) -> Seen:
+    def status(self) -> StationStatus:
         """What is known now; with the simulation's lock held."""
         raise NotImplementedError
 
@@ -73,17 +73,17 @@ class StationLab(Lab):
         """Show the row above the scene."""
         self._beat += 1
         with self.sim.lock:
-            seen = self.seen()
+            state = self.status()
         self.channel.put(
             {
                 "station/now": {
-                    "link": seen.link,
-                    "about": seen.about,
-                    "stopped": seen.stopped,
-                    "state": seen.state,
-                    "cause": seen.cause,
-                    "warning": seen.warnings[0] if seen.warnings else "",
-                    "trip": fixed(1e3 * seen.round_trip, 1) if seen.round_trip >= 0.0 else "–",
+                    "link": state.link,
+                    "about": state.about,
+                    "stopped": state.stopped,
+                    "state": state.state,
+                    "cause": state.cause,
+                    "warning": state.warnings[0] if state.warnings else "",
+                    "trip": fixed(1e3 * state.round_trip, 1) if state.round_trip >= 0.0 else "–",
                     "beat": self._beat,
                 },
                 "station/time": fixed(self.time(), 1),

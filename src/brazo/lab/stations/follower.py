@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brazo.kinematics.sampling import sampling_box
-from brazo.lab.panels.base import Panel, Values
-from brazo.lab.panels.html import button, buttons, note, row, section, slider, text
-from brazo.lab.panels.typed import fixed
-from brazo.lab.panels.view import ViewPanel
-from brazo.lab.pendant_layout import joint_scales
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.quantities import fixed
+from brazo.lab.panels.common.html import button, buttons, note, row, section, slider, text
+from brazo.lab.panels.pendant.layout import joint_scales
+from brazo.lab.panels.view.panel import ViewPanel
 from brazo.lab.stations.base import StationLab
 from brazo.lab.stations.link_panel import LinkPanel
-from brazo.lab.stations.seen import Seen, seen_by_follower
+from brazo.lab.stations.status import StationStatus, follower_status
 from brazo.teleop.bilateral.account import Account
 from brazo.teleop.stations import FollowerStation
 
 if TYPE_CHECKING:
-    from brazo.lab.app import Lab
+    from brazo.lab.app.lab import Lab
 
 
 class FollowerPanel(Panel):
@@ -32,7 +32,7 @@ class FollowerPanel(Panel):
 
     id, title, icon, side, order = "follower", "Follower", "robot", "left", 10
     rate = 20.0
-    scripts = ("station.js",)
+    scripts = ("stations/station.js",)
 
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab)
@@ -155,8 +155,8 @@ class FollowerLab(StationLab):
             self.stop()
             raise
 
-    def seen(self) -> Seen:
-        return seen_by_follower(self.station, self.watch)
+    def status(self) -> StationStatus:
+        return follower_status(self.station, self.watch)
 
     def time(self) -> float:
         return self.station.log.now()

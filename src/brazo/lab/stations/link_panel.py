@@ -1,6 +1,6 @@
 """The state of link and follower in figures, the contact force, and what happened: for both ends.
 
-The figures are this end's own; see `brazo.lab.stations.seen` for what each may claim.
+The figures are this end's own; see `brazo.lab.stations.status` for what each may claim.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brazo.lab.panels.base import Panel, Values
-from brazo.lab.panels.html import column, escape, row, section, table, text
-from brazo.lab.panels.typed import fixed
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.quantities import fixed
+from brazo.lab.panels.common.html import column, escape, row, section, table, text
 from brazo.lab.stations.base import StationLab
 
 if TYPE_CHECKING:
-    from brazo.lab.app import Lab
+    from brazo.lab.app.lab import Lab
 
 SCALE = 40.0  # N at the end of a bar
 ROWS = 12
@@ -29,7 +29,7 @@ class LinkPanel(Panel):
 
     id, title, icon, side, order = "link", "Link", "teleop", "right", 10
     rate = 10.0
-    scripts = ("station.js",)
+    scripts = ("stations/station.js",)
 
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab)
@@ -99,27 +99,27 @@ class LinkPanel(Panel):
         )
 
     def values(self) -> Values:
-        seen = self.station_lab.seen()
+        state = self.station_lab.status()
         force = [None] * 4
-        if seen.wrench is not None:
-            force = [*seen.wrench[:3].tolist(), float(np.linalg.norm(seen.wrench[:3]))]
+        if state.wrench is not None:
+            force = [*state.wrench[:3].tolist(), float(np.linalg.norm(state.wrench[:3]))]
         rows = [
             {"id": i, "t": t, "text": what, "mark": "HOLD" in what}
-            for i, (t, what) in enumerate(seen.history)
+            for i, (t, what) in enumerate(state.history)
         ]
         shown: Values = {
-            "peer": seen.peer or "–",
-            "trip": _ms(seen.round_trip, 2),
-            "heard": _ms(seen.heard, 0),
-            "age": _ms(seen.age, 1) if seen.age < 10.0 else "–",
-            "received": str(seen.received),
-            "rate": fixed(self._rate(seen.received), 0),
-            "lost": str(seen.lost),
-            "dropped": str(seen.dropped),
+            "peer": state.peer or "–",
+            "trip": _ms(state.round_trip, 2),
+            "heard": _ms(state.heard, 0),
+            "age": _ms(state.age, 1) if state.age < 10.0 else "–",
+            "received": str(state.received),
+            "rate": fixed(self._rate(state.received), 0),
+            "lost": str(state.lost),
+            "dropped": str(state.dropped),
             **{f"force/{i}": f for i, f in enumerate(force)},
             "force-about": (
                 "On the follower's tool, N, in the axes of its base."
-                if seen.wrench is not None
+                if state.wrench is not None
                 else "Not known: nothing comes from the follower."
             ),
             "history": rows[::-1][:ROWS],

@@ -14,10 +14,10 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import rotvec_from_matrix
-from brazo.lab.gizmo import Gizmo
-from brazo.lab.opening import as_cell
-from brazo.lab.panels.base import Panel, Values
-from brazo.lab.panels.html import (
+from brazo.lab.app.opening import as_cell
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.quantities import fixed
+from brazo.lab.panels.common.html import (
     button,
     buttons,
     hold,
@@ -30,14 +30,14 @@ from brazo.lab.panels.html import (
     text,
     toggle,
 )  # fmt: skip
-from brazo.lab.panels.typed import fixed
-from brazo.lab.panels.view import ViewPanel
-from brazo.lab.pendant_layout import joint_scales
+from brazo.lab.panels.pendant.layout import joint_scales
+from brazo.lab.panels.view.panel import ViewPanel
+from brazo.lab.scene.gizmo import Gizmo
 from brazo.lab.stations.arrow import ForceArrow
 from brazo.lab.stations.base import StationLab
 from brazo.lab.stations.follower import directions_in_words
 from brazo.lab.stations.link_panel import LinkPanel
-from brazo.lab.stations.seen import Seen, seen_by_master
+from brazo.lab.stations.status import StationStatus, master_status
 from brazo.simulation import Simulation
 from brazo.simulation.robot import IDEAL
 from brazo.teleop.devices import Pointed
@@ -47,7 +47,7 @@ from brazo.teleop.stations import MasterStation
 from brazo.trajectory import Sample
 
 if TYPE_CHECKING:
-    from brazo.lab.app import Lab
+    from brazo.lab.app.lab import Lab
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
     from brazo.teleop.bilateral.account import Account
@@ -68,7 +68,7 @@ class MasterPanel(Panel):
 
     id, title, icon, side, order = "master", "Master", "teleop", "left", 10
     rate = 20.0
-    scripts = ("station.js",)
+    scripts = ("stations/station.js",)
 
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab)
@@ -171,14 +171,14 @@ class MasterPanel(Panel):
         shown |= {f"at/{i}": fixed(1e3 * x, 1) for i, x in enumerate(T[:3, 3])}
         lab = self.lab
         assert isinstance(lab, MasterLab)
-        seen = lab.seen()
-        told = station.link.status() if seen.link in ("up", "late") else None
+        state = lab.status()
+        told = station.link.status() if state.link in ("up", "late") else None
         pose = None if told is None else told.status.pose
         for i, axis in enumerate("xyz"):
             shown[f"tool/{axis}"] = "–" if pose is None else fixed(1e3 * pose[i], 1)
         q = () if told is None else told.status.q
         shown["joints"] = ", ".join(fixed(x, 3) for x in q) or "–"
-        shown["why"] = self._why(seen)
+        shown["why"] = self._why(state)
         if self.hand is not None:
             S = lab.directions
             ways = directions_in_words(S).split(", ")
@@ -193,20 +193,20 @@ class MasterPanel(Panel):
             }
         return shown
 
-    def _why(self, seen: Seen) -> str:
+    def _why(self, state: StationStatus) -> str:
         """What the operator should do next."""
         if self._gizmo.reason:
             return self._gizmo.reason
         if self.station.blocked:
             return f"the handle does not move: {self.station.blocked}"
         anew = how_to_go_on(self.station.device)
-        if seen.link == "dead":
+        if state.link == "dead":
             return f"no link; when it is back: {anew}"
-        if seen.state == "HOLD":
+        if state.state == "HOLD":
             return f"HOLD; to go on: {anew}"
         if self.station.stopped:
             return f"stopped; to go on: {anew}"
-        return "; ".join(seen.warnings)
+        return "; ".join(state.warnings)
 
     def simulation_changed(self) -> None:
         self._gizmo.forget()
@@ -275,7 +275,7 @@ class MasterPanel(Panel):
     def _ask(self, name: str, value: Any) -> None:
         lab = self.lab
         assert self.hand is not None and isinstance(lab, MasterLab)
-        if lab.seen().link not in ("up", "late"):
+        if lab.status().link not in ("up", "late"):
             raise BrazoError(f"there is no link: the follower cannot be asked for another {name}")
         self.hand.ask(name, value)
 
@@ -302,8 +302,8 @@ class MasterLab(StationLab):
             self.robot.follow(_Shown(station))
         station.start()
 
-    def seen(self) -> Seen:
-        return seen_by_master(self.station, self.watch)
+    def status(self) -> StationStatus:
+        return master_status(self.station, self.watch)
 
     def time(self) -> float:
         return self.station.log.now()
@@ -330,7 +330,7 @@ class MasterLab(StationLab):
         account = self.station.account
         if account is not None:
             return np.array(account.force)
-        wrench = self.seen().wrench
+        wrench = self.status().wrench
         return None if wrench is None else self.directions.T @ wrench[:3] / self.scale
 
     def halt(self) -> str | None:

@@ -1,0 +1,179 @@
+"""Files a user imported: kept in a folder of the lab's own, which goes when the lab ends.
+
+Robot files, cell files and the meshes they speak of lie there together, so that one finds the
+other.  A `.zip` is unpacked with its folders, as descriptions made for ROS need them.  Nothing is
+ever written outside the folder, and what may lie in it is capped in size and number.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import stat
+import struct
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+from brazo.errors import BrazoError
+from brazo.files import replacing
+from brazo.lab.server.transfers import Upload, safe_name
+
+DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xacro", ".xml")
+MESHES = (".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off")
+BESIDE = (".mtl", ".bin", ".png", ".jpg", ".jpeg")  # what meshes and archives bring along
+ARCHIVE = ".zip"
+TAKEN = (*DESCRIPTIONS, *MESHES, ARCHIVE)
+MAX_FILES = 2000
+MAX_BYTES = 256 << 20  # of all files together
+MAX_DEPTH = 12  # folders
+# The other methods of zip unpack without a limit: a read of one byte may cost gigabytes.
+METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
+_CHUNK = 1 << 18  # bytes unpacked at a time
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    NotImplementedError,  # an unknown version or method
+    RuntimeError,  # encrypted
+    ValueError,
+    OSError,
+    EOFError,
+)
+
+
+class ImportedFiles:
+    """The folder of imported files; made when the first one comes."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._bytes = 0
+        self._files: set[str] = set()  # relative, with slashes
+        self._offered: list[str] = []  # descriptions, newest last
+
+    @property
+    def descriptions(self) -> tuple[str, ...]:
+        """Names of what can be opened, newest first."""
+        return tuple(reversed(self._offered))
+
+    def path(self, name: str) -> Path:
+        """Where a description lies; the name must be one of `descriptions`."""
+        if self._folder is None or name not in self._offered:
+            raise BrazoError(f"'{name}' is not among the files that were brought")
+        return self._folder / name
+
+    def name_of(self, path: Path) -> str | None:
+        """How the user calls a file that was imported; None for any other."""
+        if self._folder is None or not path.resolve().is_relative_to(self._folder.resolve()):
+            return None
+        return path.resolve().relative_to(self._folder.resolve()).as_posix()
+
+    def contents(self) -> dict[str, bytes]:
+        """All imported files, by name."""
+        folder = self._folder
+        return {} if folder is None else {n: (folder / n).read_bytes() for n in self._files}
+
+    def take(self, upload: Upload) -> list[str]:
+        """Keep a file, or all of an archive; the descriptions that came with it."""
+        if upload.suffix == ARCHIVE:
+            return self._unpack(upload)
+        self._write(safe_name(upload.name), upload.content)
+        return self._offer([safe_name(upload.name)])
+
+    def shown(self, text: object) -> str:
+        """A message without the folder's own path, which means nothing to the user."""
+        if self._folder is None:
+            return str(text)
+        for folder in (self._folder, self._folder.resolve()):
+            text = str(text).replace(f"{folder}/", "").replace(f"{folder}\\", "")
+        return str(text)
+
+    def close(self) -> None:
+        """Remove all of it."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    def _offer(self, names: list[str]) -> list[str]:
+        found = [n for n in names if PurePosixPath(n).suffix.lower() in DESCRIPTIONS]
+        found = [n for n in found if PurePosixPath(n).name != "package.xml"]
+        self._offered = [n for n in self._offered if n not in found] + found
+        return found
+
+    def _write(self, name: str, content: bytes) -> None:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
+        if self._bytes + len(content) > MAX_BYTES or len(self._files) >= MAX_FILES:
+            raise BrazoError(
+                f"{name}: no more room; {MAX_FILES} files of {MAX_BYTES >> 20} MiB together are "
+                "kept, until the lab ends"
+            )
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = path.stat().st_size if path.is_file() else 0
+        with replacing(path) as temporary:
+            temporary.write_bytes(content)
+        self._bytes += len(content) - before
+        self._files.add(name)
+
+    def _unpack(self, upload: Upload) -> list[str]:
+        try:
+            archive = zipfile.ZipFile(io.BytesIO(upload.content))
+        except _ZIP_ERRORS as error:
+            raise BrazoError(f"{upload.name}: not an archive that can be read ({error})") from None
+        wanted = (*DESCRIPTIONS, *MESHES, *BESIDE)
+        with archive:
+            # `is_dir` of Python 3.11 fails at an empty name.
+            members = [m for m in archive.infolist() if not m.filename.endswith("/")]
+            if len(members) > MAX_FILES:
+                raise BrazoError(f"{upload.name}: {len(members)} files; at most {MAX_FILES}")
+            if sum(m.file_size for m in members) > MAX_BYTES:
+                raise BrazoError(f"{upload.name}: more than {MAX_BYTES >> 20} MiB when unpacked")
+            chosen = [m for m in members if PurePosixPath(m.filename).suffix.lower() in wanted]
+            names = {m: _inside(upload.name, m) for m in chosen}
+            if not names:
+                raise BrazoError(f"{upload.name}: nothing in it that is read ({', '.join(wanted)})")
+            room = MAX_BYTES - self._bytes
+            for member, name in names.items():
+                content = _content(upload.name, archive, member, room)
+                room -= len(content)
+                self._write(name, content)
+        return self._offer(list(names.values()))
+
+
+def _inside(archive: str, member: zipfile.ZipInfo) -> str:
+    """The name of a member, checked to stay inside the folder."""
+    path = PurePosixPath(member.filename.replace("\\", "/"))
+    odd = path.is_absolute() or ".." in path.parts or ":" in member.filename
+    link = stat.S_ISLNK(member.external_attr >> 16)
+    if odd or link or len(path.parts) > MAX_DEPTH or not str(path).isprintable():
+        raise BrazoError(f"{archive}: '{member.filename[:80]!a}' would lie outside the archive")
+    return str(PurePosixPath(*(safe_name(part) for part in path.parts)))
+
+
+def _content(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, room: int) -> bytes:
+    """The bytes of a member, unpacked piece by piece; at most `room`."""
+    where = f"{name}: {member.filename[:80]}"
+    if member.compress_type not in METHODS:
+        raise BrazoError(
+            f"{where}: compression method {member.compress_type}; members of an archive are "
+            f"{' or '.join(METHODS.values())}: pack it again as a plain zip"
+        )
+    pieces, total = [], 0
+    try:
+        with archive.open(member) as stream:
+            while piece := stream.read(_CHUNK):
+                total += len(piece)
+                if total > min(room, member.file_size):
+                    break
+                pieces.append(piece)
+    except _ZIP_ERRORS as error:
+        raise BrazoError(f"{where}: cannot be read ({error})") from None
+    if total > room:
+        raise BrazoError(f"{where}: more than {MAX_BYTES >> 20} MiB when unpacked")
+    if total != member.file_size:
+        raise BrazoError(f"{where}: not as long as the archive says")
+    return b"".join(pieces)

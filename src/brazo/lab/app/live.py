@@ -1,0 +1,184 @@
+"""The last minute of every signal, for plots and numbers that follow a simulation as it runs.
+
+A task in the background copies a raw row every `EVERY` seconds of simulated time (some six
+microseconds, one step in ten).  The lab's thread takes the rows away by exchanging two blocks,
+which holds no step up, and derives the signals from them (`brazo.simulation.signals`) outside the
+lock, all new rows at once.  So a plot costs the loop the same whether one looks at it or not.
+
+    live = live_of(lab)
+    live.collect()                      on the lab's thread
+    live.rows(first, ["t", "scara1.q.elbow"])
+
+Rows are counted from the start of the lab's simulation and never renumbered; `first` and `end`
+bound those still there.  When time went back, or there is another simulation, what was there is
+dropped and `epoch` grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.simulation.signals import Signals
+
+if TYPE_CHECKING:
+    from brazo.lab.app.lab import Lab
+    from brazo.simulation import Simulation
+    from brazo.simulation.block import Block
+
+EVERY = 0.01  # s
+KEPT = 60.0  # s
+BLOCK = 500  # rows that wait to be collected; more are left out
+
+_OF: dict[Lab, Live] = {}
+
+
+def live_of(lab: Lab) -> Live:
+    """The one of a lab, made when it is first asked for."""
+    if lab not in _OF:
+        _OF[lab] = Live(lab)
+    return _OF[lab]
+
+
+class Live:
+    """Signals of a lab's simulation; all but the task itself on the lab's thread."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self.columns: dict[str, str] = {}  # name -> unit, the first the time
+        self.epoch = 0
+        self.first = self.end = 0  # numbers of the oldest row and of the next
+        self._at: dict[str, int] = {}
+        self._task: _Sampler | None = None
+        self._signals: Signals | None = None
+        self._size = 0
+        self._table = np.empty((0, 0))
+        self._used = 0  # rows of the table in use
+        self.last_t = -np.inf
+
+    def collect(self) -> None:
+        """Take over what was sampled since the last time."""
+        sim = self._lab.sim
+        task = self._task
+        if task is None or task.sim is not sim or task.model is not sim.world.mj_model:
+            self._attach(sim)
+            return
+        if task not in sim.tasks:  # a state saved before was restored
+            sim.add_task(task)
+        with sim.lock:
+            block = task.take()
+        if block.filled:
+            assert self._signals is not None
+            rows = self._signals.table(block)
+            block.clear()
+            self._append(rows)
+
+    def close(self) -> None:
+        """The lab ends: leave its simulation alone."""
+        if self._task is not None:
+            self._task.sim.remove_task(self._task)
+        _OF.pop(self._lab, None)
+
+    def rows(self, start: int, names: Sequence[str]) -> np.ndarray:
+        """Some columns of the rows from number `start` on, (rows, names)."""
+        begin = self._used - (self.end - max(start, self.first))
+        return self._table[begin : self._used, [self._at[name] for name in names]]
+
+    def window(self, seconds: float, names: Sequence[str]) -> np.ndarray:
+        """The same of the last seconds."""
+        return self.rows(self.end - round(seconds / self.every), names)
+
+    @property
+    def every(self) -> float:
+        """Time from row to row, s."""
+        return self._task.every * self._task.sim.dt if self._task is not None else EVERY
+
+    def _attach(self, sim: Simulation) -> None:
+        old = self._task
+        if old is not None:
+            old.sim.remove_task(old)
+        signals = Signals(sim.world, sim.robots)
+        edited = old is not None and old.sim is sim and signals.columns == self.columns
+        if edited and self._signals is not None:
+            signals.go_on(self._signals)
+        self._signals = signals
+        self._task = _Sampler(self._lab, sim, signals, self.collect)
+        if not edited:
+            self.columns = signals.columns
+            self._at = {name: i for i, name in enumerate(signals.columns)}
+            self._size = round(KEPT / self.every)
+            # Twice as long as what is kept: rows are moved to its front once in a minute.
+            self._table = np.empty((2 * self._size, len(signals.columns)))
+            self._drop()
+        sim.add_task(self._task)
+
+    def _drop(self) -> None:
+        self.epoch += 1
+        self.first = self.end
+        self._used = 0
+        self.last_t = -np.inf
+
+    def _append(self, rows: np.ndarray) -> None:
+        t = rows[:, 0]
+        back = np.flatnonzero(np.diff(t, prepend=self.last_t) < 0.0)
+        if len(back):
+            rows = rows[back[-1] :]
+            self._drop()
+        rows = rows[-self._size :]
+        if self._used + len(rows) > len(self._table):
+            kept = self._size - len(rows)
+            self._table[:kept] = self._table[self._used - kept : self._used]
+            self._used = kept
+        self._table[self._used : self._used + len(rows)] = rows
+        self._used += len(rows)
+        self.end += len(rows)
+        self.first = max(self.first, self.end - self._size)
+        self.last_t = float(rows[-1, 0])
+
+
+class _Sampler:
+    """Copies a raw row now and then: the state before a step, what came of it before the next."""
+
+    background = True
+
+    def __init__(
+        self, lab: Lab, sim: Simulation, signals: Signals, collect: Callable[[], None]
+    ) -> None:
+        self.sim = sim
+        self.model = sim.world.mj_model
+        self.every = max(1, round(EVERY / sim.dt))
+        self._signals = signals
+        self._block, self._spare = signals.block(BLOCK), signals.block(BLOCK)
+        self._full = lambda: lab.post(collect)
+        self._asked = False
+        self._half = False
+        self._count = 0
+
+    def tick(self, sim: Simulation) -> None:
+        self._count += 1
+        if self._half:
+            self._half = False
+            block = self._block
+            # Not when the model was exchanged meanwhile, or time went back.
+            if sim.world.mj_model is self.model and sim.time > block.t[block.filled]:
+                self._signals.measure(block)
+                block.after()
+        if self._count >= self.every:
+            self._count = 0
+            if self._block.full:
+                if not self._asked:  # nobody looks: have it collected all the same
+                    self._asked = True
+                    self._full()
+            elif sim.world.mj_model is self.model:
+                self._block.before()
+                self._half = True
+
+    def take(self) -> Block:
+        """The rows so far, in exchange for an empty block; while the lock is held."""
+        self._block, self._spare = self._spare, self._block
+        if self._half:  # that row is begun again in the next step
+            self._count = self.every
+        self._half = self._asked = False
+        return self._spare

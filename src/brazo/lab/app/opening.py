@@ -1,0 +1,223 @@
+"""What the lab can be opened on: a cell, a robot, a file of either, a simulation, a recording.
+
+A robot alone becomes a cell of its own, with a floor under what it stands on; under a robot that
+hangs, some way below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import brazo
+from brazo.body.solids import mesh
+from brazo.errors import BrazoError
+from brazo.files import is_regular
+from brazo.formats.document import read_document
+from brazo.formats.library import robot_names
+from brazo.formats.mistakes import mistakes
+from brazo.formats.robot_yaml.robot_file import RobotFile
+from brazo.lab.app.program_run import program_in
+from brazo.lab.scene.figure import visible_parts
+from brazo.recording.recording import Recording
+from brazo.recording.source import READABLE
+from brazo.robot import Robot
+from brazo.simulation import Simulation
+from brazo.simulation.robot import IDEAL
+from brazo.world import Cell, World, cell_names, load_cell
+from brazo.world.cell import CellRobot, Floor, default_start
+from brazo.world.cell_fields import FLOOR, WORLD
+from brazo.world.cell_file import read_cell
+from brazo.world.robot_source import Edits, RobotSource, limits_of
+
+CELL_FIELDS = ("robots", "bodies", "fixtures", "chute")
+CELL, ROBOT = "cell:", "robot:"
+
+
+def choices() -> dict[str, list[str]]:
+    """The shipped cells and robots, by name."""
+    return {"cells": cell_names(), "robots": robot_names()}
+
+
+def as_simulation(source: Any) -> Simulation:
+    """A simulation of whatever was given."""
+    if isinstance(source, Simulation):
+        return source
+    if isinstance(source, World):
+        return Simulation(source)
+    if isinstance(source, Recording) or is_recording(source):
+        from brazo.lab.app.replay import Replay
+
+        return Replay(source)
+    return Simulation(as_cell(source))
+
+
+def is_recording(source: Any) -> bool:
+    """Whether this is the path of a recording, there or not."""
+    return isinstance(source, str | Path) and str(source).lower().endswith(READABLE)
+
+
+def as_cell(source: Any) -> Cell:
+    """The cell itself, or the one a robot, a name or a path stands for.
+
+    A name is a cell's before it is a robot's; `robot:delta` and `cell:delta` say which.
+    """
+    if isinstance(source, Cell):
+        return source
+    if isinstance(source, Robot):
+        # Its own way of being built again: parameters stay live.
+        return alone(RobotSource(source.model, Edits(), _source=source._source), source)
+    if not isinstance(source, str | Path):
+        raise BrazoError(
+            f"the lab cannot show a {type(source).__name__}: give a cell ({', '.join(cell_names())}"
+            f"), a robot (of brazo.load, or a name: {', '.join(robot_names())}), or the path of a "
+            "cell or robot file"
+        )
+    name = str(source)
+    if name.startswith(CELL):
+        return load_cell(name.removeprefix(CELL))
+    if name.startswith(ROBOT) or not (name in cell_names() or is_cell_file(Path(name))):
+        if not (name.startswith(ROBOT) or Path(name).suffix or name in robot_names()):
+            close = get_close_matches(name.lower()[:80], [*cell_names(), *robot_names()], n=1)
+            hint = f"did you mean '{close[0]}'? " if close else ""
+            raise BrazoError(
+                f"no cell and no robot named '{name[:80]}'; {hint}cells: "
+                f"{', '.join(cell_names())}; robots: {', '.join(robot_names())}; the path of a "
+                "cell or robot file works too"
+            )
+        return lone_robot(name.removeprefix(ROBOT))
+    return load_cell(source)
+
+
+def is_cell_file(path: Path) -> bool:
+    """Whether a path leads to a cell file rather than to a robot file."""
+    path = path.expanduser()
+    if path.suffix.lower() not in (".yaml", ".yml") or not is_regular(path):
+        return False
+    root = read_document(path)
+    fields = root.mapping() if root.is_mapping else {}
+    if "robots" in fields and fields["robots"].is_mapping:
+        raise BrazoError(
+            f"{path}: a program, not a robot or cell: load it in the Program panel of its cell, or "
+            "start it with brazo run"
+        )
+    return any(key in CELL_FIELDS for key in fields)
+
+
+def all_mistakes(path: Path, first: BrazoError) -> list[str]:
+    """What is wrong with a robot or cell file that could not be opened: all of it, where it can be
+    told, else what was said first."""
+    try:
+        if path.suffix.lower() not in (".yaml", ".yml"):
+            return [str(first)]
+        read = read_cell if is_cell_file(path) else lambda root: RobotFile(root).build()
+        return mistakes(read_document(path), read) or [str(first)]
+    except BrazoError:
+        return [str(first)]
+
+
+def lone_robot(name_or_path: str | Path) -> Cell:
+    """A cell with one robot, by name or file."""
+    return alone(RobotSource.load(name_or_path), brazo.load(name_or_path))
+
+
+def alone(source: RobotSource, robot: Robot) -> Cell:
+    """A cell with one robot on a floor."""
+    start = default_start(source.model, limits_of(source.model))
+    given = CellRobot(robot_name(robot.name), source, start=start)
+    return Cell(
+        name=robot.name.replace("/", "-"),
+        about=robot.about,
+        robots=(given,),
+        floor=Floor(floor_under(robot, start)),
+        path=source.model.path,
+    )
+
+
+def robot_name(wanted: str, taken: Iterable[str] = ()) -> str:
+    """What a robot is called in a cell: a robot file may name it as a cell must not."""
+    others = {FLOOR, WORLD, *taken}
+    wanted = wanted.replace("/", "-").strip() or "robot"
+    name, k = wanted, 2
+    while name in others:
+        name, k = f"{wanted} {k}", k + 1
+    return name
+
+
+def floor_under(robot: Robot, q: np.ndarray) -> float:
+    """Height (m) of a floor that carries the robot's base, or lies clear below one that hangs."""
+    frames = robot.frames(q)
+    clouds = []
+    for T, parts in zip(frames, visible_parts(robot), strict=True):
+        points = [mesh(p.shape).vertices @ p.pose[:3, :3].T + p.pose[:3, 3] for p in parts]
+        clouds.append(
+            np.concatenate(points) @ T[:3, :3].T + T[:3, 3] if points else np.empty((0, 3))
+        )
+    every = np.concatenate(clouds)
+    if not len(every):
+        return float(frames[:, 2, 3].min())
+    size = float(np.linalg.norm(np.ptp(every, axis=0))) or 1.0
+    foot = float(clouds[0][:, 2].min()) if len(clouds[0]) else float(frames[0, 2, 3])
+    lowest = float(every[:, 2].min())
+    return lowest - 0.08 * size if lowest <= foot - 0.05 * size else foot
+
+
+def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
+    """A simulation of a changed cell that goes on from the present state, laws included.
+
+    The cell has the same robots and bodies; its step, gravity or way of integrating may differ.
+    What is wrong with the robots stays so.  Whatever is under way belongs to the simulation before:
+    `require_idle` first.
+    """
+    with sim.lock:
+        laws = {
+            n: IDEAL if r.controller_name == IDEAL else r.controller for n, r in sim.robots.items()
+        }
+        new = Simulation(cell, laws, mode=mode, seed=sim.seed)  # type: ignore[arg-type]
+        new.world.restore(sim.world.save())
+        for name, robot in new.robots.items():
+            robot.restart()
+            load = sim.robots[name].load
+            if load is not None:
+                robot.carry(load[0], load[1])
+        new.player.speed = sim.player.speed
+        keep_faults(sim, new)
+    return new
+
+
+def require_idle(sim: Simulation) -> None:
+    """Raise, with what to stop first, when something is under way that a rebuilt one would lose."""
+    if sim.recording:
+        raise BrazoError("a recording is under way, which this would end: stop it first")
+    program = program_in(sim)
+    if program is not None and not program.done:
+        raise BrazoError("a program is under way, which this would end: end it first")
+    for name, robot in sim.robots.items():
+        if robot.moving:
+            raise BrazoError(f"{name} still moves: wait until it rests, or stop it first")
+    for task in sim.tasks:
+        # One that is over goes with the next step, which a paused simulation does not make.
+        over = getattr(task, "done", False) or getattr(task, "over", False)
+        if not (over or getattr(task, "background", False)):
+            raise BrazoError(
+                f"something is under way here ({type(task).__name__}), which this would end: "
+                "wait until it is over, or stop it first"
+            )
+
+
+def keep_faults(sim: Simulation, new: Simulation) -> None:
+    """Give the robots of another simulation the faults they have, or will have, in this one."""
+    try:
+        for robot in sim.robots.values():
+            for fault in robot.faults if robot.name in new.robots else ():
+                new.inject(fault)
+        for at, fault in sim.scheduled_faults:
+            if fault.robot in new.robots:
+                new.inject(fault, at)
+    except BrazoError:
+        new.player.close()
+        raise

@@ -1,0 +1,123 @@
+"""Taught points of a robot, and going through them one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+
+if TYPE_CHECKING:
+    from brazo.lab.app.moving import Mover
+    from brazo.simulation import Simulation
+    from brazo.simulation.robot import SimRobot
+
+MOST = 500
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """Joint values with a name."""
+
+    number: int
+    name: str
+    q: np.ndarray  # (n,)
+
+
+class Points:
+    """The points of one robot, in the order they were taught."""
+
+    def __init__(self) -> None:
+        self._points: dict[int, Point] = {}
+        self._count = 0
+
+    def __iter__(self):
+        return iter(self._points.values())
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def teach(self, q: np.ndarray, name: str = "") -> Point:
+        """Remember joint values."""
+        if len(self) >= MOST:
+            raise BrazoError(f"{MOST} points are enough; delete some first")
+        self._count += 1
+        point = Point(self._count, self._named(name or f"P{self._count}"), q.copy())
+        self._points[point.number] = point
+        return point
+
+    def get(self, number: int) -> Point:
+        """A point by number."""
+        if number not in self._points:
+            raise BrazoError("that point is gone")
+        return self._points[number]
+
+    def rename(self, number: int, name: str) -> None:
+        """Give a point another name."""
+        name = " ".join(name.split())[:LONGEST_NAME]
+        if name and name != self.get(number).name:
+            self._points[number] = replace(self.get(number), name=self._named(name))
+
+    def update(self, number: int, q: np.ndarray) -> None:
+        """Teach a point anew."""
+        self._points[number] = replace(self.get(number), q=q.copy())
+
+    def delete(self, number: int) -> None:
+        """Forget a point."""
+        self.get(number)
+        del self._points[number]
+
+    def _named(self, name: str) -> str:
+        taken = {point.name for point in self}
+        again, number = name, 2
+        while again in taken:
+            again, number = f"{name} {number}", number + 1
+        return again
+
+
+def as_program(robot: str, points: Iterable[Point], cell: str) -> str:
+    """The text of a program through the points, each after a note with its name."""
+    from brazo.program.program import Program
+    from brazo.program.steps import MoveJoints, Note, Step
+
+    steps: list[Step] = []
+    for point in points:
+        to = tuple(float(value) for value in point.q)
+        steps += [Note(text=point.name), MoveJoints(to=to)]
+    return Program(f"{robot} taught points", cell=cell, steps={robot: steps}).to_yaml()
+
+
+class Tour:
+    """A task that goes through points; `pause` ends it, as STOP does."""
+
+    def __init__(self, robot: SimRobot, points: list[Point], mover: Mover, failed: Any) -> None:
+        self.robot = robot.name
+        self.at = -1  # which point it is going to
+        self.over = False
+        self._robot, self._points, self._mover, self._failed = robot, points, mover, failed
+
+    @property
+    def point(self) -> int:
+        """Number of the point it is going to; 0 when it is over."""
+        return 0 if self.over else self._points[max(self.at, 0)].number
+
+    def tick(self, sim: Simulation) -> bool:
+        """Go on to the next point once the robot rests."""
+        if not self.over and not self._robot.moving:
+            self.at += 1
+            self.over = self.at >= len(self._points)
+            if not self.over:
+                try:
+                    self._mover.go_to(self._robot, self._points[self.at].q)
+                except BrazoError as error:
+                    self.over = True
+                    self._failed(str(error))
+        return not self.over
+
+    def pause(self) -> None:
+        """End it here."""
+        self.over = True

@@ -1,0 +1,66 @@
+"""The cell that a recording was made in, and what differs from it now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from brazo.errors import BrazoError
+from brazo.files import is_regular
+from brazo.recording.origin import LEFT_OUT, origin_of
+from brazo.recording.source import Source
+from brazo.world import Cell
+from brazo.world.recorded_cell import restored_cell
+
+
+def recorded_cell(source: Source, path: Path, given: Any = None) -> tuple[Cell, list[str]]:
+    """The cell to draw a recording in, and notes on how it may differ from the run's.
+
+    It is the one given, else the one in the recording, else the file it names, else the shipped
+    cell or robot of that name.
+    """
+    from brazo.lab.app.opening import as_cell
+
+    if given is not None:
+        return as_cell(given), []
+    if (kept := restored_cell(source.about)) is not None:
+        return kept
+    cell = _named_cell(source, path)
+    file = source.about.get("cell_file", "")
+    state = origin_of(source.about)
+    if state == "changed":
+        return cell, [
+            f"The cell's file was changed since the run: {file}. What is drawn is the cell as it "
+            "is now."
+        ]
+    if state == "gone" and origin_of(source.about, cell.path) != "same":
+        where = f" ({cell.path})" if cell.path is not None else ""
+        return cell, [
+            f"The cell's file is gone: {file}. What is drawn is '{cell.name}' as it is known "
+            f"here{where}."
+        ]
+    return cell, []
+
+
+def _named_cell(source: Source, path: Path) -> Cell:
+    from brazo.lab.app.opening import as_cell, lone_robot
+
+    about = source.about
+    file = Path(about.get("cell_file", ""))
+    if about.get("cell_file") and is_regular(file):
+        return as_cell(file)  # in the lab a robot may stand alone: then it is the robot's file
+    name, robot = about.get("cell"), about.get("robot")
+    if not (name or robot):
+        raise BrazoError(
+            f"{path}: the recording does not say what cell or robot it is of, so there is nothing "
+            "to draw: name it (`--cell CELL`), or have its numbers and figures (`brazo report`)"
+        )
+    try:
+        return as_cell(name) if name else lone_robot(str(robot))
+    except BrazoError as error:
+        what = f"in cell '{name}'" if name else f"with robot '{robot}'"
+        why = f" The recording does not hold it: {about[LEFT_OUT]}." if about.get(LEFT_OUT) else ""
+        raise BrazoError(
+            f"{path}: the recording was made {what}, which is not here ({error}).{why} Name its "
+            "file: `brazo replay FILE --cell CELL`, `brazo convert FILE OUT.html --cell CELL`"
+        ) from None

@@ -1,0 +1,139 @@
+"""A run as one page that plays it in 3D: turn, zoom, scrub, jump to what happened; no net needed.
+
+The scene is the lab's own.  Joints, clamps and free bodies are put where the recording says, frame
+by frame; the engine is asked only where that leaves every body, no physics is computed.  viser's
+serializer keeps the frames, and its client, one HTML file, carries them.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.files import replacing
+from brazo.lab.app.recorded_cell import recorded_cell
+from brazo.lab.app.replay_world import ReplayWorld
+from brazo.recording.source import Event, Progress, Source, event_time
+
+if TYPE_CHECKING:
+    from brazo.simulation import Simulation
+    from brazo.world import Cell
+
+FRAMES_A_SECOND = 30.0
+FRAMES = 9000  # five minutes; a longer run is shown with fewer frames a second
+EVENTS = 400  # listed on the page
+VIEW = np.array([0.9, -1.3, 0.8])  # where the camera stands, over the size of the cell
+_QUIET = ("contact warning", "contact begin", "contact end")  # too many to be jumped to
+# What the page may do: run what it carries, and fetch nothing.
+_POLICY = (
+    "default-src 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src data: blob:; "
+    "form-action 'none'; base-uri 'none'"
+)
+
+
+def write_replay(
+    path: Path, source: Source, progress: Progress | None = None, cell: Cell | str | None = None
+) -> None:
+    """Write the page.  The cell is the one the recording names, unless another is given."""
+    from brazo.simulation import Simulation
+
+    if source.rows < 2:
+        raise BrazoError(f"{path}: a replay needs at least two rows; there are {source.rows}")
+    sim = Simulation(recorded_cell(source, path, cell)[0])
+    world = ReplayWorld(sim.world, source.units, path)
+    times, rows = frame_rows(source)
+    server, scene = _start(sim)
+    try:
+        serializer = server.viser.get_scene_serializer()
+        for k, values in enumerate(_picked(source, world.names, rows)):
+            world.place(values)
+            scene.place(sim.world.poses())
+            serializer.insert_sleep(float(times[k + 1] - times[k]) if k + 1 < len(times) else 0.0)
+            if progress is not None:
+                progress(0.95 * (k + 1) / len(rows))
+        page = serializer.as_html()
+    finally:
+        server.stop()
+    with replacing(Path(path)) as temporary:
+        temporary.write_text(_dressed(page, source, float(times[-1])), encoding="utf-8")
+    if progress is not None:
+        progress(1.0)
+
+
+def frame_rows(source: Source) -> tuple[np.ndarray, np.ndarray]:
+    """Moments of the frames (s, from the start of the run) and the row each shows."""
+    t = np.concatenate([block[0] for block in source.read([source.time])])
+    # A clock that was set back goes on from where it was.
+    elapsed = np.concatenate([[0.0], np.cumsum(np.maximum(np.diff(t), 0.0))])
+    length = float(elapsed[-1])
+    count = int(min(np.ceil(length * FRAMES_A_SECOND), FRAMES)) + 1
+    times = np.linspace(0.0, length, max(2, count))
+    rows = np.searchsorted(elapsed, times - 1e-9).clip(0, len(t) - 1)
+    return times, rows
+
+
+def _picked(source: Source, names: Sequence[str], rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Some rows (columns,), in their order, some of them more than once."""
+    at, k = 0, 0
+    for block in source.read(names):
+        count = len(block[0])
+        table = np.column_stack(block)
+        while k < len(rows) and rows[k] < at + count:
+            yield table[rows[k] - at]
+            k += 1
+        at += count
+
+
+def _start(sim: Simulation) -> tuple[Any, Any]:
+    """A server nobody is told of, with the cell drawn in it: viser draws nothing without one."""
+    from brazo.lab.scene.scene import Scene
+    from brazo.lab.server.lab_server import LabServer
+    from brazo.lab.server.requests import Requests
+
+    server = LabServer("127.0.0.1", 0, Requests())
+    try:
+        scene = Scene(server.viser, lambda *_: None)
+        # The client would load it anew with every loop and be dark until then: the plain one does.
+        server.viser.scene.configure_environment_map(None)
+        scene.show(sim)
+        places = sim.world.poses()[:, :3, 3]
+        middle = (places.min(axis=0) + places.max(axis=0)) / 2
+        server.viser.initial_camera.look_at = tuple(middle)
+        server.viser.initial_camera.position = tuple(middle + scene.size * VIEW)
+    except BaseException:
+        server.stop()
+        raise
+    return server, scene
+
+
+def _dressed(page: str, source: Source, length: float) -> str:
+    """The page with its own name, what happened to jump to, and no way out."""
+    about = source.about
+    title = about.get("title") or about.get("cell") or about.get("robot") or "Run"
+    start = next(float(block[0][0]) for block in source.read([source.time]))
+    data = {"title": title, "start": start, "length": length, "events": _listed(source.events)}
+    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    overlay = (
+        resources.files("brazo.lab.app").joinpath("replay_file.html").read_text(encoding="utf-8")
+    )
+    head = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    page = page.replace("<title>Viser</title>", f"<title>{html.escape(title)}</title>", 1)
+    page = page.replace('<meta charset="utf-8" />', f'<meta charset="utf-8" />{head}', 1)
+    at = page.rindex("</body>")
+    return page[:at] + overlay.replace("__DATA__", text, 1) + page[at:]
+
+
+def _listed(events: Sequence[Event]) -> list[tuple[float, str, str]]:
+    found = [
+        (event_time(e), str(e.get("kind", "")), str(e.get("text", "")))
+        for e in events
+        if e.get("kind") not in _QUIET
+    ]
+    return sorted(found)[:EVENTS]

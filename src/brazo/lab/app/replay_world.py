@@ -1,0 +1,67 @@
+"""A world put where the rows of a recording say, robot by robot and body by body.
+
+Joints, clamps and free bodies are placed; nothing is simulated.  A recording of a single robot may
+leave the robot's name out of its signals (`q.shoulder`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.world import World
+
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+
+
+class ReplayWorld:
+    """Knows which signals to read (`names`) and puts the world where their values say."""
+
+    def __init__(self, world: World, signals: Container[str], path: Path) -> None:
+        self._world = world
+        self.names: list[str] = []
+        self._robots: list[tuple[Any, slice, slice | None]] = []
+        self._clamps: list[tuple[Any, int]] = []
+        self._bodies: list[tuple[int, slice]] = []
+        for name, robot in world.robots.items():
+            prefix = f"{name}." if f"{name}.q.{robot.joint_names[0]}" in signals else ""
+            wanted = [f"{prefix}q.{joint}" for joint in robot.joint_names]
+            if missing := [one for one in wanted if one not in signals]:
+                raise BrazoError(
+                    f"{path}: no signal '{missing[0]}', so '{name}' cannot be drawn; was the "
+                    "recording cut down, or made with another robot?"
+                )
+            speeds = [f"{prefix}qd.{joint}" for joint in robot.joint_names]
+            rated = all(one in signals for one in speeds)
+            q = self._take(wanted)
+            self._robots.append((robot, q, self._take(speeds) if rated else None))
+            opening = f"{prefix}clamp.opening"
+            if robot.clamp is not None and opening in signals:
+                self._clamps.append((robot.clamp, self._take([opening]).start))
+        for body in world.cell.bodies:
+            wanted = [f"{body.name}.{axis}" for axis in POSE]
+            if all(one in signals for one in wanted):
+                at = int(world.mj_model.joint(body.name).qposadr[0])
+                self._bodies.append((at, self._take(wanted)))
+
+    def place(self, values: np.ndarray) -> None:
+        """Put the world where one row (`names`,) says; what follows from it is not computed."""
+        data = self._world.mj_data
+        for robot, q, qd in self._robots:
+            if qd is None:
+                robot.put(data.qpos, values[q])
+            else:
+                robot.guide(values[q], values[qd])
+        for clamp, column in self._clamps:
+            clamp.place(values[column])
+        for at, columns in self._bodies:
+            data.qpos[at : at + 7] = values[columns]
+
+    def _take(self, names: list[str]) -> slice:
+        start = len(self.names)
+        self.names += names
+        return slice(start, len(self.names))

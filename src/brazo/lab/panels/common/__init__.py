@@ -1,0 +1,1 @@
+"""What several panels share: elements as HTML, plots and the choice of a robot."""

@@ -1,0 +1,481 @@
+"""Control: the law of each robot, its gains while it runs, how well it follows, a step to try it.
+
+Gains are written into the running law and act at its next step.  Another law, or another option of
+one, is compiled beside the loop and starts at the present state.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.control import Controller, controllers
+from brazo.errors import BrazoError
+from brazo.lab.app.live import live_of
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.playing import require_free
+from brazo.lab.app.quantities import read_quantity
+from brazo.lab.app.unsaved import Work
+from brazo.lab.panels.common.feeds import Feed, Figure, Line, plot
+from brazo.lab.panels.common.html import (
+    button,
+    buttons,
+    column,
+    escape,
+    fixed,
+    note,
+    number,
+    row,
+    section,
+    segments,
+    select,
+    table,
+    text,
+    toggle,
+)
+from brazo.lab.panels.control.controller_choice import OPTIONS, Option, as_program, changed, titles
+from brazo.lab.panels.control.step_response import BAND, USUAL, Response, StepTest
+from brazo.lab.server.channel import Typed
+from brazo.simulation.robot import IDEAL
+
+if TYPE_CHECKING:
+    from brazo.control import Parameter
+    from brazo.lab.app.lab import Lab
+    from brazo.robot import Robot
+    from brazo.simulation.robot import SimRobot
+
+WINDOWS = {"1": "1 s", "5": "5 s", "20": "20 s", "60": "60 s"}
+SHOWN = {"revolute": ("deg", 180.0 / math.pi), "prismatic": ("mm", 1e3)}
+FORCE = {"revolute": "N m", "prismatic": "N"}
+
+
+class ControlPanel(Panel):
+    """Laws and gains of the selected robot."""
+
+    id, title, icon, side, order = "control", "Control", "control", "left", 40
+    scripts = ("panels/common/plot.js",)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        self._live = live_of(lab)
+        self._feed = Feed(self, "plot")
+        self._figure = Figure(self, "step/plot")
+        self._window = "5"
+        self._compare = True
+        self._what = "q"
+        self._joint = 0
+        self._sizes = dict(USUAL)
+        self._response: Response | None = None
+        self._shown: tuple[Any, ...] = ()  # the robot, arm and law the page has fields for
+        self._binding = 0
+        self._tuned: dict[str, Controller] = {}  # by robot: the controller whose gains were edited
+        self.on("robot", lambda name: lab.select(name), str)
+        self.on("law", self._choose_law, str)
+        self.on("option", self._choose_option, str, str)
+        self.on("defaults", self._defaults)
+        self.on("scale", self._scale, float)
+        self.on("joint", self._choose_joint, str)
+        self.on("what", self._choose_what, str)
+        self.on("compare", self._set_compare, bool)
+        self.on("window", self._set_window, str)
+        self.on("step/size", self._set_size, Typed)
+        self.on("step/start", self._step)
+
+    # ---- what is shown ---------------------------------------------------------------------------
+
+    def simulation_changed(self) -> None:
+        self._response = None
+        self._live.collect()
+        self._renew()
+
+    def selection_changed(self) -> None:
+        joint = self.lab.selection.joint
+        if joint is not None and joint != self._joint:
+            self._joint = joint
+            self._response = None
+        self._renew()
+
+    def _renew(self) -> None:
+        """Fields and lines for the present robot and law."""
+        if self.lab.sim.robots:
+            robot = self.lab.robot
+            if self._joint >= robot.n:
+                self._joint = 0
+            if self._response is not None and self._response.robot != robot.name:
+                self._response = None
+            law = robot.controller
+            self._shown = (robot.name, robot.arm, law, robot.controller_name)
+            for gain in law.gains if law is not None else ():
+                self.on_number(f"gain/{gain}", self._gain_setter(gain), int)
+        self.refresh()
+        if self.lab.sim.robots:
+            self._draw_lines()
+            self._draw_response()
+
+    def html(self) -> str:
+        if not self.lab.sim.robots:
+            return note("There is no robot in this cell.")
+        robot = self.lab.robot
+        several = list(self.lab.sim.robots)
+        names = robot.arm.joint_names
+        return (
+            section(
+                "Law",
+                row("Robot", select("robot", several, label="Robot")) if len(several) > 1 else "",
+                row("Law", select("law", titles(robot.arm.has_dynamics), label="Law")),
+                *(self._option_html(one) for one in _options(robot.controller)),
+                "" if robot.arm.has_dynamics else note(WITHOUT_MASSES),
+                id="law",
+            )
+            + (self._gains_html(robot.controller) if robot.controller is not None else "")
+            + section(
+                "Tracking",
+                row("Joint", select("joint", _numbered(names), label="Joint")),
+                segments("what", WHAT, label="Show"),
+                # Above the plot, whose legend is shorter without the reference.
+                toggle("compare", "Compare with the reference"),
+                plot("plot", "Tracking", height=150, empty="Time stands still: press play."),
+                toggle(
+                    "/view/desired",
+                    "Desired robot in the scene",
+                    event="/view/show",
+                    args=["desired"],
+                ),
+                row("Errors over", segments("window", WINDOWS, label="Errors over")),
+                table(
+                    "errors",
+                    [
+                        column("name", "Joint"),
+                        column("rms", "RMS", digits=4),
+                        column("max", "greatest", digits=4),
+                        column("now", "now", digits=4),
+                        column("unit", ""),
+                    ],
+                    label="Tracking errors",
+                ),
+                id="tracking",
+            )
+            + self._step_html(robot)
+        )
+
+    def _option_html(self, option: Option) -> str:
+        name = f"option/{option.name}"
+        return row(
+            option.title,
+            select(name, option.values, label=option.title, event="option", args=[option.name]),
+        )
+
+    def _gains_html(self, law: Controller) -> str:
+        parts = []
+        for labels, group in groupby(law.parameters(), key=lambda one: one.labels):
+            some = list(group)
+            # At most three to a table: it has to fit beside the scene.
+            for k in range(0, len(some), 3):
+                columns = [column("name", "Joint" if labels == _joints(law) else "Axis")]
+                columns += [
+                    column(one.name, one.name.replace("_", " "), digits=2, event=f"gain/{one.name}")
+                    for one in some[k : k + 3]
+                ]
+                parts.append(table(f"gains/{some[k].name}", columns, label=f"Gains {some[k].name}"))
+        return section(
+            "Gains",
+            *parts,
+            buttons(
+                button("Halve", "scale", 0.5, title="All gains by half"),
+                button("Double", "scale", 2.0, title="All gains twice"),
+                button("Defaults", "defaults", title="The gains the law chooses for this robot"),
+            ),
+            "".join(_meaning(one) for one in law.parameters()),
+            id="gains",
+        )
+
+    def _step_html(self, robot: SimRobot) -> str:
+        unit = SHOWN[robot.arm.joint_kinds[self._joint]][0]
+        force = FORCE[robot.arm.joint_kinds[self._joint]]
+        return section(
+            "Step response",
+            row("Size", number("step/size", unit, label="Size of the step", digits=2)),
+            buttons(button("Step", "step/start", look="primary", icon="step")),
+            plot("step/plot", "Step response", height=150, empty="The joint chosen above answers."),
+            '<div class="brazo-figures">',
+            row("Overshoot", text("step/overshoot", "%")),
+            row("Rise time", text("step/rise", "ms"), title="From a tenth to nine tenths"),
+            row("Settling time", text("step/settling", "ms"), title=f"Within {100 * BAND:g} %"),
+            row("Error left", text("step/error", unit)),
+            row("Greatest torque", text("step/torque", force)),
+            "</div>",
+            id="step",
+        )
+
+    def values(self) -> Values:
+        if not self.lab.sim.robots:
+            return {}
+        robot = self.lab.robot
+        law = robot.controller
+        if self._shown != (robot.name, robot.arm, law, robot.controller_name):
+            self._renew()  # a program or a script chose another law
+        self._live.collect()
+        found: Values = {
+            "robot": robot.name,
+            "law": robot.controller_name,
+            "joint": str(self._joint),
+            "what": self._what,
+            "compare": self._compare,
+            "window": self._window,
+            "errors": self._errors(robot),
+            "step/size": self._size * self._scale_of(robot.arm),
+        }
+        for option in _options(law):
+            found[f"option/{option.name}"] = option.shown(getattr(law, option.name))
+        if law is not None:
+            found |= _gain_rows(law)
+        return found | self._feed.values() | self._numbers(robot.arm)
+
+    def _errors(self, robot: SimRobot) -> list[dict[str, Any]]:
+        live, arm = self._live, robot.arm
+        names = [f"{robot.name}.error.{joint}" for joint in arm.joint_names]
+        if live.end == live.first or names[0] not in live.columns:
+            return []
+        e = live.window(float(self._window), names)
+        rms, most, now = np.sqrt((e * e).mean(axis=0)), np.abs(e).max(axis=0), e[-1]
+        law = robot.controller
+        saturated = law.saturated if law is not None else np.zeros(arm.n, bool)
+        found = []
+        for i, (joint, kind) in enumerate(zip(arm.joint_names, arm.joint_kinds, strict=True)):
+            unit, scale = SHOWN[kind]
+            shown = {"rms": rms[i], "max": most[i], "now": now[i]}
+            found.append(
+                {"id": i, "name": joint, "unit": unit, "mark": bool(saturated[i])}
+                | {key: fixed(scale * value, 4) for key, value in shown.items()}
+            )
+        return found
+
+    def _draw_lines(self) -> None:
+        robot = self.lab.robot
+        joint = robot.arm.joint_names[self._joint]
+        name = robot.name
+        lines = [Line(f"{name}.{self._what}.{joint}", joint, color=0)]
+        if self._compare and self._what in ("q", "qd"):
+            lines.append(Line(f"{name}.{self._what}_ref.{joint}", "reference", True, 1))
+        self._feed.lines = lines
+
+    # ---- laws and gains --------------------------------------------------------------------------
+
+    def _choose_law(self, name: str) -> None:
+        robot = self.lab.robot
+        if name == robot.controller_name:
+            return
+        if name == IDEAL:
+            robot.controller = IDEAL
+            self._renew()
+        elif name in controllers():
+            self._use(robot, controllers()[name]())
+        else:
+            raise BrazoError(f"no law named '{name}'")
+
+    def _choose_option(self, name: str, value: str) -> None:
+        robot = self.lab.robot
+        law = robot.controller
+        option = next((one for one in _options(law) if one.name == name), None)
+        if option is not None and law is not None:
+            new = changed(law, **{name: option.read(value)})
+            if self._tuned.get(robot.name) is law:
+                self._tuned[robot.name] = new  # it has the same gains
+            self._use(robot, new)
+
+    def _defaults(self) -> None:
+        law = self._law()
+        options = {one.name: getattr(law, one.name) for one in _options(law)}
+        self._use(self.lab.robot, type(law)(**options))
+
+    def _use(self, robot: SimRobot, law: Controller) -> None:
+        """Take a law into use once it is compiled."""
+        if not robot.arm.has_dynamics:
+            raise BrazoError(WITHOUT_MASSES)
+        sim, arm = self.lab.sim, robot.arm
+        self._binding += 1
+        number = self._binding
+
+        def done(_: Any) -> None:
+            if number == self._binding and self.lab.sim is sim and robot.arm is arm:
+                robot.controller = law
+                self._renew()
+            self.lab.post(lambda: self.lab.jobs.cancel(job.number))  # nothing to look back at
+
+        job = self.lab.jobs.start(
+            f"Compile {law.name} for {robot.name}",
+            lambda _: law.bind(arm, sim.dt),
+            done,
+        )
+
+    def _law(self) -> Controller:
+        law = self.lab.robot.controller
+        if law is None:
+            raise BrazoError(f"{self.lab.robot.name} has no law with gains: choose one")
+        return law
+
+    def _gain_setter(self, gain: str):
+        def set_gain(entry: int, value: float) -> None:
+            law = self._law()
+            if gain in law.gains:
+                with self.lab.sim.lock:
+                    law.gains[gain, entry] = value
+                self._tuned[self.lab.robot.name] = law
+
+        return set_gain
+
+    def _scale(self, factor: float) -> None:
+        law = self._law()
+        if 0.1 <= factor <= 10.0:
+            with self.lab.sim.lock:
+                for gain in law.gains:
+                    law.gains[gain] = factor * law.gains[gain]
+            self._tuned[self.lab.robot.name] = law
+
+    def unsaved(self) -> list[Work]:
+        if self not in self.lab.shown_panels:  # a recording has no controllers
+            return []
+        robots = self.lab.sim.robots
+        found = []
+        for name, law in self._tuned.items():
+            if name in robots and robots[name].controller is law:
+                title = f"{name}: gains ({titles(True).get(law.name, law.name)})"
+                text = as_program(name, law, self.lab.sim.cell.name)
+                found.append(Work(title, {f"{name}-gains.yaml": text}, name))
+        return found
+
+    # ---- what to look at -------------------------------------------------------------------------
+
+    def _choose_joint(self, which: str) -> None:
+        robot = self.lab.robot
+        if which.isdecimal() and int(which) < robot.n:
+            self.lab.select(robot.name, int(which))
+
+    def _choose_what(self, what: str) -> None:
+        if what in WHAT:
+            self._what = what
+            self._draw_lines()
+
+    def _set_compare(self, on: bool) -> None:
+        self._compare = on
+        self._draw_lines()
+
+    def _set_window(self, window: str) -> None:
+        if window in WINDOWS:
+            self._window = window
+
+    # ---- a step ----------------------------------------------------------------------------------
+
+    @property
+    def _size(self) -> float:
+        return self._sizes[self.lab.robot.arm.joint_kinds[self._joint]]
+
+    def _scale_of(self, arm: Robot) -> float:
+        return SHOWN[arm.joint_kinds[self._joint]][1]
+
+    def _set_size(self, given: float | str) -> None:
+        kind = self.lab.robot.arm.joint_kinds[self._joint]
+        self._sizes[kind] = read_quantity(given, "deg" if kind == "revolute" else "mm")
+
+    def _step(self) -> None:
+        self.lab.require_running()
+        sim, robot = self.lab.sim, self.lab.robot
+        with sim.lock:
+            require_free(sim, robot)
+            sim.add_task(
+                StepTest(
+                    sim,
+                    robot,
+                    self._joint,
+                    self._size,
+                    lambda response: self.lab.post(lambda: self._answered(response)),
+                )
+            )
+
+    def _answered(self, response: Response | None) -> None:
+        if response is None:
+            self.lab.say("the step was broken off", "warn")
+            return
+        self._response = response
+        self._draw_response()
+
+    def _draw_response(self) -> None:
+        response = self._response
+        if response is None or response.joint != self._joint:
+            self._figure.clear()
+            return
+        robot = self.lab.sim.robots[response.robot]
+        joint = robot.arm.joint_names[response.joint]
+        unit, scale = SHOWN[robot.arm.joint_kinds[response.joint]]
+        goal = float(scale * response.size)
+        edge = abs(BAND * goal)
+        self._figure.show(
+            response.t,
+            [
+                (Line("", joint, color=0), unit, scale * response.q),
+                (Line("", "step", True, 1), unit, np.full(len(response.t), goal)),
+            ],
+            [{"unit": unit, "low": goal - edge, "high": goal + edge}],
+        )
+
+    def _numbers(self, arm: Robot) -> Values:
+        response = self._response
+        if response is None or response.joint != self._joint:
+            return dict.fromkeys((f"step/{name}" for name in NUMBERS), "–")
+        return {
+            "step/overshoot": fixed(100.0 * response.overshoot, 2),
+            "step/rise": _milliseconds(response.rise),
+            "step/settling": _milliseconds(response.settling),
+            "step/error": fixed(self._scale_of(arm) * response.error, 4),
+            "step/torque": fixed(response.peak_torque, 3),
+        }
+
+
+NUMBERS = ("overshoot", "rise", "settling", "error", "torque")
+WHAT = {"q": "Position", "qd": "Speed", "error": "Error", "torque": "Torque"}
+WITHOUT_MASSES = (
+    "The file of this robot gives no masses: no force can move it, so it is put where it is asked "
+    "to be."
+)
+
+
+def _options(law: Controller | None) -> tuple[Option, ...]:
+    return OPTIONS.get(law.name, ()) if law is not None else ()
+
+
+def _joints(law: Controller) -> tuple[str, ...]:
+    return tuple(law.robot.joint_names)
+
+
+def _numbered(names: Any) -> dict[str, str]:
+    return {str(i): f"{i + 1}  {name}" for i, name in enumerate(names)}
+
+
+def _meaning(one: Parameter) -> str:
+    """What a gain is, with the units its entries have."""
+    units = ", ".join(dict.fromkeys(one.units))
+    return (
+        f'<p class="brazo-note"><b>{escape(one.name.replace("_", " "))}</b> '
+        f"{escape(one.about)}, {escape(units)}</p>"
+    )
+
+
+def _gain_rows(law: Controller) -> Values:
+    """The rows of every table of gains, as the panel has them."""
+    found: Values = {}
+    for labels, group in groupby(law.parameters(), key=lambda one: one.labels):
+        some = list(group)
+        for k in range(0, len(some), 3):
+            found[f"gains/{some[k].name}"] = [
+                {"id": i, "name": label}
+                | {one.name: f"{one.values[i]:.4g}" for one in some[k : k + 3]}
+                for i, label in enumerate(labels)
+            ]
+    return found
+
+
+def _milliseconds(seconds: float) -> str:
+    return "–" if math.isnan(seconds) else fixed(1e3 * seconds, 0)

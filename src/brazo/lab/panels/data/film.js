@@ -1,0 +1,273 @@
+// The view as a video: <brazo-film> films what this page shows, from Film to Stop, or a recording on
+// show from its beginning to its end, and saves it.
+//
+// Every picture is taken when it has just been drawn and encoded at once, so a film costs little
+// memory and needs no server, no graphics card and no other program.  Each page films for itself; a
+// film goes on when the panel is closed or drawn anew.
+import { drives, send, value, watch } from "../../server/page/channel.js";
+import { element } from "../../server/page/dom.js";
+import { icon } from "../../server/page/icons.js";
+import { say } from "../../server/page/notices.js";
+import { webm } from "./webm.js";
+
+const RATE = 30; // pictures per second at most
+const STILL = 200; // ms after which a view in which nothing moves is drawn again
+const KEY_EVERY = 2000; // ms between pictures a player can jump to
+const LONGEST = 20 * 60_000; // ms
+const WIDEST = 1920; // px
+const BITS = 0.11; // per pixel and picture
+const WAITING = 4; // pictures the encoder may be behind before one is left out
+const NO_CHANGE = 250; // ms after which a moment asked for must have come, or is the one on show
+const SETTLE = 30; // ms from the lab naming a moment until viser has its poses, too
+
+const viewer = window.brazoViewer;
+const shownElements = new Set();
+let film = null;
+
+export class Film {
+  constructor(canvas) {
+    // As large as it is seen: what is drawn may be coarser while a slow machine is moving.
+    const scale = Math.min(devicePixelRatio, WIDEST / canvas.clientWidth);
+    this.width = 2 * Math.round((scale * canvas.clientWidth) / 2); // codecs want even numbers
+    this.height = 2 * Math.round((scale * canvas.clientHeight) / 2);
+    this.copy = new OffscreenCanvas(this.width, this.height);
+    this.brush = this.copy.getContext("2d", { alpha: false });
+    this.chunks = [];
+    this.bytes = 0;
+    this.last = this.key = -Infinity; // ms, of the last picture and the last key picture
+    this.encoder = new VideoEncoder({ output: (chunk) => this.keep(chunk), error: (e) => this.fail(e) });
+    this.encoder.configure({
+      codec: "vp8",
+      width: this.width,
+      height: this.height,
+      bitrate: Math.round(BITS * RATE * this.width * this.height),
+      framerate: RATE,
+    });
+  }
+
+  get behind() {
+    return this.encoder.encodeQueueSize > WAITING;
+  }
+
+  // Take what the canvas shows, at so many milliseconds from the beginning.
+  add(canvas, time) {
+    const { width, height } = this;
+    const scale = Math.min(width / canvas.width, height / canvas.height); // a window may be resized
+    const [w, h] = [scale * canvas.width, scale * canvas.height];
+    this.brush.fillStyle = viewer.dark ? "#16191f" : "#ffffff";
+    this.brush.fillRect(0, 0, width, height);
+    this.brush.drawImage(canvas, (width - w) / 2, (height - h) / 2, w, h);
+    const picture = new VideoFrame(this.copy, { timestamp: Math.round(1000 * time) });
+    const keyFrame = time - this.key >= KEY_EVERY;
+    if (keyFrame) this.key = time;
+    this.last = time;
+    this.encoder.encode(picture, { keyFrame });
+    picture.close();
+  }
+
+  keep(chunk) {
+    const data = new Uint8Array(chunk.byteLength);
+    chunk.copyTo(data);
+    this.bytes += data.byteLength;
+    this.chunks.push({ time: chunk.timestamp / 1000, key: chunk.type === "key", data });
+  }
+
+  fail(error) {
+    this.error = error;
+  }
+
+  // The file; its last picture stays for as long as one of RATE does.
+  async finish() {
+    if (!this.error) await this.encoder.flush();
+    if (this.encoder.state !== "closed") this.encoder.close();
+    if (!this.chunks.length) throw this.error ?? new Error("no picture was drawn");
+    const duration = this.last + 1000 / RATE;
+    return webm("V_VP8", this.width, this.height, duration, this.chunks);
+  }
+}
+
+// ---- filming ----------------------------------------------------------------------------------
+
+function begin() {
+  const canvas = viewer.canvas;
+  if (film || !canvas) return false;
+  if (!window.VideoEncoder) {
+    const why = window.isSecureContext
+      ? "this browser encodes no video"
+      : "browsers encode video only for pages of this machine (127.0.0.1) or by https";
+    say(`Cannot film: ${why}.`, "error");
+    return false;
+  }
+  film = new Film(canvas);
+  film.begin = performance.now();
+  viewer.fine = true; // edges that are now rough, now smooth would flicker
+  return true;
+}
+
+// What the page shows, as it goes.
+function filmView() {
+  if (!begin()) return;
+  film.off = viewer.onDrawn(take);
+  film.timer = setInterval(look, STILL);
+  viewer.redraw();
+  tell();
+}
+
+function take(canvas) {
+  const time = performance.now() - film.begin;
+  if (film.error || film.behind || time - film.last < 1000 / RATE - 2) return;
+  try {
+    film.add(canvas, time);
+  } catch (error) {
+    film.fail(error);
+  }
+}
+
+// A view at rest is drawn now and then, or the film would end with the last movement.
+function look() {
+  const time = performance.now() - film.begin;
+  if (time - film.last >= STILL - 20) viewer.redraw();
+  if (film.error || time > LONGEST) stop();
+  tell();
+}
+
+// A recording, picture by picture: every one of them is there, however slowly this machine draws.
+async function filmRecording() {
+  const [start, end] = value("replay/span");
+  const length = Math.min(end - start, LONGEST / 1000);
+  if (!begin()) return;
+  send("pause");
+  const pictures = Math.ceil(length * RATE - 1e-6);
+  for (let k = 0; k <= pictures && !film.ending; k++) {
+    const t = Math.min(k / RATE, length);
+    await shown(start + t);
+    if (film.ending) break;
+    await drawnWith((canvas) => film.add(canvas, 1000 * t));
+    while (film.behind) await pause(5);
+    film.share = k / pictures;
+    tell();
+  }
+  stop();
+}
+
+// The moment nearest to t, on the page: where rows are far apart it may be the one already there.
+async function shown(t) {
+  /** @type {Promise<void>} */
+  const changed = new Promise((done) => {
+    const before = value("replay/now");
+    const end = () => {
+      off();
+      done();
+    };
+    const off = watch("replay/now", (now) => now !== before && end());
+    setTimeout(end, NO_CHANGE);
+  });
+  send("replay/seek", t);
+  await changed;
+  await pause(SETTLE);
+}
+
+/** @returns {Promise<void>} */
+function drawnWith(action) {
+  return new Promise((done) => {
+    const off = viewer.onDrawn((canvas) => {
+      off();
+      try {
+        action(canvas);
+      } catch (error) {
+        film.fail(error);
+        film.ending = true;
+      }
+      done();
+    });
+    viewer.redraw();
+  });
+}
+
+function pause(ms) {
+  return new Promise((done) => setTimeout(done, ms));
+}
+
+async function stop() {
+  if (!film || film.ended) return;
+  const ended = film;
+  ended.ending = ended.ended = true;
+  tell();
+  if (ended.timer) {
+    clearInterval(ended.timer);
+    // The last picture; a page in the background draws none.
+    await Promise.race([drawnWith(() => {}), pause(1000)]);
+    ended.off();
+  }
+  try {
+    save(await ended.finish());
+  } catch (error) {
+    say(`The film is lost: ${error.message}.`, "error");
+  }
+  film = null;
+  viewer.fine = false;
+  tell();
+}
+
+function save(file) {
+  const address = URL.createObjectURL(file);
+  const link = element("a", "", { href: address, download: `${value("cell")}-film.webm` });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+function tell() {
+  shownElements.forEach((one) => one.show());
+}
+
+watch("replay", tell);
+watch("control/driver", tell);
+addEventListener("beforeunload", (event) => film && event.preventDefault()); // it would be lost
+
+class FilmButtons extends HTMLElement {
+  connectedCallback() {
+    if (!this.buttons) {
+      this.buttons = element("div", "brazo-buttons");
+      this.view = this.add("film", "Film the view", filmView);
+      this.recording = this.add("film", "Film the recording", filmRecording);
+      this.stop = this.add("stop", "Stop and save", () => {
+        if (film.timer) stop();
+        else film.ending = true;
+      });
+      this.stop.classList.add("danger");
+      this.text = element("output", "filmed");
+      this.append(this.buttons, this.text);
+    }
+    shownElements.add(this);
+    this.show();
+  }
+
+  add(drawing, label, onclick) {
+    const button = element("button", "film", { type: "button", onclick });
+    button.innerHTML = icon(drawing);
+    button.append(label);
+    this.buttons.append(button);
+    return button;
+  }
+
+  disconnectedCallback() {
+    shownElements.delete(this);
+  }
+
+  show() {
+    this.view.hidden = Boolean(film);
+    this.recording.hidden = Boolean(film) || !value("replay");
+    this.recording.disabled = !drives(); // others would see it wind
+    this.stop.hidden = !film;
+    this.stop.disabled = Boolean(film?.ending);
+    this.text.hidden = !film;
+    if (!film) return;
+    const seconds = Math.floor((performance.now() - film.begin) / 1000);
+    const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    const far = film.share === undefined ? clock : `${Math.round(100 * film.share)} %`;
+    this.text.textContent = `${far}, ${(film.bytes / 1e6).toFixed(1)} MB`;
+  }
+}
+customElements.define("brazo-film", FilmButtons);

@@ -1,0 +1,290 @@
+"""Data: live plots of any signal, a table of present values, recording and export.
+
+Plots follow the simulation from the last minute of its signals (`brazo.lab.app.live`), however
+fast it runs.  A recording has every step of it (`recordings.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.lab.app.live import live_of
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.replay import Replay
+from brazo.lab.app.signal_groups import CELL, Group, decimals, groups_of, label_of
+from brazo.lab.panels.common.feeds import Feed, Line, Track, plot
+from brazo.lab.panels.common.html import (
+    button,
+    buttons,
+    column,
+    fixed,
+    note,
+    section,
+    select,
+    table,
+)
+from brazo.lab.panels.data.recordings import Recordings
+from brazo.recording.display import shown
+
+if TYPE_CHECKING:
+    from brazo.lab.app.lab import Lab
+
+FIRST = ("q", "torque")  # groups of the selected robot that are plotted to begin with
+MOST_PLOTS = 4
+MOST_LINES = 16
+WINDOW = 10.0  # s, over which the table has least and greatest values
+
+
+class _Plot:
+    def __init__(self, panel: Panel, number: int) -> None:
+        self.number = number
+        self.name = f"plot/{number}"
+        replayed = isinstance(panel.lab.sim, Replay)
+        self.feed = Track(panel, self.name) if replayed else Feed(panel, self.name)
+        self.shows = ""  # id of a group; empty for signals chosen one by one
+        self.signals: tuple[str, ...] = ()
+
+
+class DataPanel(Panel):
+    """Plots, values, recording."""
+
+    id, title, icon, side, order = "data", "Data", "chart", "right", 40
+    used_for = ("cell", "replay")
+    scripts = ("panels/common/plot.js", "panels/data/film.js")
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        self._live = live_of(lab)
+        self._numbers = count(1)
+        self._plots: list[_Plot] = []
+        self._groups: dict[str, Group] = {}
+        self.recordings = Recordings(self)
+        self.on("show", self._show, int, str)
+        self.on("add-signal", self._add_signal, int, str)
+        self.on("add-plot", self._add_plot)
+        self.on("remove-plot", self._remove_plot, int)
+
+    # ---- plots --------------------------------------------------------------------------------
+
+    def simulation_changed(self) -> None:
+        self.recordings.simulation_changed()
+        if self._replay is None:
+            self._live.collect()
+        self._groups = groups_of(self._columns, self.lab.sim.robots)
+        known = set(self._columns)
+        kind = Feed if self._replay is None else Track
+        kept = [
+            one
+            for one in self._plots
+            if isinstance(one.feed, kind)
+            and (one.shows in self._groups or set(one.signals) & known)
+        ]
+        for one in self._plots:
+            if one not in kept:
+                self.drop(one.name)
+        if kept:
+            self._plots = kept
+        else:
+            self._plots = [_Plot(self, next(self._numbers)) for _ in FIRST]
+            robot = self.lab.selection.robot
+            for one, what in zip(self._plots, FIRST, strict=True):
+                one.shows = f"{robot}.{what}"
+        self.put({"choices": self._choices(), "signals": self._all_signals()})
+        self.refresh()
+        for one in self._plots:
+            self._fill(one)
+
+    @property
+    def _replay(self) -> Replay | None:
+        """The recording on show, if it is one."""
+        return self.lab.sim if isinstance(self.lab.sim, Replay) else None
+
+    @property
+    def _columns(self) -> Mapping[str, str]:
+        return self._live.columns if self._replay is None else self._replay.columns
+
+    def html(self) -> str:
+        replayed = self._replay is not None
+        span = "of the whole recording" if replayed else f"of the last {WINDOW:g}\u00a0s"
+        return (
+            section(
+                "Plots",
+                *(self._plot_html(one) for one in self._plots),
+                buttons(button("Add a plot", "add-plot", icon="plus", enabled="may-add")),
+                id="plots",
+            )
+            + section(
+                "Values",
+                table(
+                    "values",
+                    [
+                        column("name", "Signal"),
+                        column("now", "now", digits=3),
+                        column("unit", ""),
+                        column("low", "least", digits=3),
+                        column("high", "greatest", digits=3),
+                    ],
+                    label="Values",
+                    empty="Nothing is plotted.",
+                ),
+                note(f"Of what is plotted; least and greatest {span}."),
+                id="values",
+            )
+            + self.recordings.html(replayed)
+            + section(
+                "Video",
+                "<brazo-film></brazo-film>",
+                note("What this page shows of the scene, as a WebM file."),
+                id="video",
+            )
+        )
+
+    def _plot_html(self, one: _Plot) -> str:
+        title = self._groups[one.shows].title if one.shows in self._groups else "Signals"
+        number = one.number
+        return (
+            '<div class="brazo-plot-head">'
+            + select(
+                f"plot/{number}/shows",
+                label=f"Plot {number} shows",
+                event="show",
+                args=[number],
+                placeholder="Own choice",
+                options_from="choices",
+            )
+            + select(
+                "",
+                label=f"Add a signal to plot {number}",
+                event="add-signal",
+                args=[number],
+                placeholder="+",
+                options_from="signals",
+            )
+            + button("", "remove-plot", number, look="quiet", icon="close", title="Remove the plot")
+            + "</div>"
+            + plot(one.name, title, height=168, empty="Time stands still: press play.")
+        )
+
+    def _choices(self) -> dict[str, list[list[str]]]:
+        several = len(self.lab.sim.robots) > 1
+        found: dict[str, list[list[str]]] = {}
+        for group in self._groups.values():
+            name = f"{group.owner}: {group.title}" if several and group.owner != CELL else ""
+            found.setdefault(group.owner, []).append([group.id, name or group.title])
+        return found
+
+    def _all_signals(self) -> dict[str, list[list[str]]]:
+        return {
+            f"{group.owner}: {group.title}": [
+                [name, name.replace(".", " ")] for name in group.signals
+            ]
+            for group in self._groups.values()
+        }
+
+    def _fill(self, one: _Plot) -> None:
+        group = self._groups.get(one.shows)
+        if group is not None:
+            one.signals = group.signals[:MOST_LINES]
+        robots = self.lab.sim.robots
+        one.feed.lines = [Line(name, label_of(name, group, robots)) for name in one.signals]
+        self.put({f"{one.name}/shows": one.shows})
+
+    def _show(self, number: int, group: str) -> None:
+        one = self._plot(number)
+        if group in self._groups:
+            one.shows = group
+            self._fill(one)
+
+    def _add_signal(self, number: int, signal: str) -> None:
+        one = self._plot(number)
+        if signal not in self._columns or signal in one.signals:
+            return
+        if len(one.signals) >= MOST_LINES:
+            raise BrazoError(f"a plot has room for {MOST_LINES} lines; add another plot")
+        one.shows, one.signals = "", (*one.signals, signal)
+        self._fill(one)
+
+    def _add_plot(self) -> None:
+        if len(self._plots) >= MOST_PLOTS:
+            raise BrazoError(f"at most {MOST_PLOTS} plots")
+        one = _Plot(self, next(self._numbers))
+        shown_now = {other.shows for other in self._plots}
+        robot = self.lab.selection.robot
+        own = [g.id for g in self._groups.values() if g.owner == robot]
+        one.shows = next((id for id in own if id not in shown_now), own[0] if own else "")
+        self._plots.append(one)
+        self.refresh()
+        self._fill(one)
+
+    def _remove_plot(self, number: int) -> None:
+        one = self._plot(number)
+        self._plots.remove(one)
+        self.refresh()
+        self.drop(one.name)
+
+    def _plot(self, number: int) -> _Plot:
+        for one in self._plots:
+            if one.number == number:
+                return one
+        raise BrazoError("that plot is gone")
+
+    def values(self) -> Values:
+        if self._replay is None:
+            self._live.collect()
+        found: Values = {}
+        for one in self._plots:
+            found |= one.feed.values()
+        found["values"] = self._rows()
+        found["may-add"] = len(self._plots) < MOST_PLOTS
+        return found | self.recordings.values()
+
+    def _rows(self) -> list[dict[str, Any]]:
+        live, replay, columns = self._live, self._replay, self._columns
+        names = list(dict.fromkeys(name for one in self._plots for name in one.signals))
+        names = [name for name in names if name in columns]
+        if not names or (replay is None and live.end == live.first):
+            return []
+        if replay is None:
+            rows = live.window(WINDOW, names)
+            now, low, high = rows[-1], np.fmin.reduce(rows), np.fmax.reduce(rows)
+        else:
+            now, (low, high) = replay.present(names), replay.ranges(names)
+        owners = {name.partition(".")[0] for name in names}
+        common = f"{owners.pop()}." if len(owners) == 1 else ""
+        found = []
+        for k, name in enumerate(names):
+            unit, factor = shown(columns[name])
+            digits = decimals(unit)
+            found.append(
+                {
+                    "id": name,
+                    "name": name.removeprefix(common).replace(".", " "),
+                    "now": _written(factor * now[k], digits),
+                    "unit": unit,
+                    "low": _written(factor * low[k], digits),
+                    "high": _written(factor * high[k], digits),
+                }
+            )
+        return found
+
+    # ---- recordings ---------------------------------------------------------------------------
+
+    def restart_with_run(self) -> None:
+        """The next reset starts a run: a recording in progress ends there, a new one starts."""
+        self.recordings.restart_with_run()
+
+    def reset(self) -> None:
+        self.recordings.reset()
+
+    def closed(self) -> None:
+        self.recordings.close()
+        self._live.close()
+
+
+def _written(value: float, digits: int) -> str:
+    return "–" if np.isnan(value) else fixed(value, digits)

@@ -1,0 +1,392 @@
+"""The recordings section of the Data panel: record, list, open, export and delete.
+
+Rows go to a file in the runs folder while the simulation runs (`brazo.lab.app.runs`).  Exports are
+made from that file by other processes, so that the loop is not disturbed.
+
+When the disk takes no more, the simulation pauses and the recording ends: the pages show why, what
+was recorded stays in the list, and a new recording can be started.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brazo.errors import BrazoError
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.replay import Replay
+from brazo.lab.app.runs import LIMIT, Run, in_bytes
+from brazo.lab.app.unsaved import Files, Work
+from brazo.lab.panels.common.html import (
+    button,
+    buttons,
+    caution,
+    column,
+    note,
+    row,
+    section,
+    table,
+    text,
+)
+from brazo.recording.part_file import PART, part_of
+
+if TYPE_CHECKING:
+    from brazo.lab.app.jobs import Job
+    from brazo.simulation import Simulation
+    from brazo.simulation.events import Event, Listening
+    from brazo.simulation.recorder import RunRecorder
+
+FORMATS = {"csv": "CSV", "xlsx": "XLSX", "parquet": "Parquet", "mcap": "MCAP"}
+LISTED = 200  # newest recordings
+
+
+class Recordings:
+    """What a lab has recorded; on its thread."""
+
+    def __init__(self, panel: Panel) -> None:
+        self._panel, self._lab = panel, panel.lab
+        self._exports = count(1)
+        self.folder: Path | None = None  # of exports; goes with the lab
+        self._sim: Simulation | None = None  # recorded now
+        self._recorder: RunRecorder | None = None
+        self._listening: Listening | None = None
+        self._path = Path("none.parquet")  # of the last recording of this lab
+        self._since = 0.0
+        self._restarts = False  # a new recording starts with the next reset
+        self._runs: dict[str, Run] = {}  # by name, newest first
+        self._stale = True  # the list is to be made when the panel is next in view
+        self._chosen = ""
+        self._rows: list[dict[str, Any]] | None = None  # of the table; None: to be made again
+        self._problem = ""  # why the last recording ended, or the folder cannot be used
+        panel.on("record", self._record)
+        panel.on("record-stop", self._stop, still=True)
+        panel.on("choose-run", self._choose, str)
+        panel.on("open-run", self._open)
+        panel.on("delete-run", self._delete)
+        panel.on("export", self._export, str)
+
+    # ---- what is shown -----------------------------------------------------------------------
+
+    def html(self, replayed: bool) -> str:
+        """The section; a replay has nothing to record."""
+        record = (
+            row("Recorded", text("recorded", wide=True)),
+            buttons(
+                button("Record", "record", look="primary", enabled="may-record"),
+                button("Stop", "record-stop", icon="stop", enabled="recording"),
+            ),
+            note("Every signal at every step, with all events."),
+        )
+        return section(
+            "Recordings",
+            *(() if replayed else record),
+            caution("recording-problem"),
+            table(
+                "runs",
+                [
+                    column("when", "Date", event="choose-run", kind="choice"),
+                    column("cell", "Cell"),
+                    column("duration", "Duration", digits=2),
+                    column("size", "Size", digits=3),
+                ],
+                label="Recordings",
+                empty="No recordings yet.",
+            ),
+            buttons(
+                button("Open replay", "open-run", icon="play", enabled="may-export"),
+                button("Delete…", "delete-run", enabled="may-export"),
+            ),
+            buttons(
+                *(
+                    button(name, "export", kind, enabled="may-export")
+                    for kind, name in FORMATS.items()
+                )
+            ),
+            buttons(
+                button("Report", "export", "report", icon="file", enabled="may-export"),
+                button("3D replay", "export", "html", icon="file", enabled="may-export"),
+            ),
+            f'<p class="brazo-note">{text("runs-about", wide=True)}</p>',
+            id="recording",
+        )
+
+    def values(self) -> Values:
+        """What the section shows now."""
+        if self._stale:
+            self._stale = False
+            # The first time every file is opened, which may take a second.
+            threading.Thread(target=self._look_aside, name="brazo runs", daemon=True).start()
+        sim, run = self._lab.sim, self._runs.get(self._chosen)
+        if self._sim is not None:
+            seconds = max(self._sim.time - self._since, 0.0)
+            recorded = f"{seconds:.2f} s, {round(seconds / sim.dt)} steps"
+        else:
+            last = self._runs.get(part_of(self._path).name)
+            recorded = "nothing" if last is None else f"{last.seconds:.2f} s, {last.rows} steps"
+        runs = list(self._runs.values())
+        if self._rows is None:
+            self._rows = [self._row(one) for one in runs[:LISTED]]
+        size = sum(one.size for one in runs)
+        named = f"{len(runs)} {'recording' if len(runs) == 1 else 'recordings'}"
+        more = f"; the newest {LISTED} are listed" if len(runs) > LISTED else ""
+        return {
+            "recording": self._sim is not None,
+            "may-record": not sim.recording,
+            "may-export": run is not None and not run.written and not run.problem,
+            "recorded": recorded,
+            "recording-problem": self._problem or self._over_limit(size),
+            "runs": self._rows,
+            "runs-about": f"{named}, {in_bytes(size)}{more}. Folder: {self._folder_name()}",
+        }
+
+    def _row(self, run: Run) -> dict[str, Any]:
+        duration = f"{run.seconds:.2f} s"
+        return {
+            "id": run.name,
+            "title": run.name,
+            "when": _date(run.started),
+            "cell": run.cell or run.name,
+            "duration": "recording" if run.written else "unreadable" if run.problem else duration,
+            "size": "" if run.written else in_bytes(run.size),
+            "mark": run.name == self._chosen,
+        }
+
+    def _over_limit(self, size: int) -> str:
+        if size <= LIMIT:
+            return ""
+        return (
+            f"Recordings take {in_bytes(size)}, more than {in_bytes(LIMIT)}. Delete those that are "
+            "not needed; none is deleted automatically."
+        )
+
+    def _folder_name(self) -> str:
+        try:
+            return str(self._lab.runs.folder)
+        except BrazoError as error:
+            return str(error)
+
+    # ---- recording ---------------------------------------------------------------------------
+
+    def simulation_changed(self) -> None:
+        """Another simulation is shown: a recording of the one before ends and is kept."""
+        if self._sim is not None and self._sim is not self._lab.sim and self._stop():
+            self._lab.say("The recording ended with its cell and is kept.", "warn")
+        self._stale = True
+
+    def restart_with_run(self) -> None:
+        """The next reset starts a run: a recording in progress ends there, a new one starts."""
+        self._restarts = self._sim is not None
+
+    def reset(self) -> None:
+        """The simulation went back to its start, which ended a recording."""
+        restarts, self._restarts = self._restarts, False
+        kept = self._end()
+        if restarts:
+            self._record()
+            before = "The recording before the reset is kept. " if kept else ""
+            self._lab.say(f"{before}A new recording starts with the run.")
+        elif kept:
+            self._lab.say("The recording ended with the reset and is kept.", "warn")
+
+    def close(self) -> None:
+        """The lab ends."""
+        self._stop()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _record(self) -> None:
+        sim, runs = self._lab.sim, self._lab.runs
+        path = runs.new(sim.cell.name)
+        sim.start_recording(path)
+        runs.add(path)
+        self._sim, self._recorder, self._path, self._since = sim, sim.recorder, path, sim.time
+        self._listening = sim.on_event(self._heard)
+        self._problem = ""
+        self._look()
+
+    def _stop(self) -> bool:
+        """End the recording in progress.  Whether there are rows."""
+        sim = self._sim
+        if sim is not None and sim.recorder is self._recorder:
+            # Left as it is: the loop does not wait until it is a finished file.
+            sim.abandon_recording()
+        return self._end()
+
+    def _end(self) -> bool:
+        """The recorder is closed: list what it wrote.  Whether there are rows."""
+        sim, recorder, self._sim, self._recorder = self._sim, self._recorder, None, None
+        if sim is None or recorder is None:
+            return False
+        if self._listening is not None:
+            self._listening.cancel()
+        kept = not self._lab.runs.drop_empty(self._path)
+        self._look()
+        if kept:
+            self._mark(part_of(self._path).name)
+        if recorder.failure:
+            self._say_failure(recorder.reason)
+        return kept
+
+    def _heard(self, event: Event) -> None:  # on any thread, with the simulation's lock held
+        if event.kind == "recording":
+            self._lab.post(self._check)
+
+    def _check(self) -> None:
+        if self._recorder is not None and self._recorder.failure:
+            self._stop()
+
+    def _say_failure(self, reason: str) -> None:
+        run = self._runs.get(part_of(self._path).name)
+        kept = (
+            "Nothing was recorded."
+            if run is None
+            else f"The first {run.seconds:.2f} s are kept and can be exported."
+        )
+        self._problem = (
+            f"Recording stopped, simulation paused: {reason}. {kept} Free disk space, then press "
+            "Record to start a new recording; Play continues without recording."
+        )
+        self._lab.runs.problems.append(f"a recording is not complete: {reason}")
+        self._lab.say(self._problem, "error")
+
+    # ---- kept recordings ---------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """List the folder; quick once every file is known."""
+        runs, problem = self._listed()
+        self._runs = {run.name: run for run in runs}
+        self._rows = None
+        self._problem = problem or self._problem
+
+    def _look_aside(self) -> None:
+        self._listed()
+        self._lab.post(self._look)  # again: the folder may have changed meanwhile
+
+    def _listed(self) -> tuple[list[Run], str]:
+        try:
+            return self._lab.runs.list(), ""
+        except BrazoError as error:
+            return [], f"Kept recordings cannot be listed: {error}"
+        except OSError as error:
+            return [], f"Kept recordings cannot be listed: {error.strerror}: {error.filename}"
+
+    def _choose(self, name: str) -> None:
+        if name in self._runs:
+            self._mark(name)
+            if problem := self._runs[name].problem:
+                raise BrazoError(problem)
+
+    def _mark(self, name: str) -> None:
+        self._chosen, self._rows = name, None
+
+    def _chosen_run(self) -> Run:
+        """The recording the buttons act on; a page names only what is in the list."""
+        run = self._runs.get(self._chosen)
+        if run is None:
+            raise BrazoError("no recording is chosen: record something, or choose one in the list")
+        if run.problem:
+            raise BrazoError(run.problem)
+        if run.written or not run.path.exists():
+            self._look()
+            raise BrazoError(
+                f"{run.name}: is still being recorded: stop the recording first"
+                if run.written
+                else f"{run.name}: no longer exists"
+            )
+        return run
+
+    def _open(self) -> None:
+        run, lab = self._chosen_run(), self._lab
+        lab.jobs.start(
+            "Open replay", lambda job: lab.open(run.path, job.settle, run.name), lambda _: None
+        )
+
+    def _delete(self) -> None:
+        run, sim = self._chosen_run(), self._lab.sim
+        if isinstance(sim, Replay) and sim.path == run.path:
+            raise BrazoError(f"{run.name}: is open as a replay: open something else first")
+
+        def files(job: Job) -> Files:
+            target = self._target(".parquet")
+            _convert(job, run.path, target)
+            content = target.read_bytes()
+            target.unlink()
+            return {f"{_stem(run)}.parquet": content}
+
+        def delete() -> None:
+            self._lab.runs.delete(run)
+            self._mark("")
+            self._look()
+
+        self._lab.unsaved.ask(
+            f"This removes the recording from {run.path.parent}:",
+            [Work(run.title, files)],
+            delete,
+            title="Delete recording",
+            save="Save and delete",
+            discard="Delete",
+        )
+
+    def _export(self, kind: str) -> None:
+        run = self._chosen_run()
+        source, stem, jobs = run.path, _stem(run), self._lab.jobs
+        if kind == "report":
+            target = self._target(".html")
+            jobs.start_process(
+                "Report",
+                write_report_of,
+                (str(source), str(target)),
+                lambda _: self._hand_over(target, f"{stem}-report.html"),
+            )
+        elif kind in (*FORMATS, "html"):
+            target = self._target(f".{kind}")
+            jobs.start(
+                f"Export {FORMATS.get(kind, '3D replay')}",
+                lambda job: _convert(job, source, target),
+                lambda _: self._hand_over(target, f"{stem}.{kind}"),
+            )
+
+    def _target(self, suffix: str) -> Path:
+        """A file of its own for an export; nothing a user wrote is part of its name."""
+        if self.folder is None:
+            self.folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
+        return self.folder / f"export-{next(self._exports)}{suffix}"
+
+    def _hand_over(self, target: Path, name: str) -> None:
+        self._panel.download(name, target)
+        target.unlink(missing_ok=True)
+
+
+def _date(started: float) -> str:
+    """As short as it can be: the time of today, day and time of this year, else the date."""
+    at, now = time.localtime(started), time.localtime()
+    if at[:3] == now[:3]:
+        return time.strftime("%H:%M:%S", at)
+    if at.tm_year == now.tm_year:
+        return f"{at.tm_mday} {time.strftime('%b %H:%M', at)}"
+    return time.strftime("%Y-%m-%d", at)
+
+
+def _stem(run: Run) -> str:
+    return run.name.removesuffix(PART).removesuffix(".parquet")
+
+
+def _convert(job: Job, source: Path, target: Path) -> None:
+    from brazo.recording.export import Export
+
+    Export(source, target).wait(progress=job.tell)
+
+
+def write_report_of(progress: Any, source: str, target: str) -> None:
+    """Write the report of a recording; in a process of its own."""
+    from brazo.recording.recording import Recording
+
+    progress(None, "reading")
+    recording = Recording.open(source)
+    progress(0.3, "drawing")
+    recording.report(target)

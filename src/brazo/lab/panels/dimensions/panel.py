@@ -1,0 +1,402 @@
+"""Dimensions: the numbers of a robot's file, live.
+
+Every parameter of the file has a track; the robot in the scene, its physics and its kinematics
+follow at once, and it stays in the pose it is in.  Masses, centres of mass and friction are
+tables.  What the file's rules refuse is refused here in the same words, and nothing changes.
+
+A track sends more than can be built: only the latest wish is carried out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo import units
+from brazo.errors import BrazoError
+from brazo.formats.robot_yaml.link_table import LinkRow
+from brazo.formats.robot_yaml.parameter_use import parameter_dimensions
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.quantities import Quantity
+from brazo.lab.app.unsaved import Work
+from brazo.lab.panels.common.choice import robot_choice
+from brazo.lab.panels.common.html import (
+    button,
+    buttons,
+    column,
+    escape,
+    note,
+    number,
+    row,
+    section,
+    table,
+    text,
+)
+
+if TYPE_CHECKING:
+    from brazo.lab.app.lab import Lab
+    from brazo.world.robot_source import RobotSource
+
+# How a parameter is shown: factor over SI, unit, digits, what a plain number typed means.
+_SHOWN: dict[units.Dimension | None, tuple[float, str, int, Quantity]] = {
+    units.LENGTH: (1000.0, "mm", 1, "mm"),
+    units.ANGLE: (180.0 / math.pi, "°", 1, "deg"),
+    units.MASS: (1.0, "kg", 3, "kg"),
+    None: (1.0, "", 4, "number"),
+}
+TRACK = (0.25, 2.5)  # of a parameter's first value
+WIDTHS = (0.3, 2.5)
+
+
+class DimensionsPanel(Panel):
+    """Sizes and masses of the selected robot."""
+
+    id, title, icon, side, order = "dimensions", "Dimensions", "ruler", "left", 40
+    rate = 5.0
+    scripts = ("panels/dimensions/dimensions.js",)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        self._sim: Any = None
+        self._first: dict[str, RobotSource] = {}  # the robots as they were before any edit here
+        self._saved: dict[str, RobotSource] = {}  # the robots as they were last saved
+        self._rows: tuple[RobotSource | None, dict[str, LinkRow]] = (None, {})
+        self._refused = 0
+        self._wishes: dict[str, Any] = {}  # of the selected robot, not carried out yet
+        self.on("robot", lambda name: lab.select(name), str)
+        for unit in ("mm", "deg", "kg", "number"):
+            self.on_number(f"parameter-{unit}", self._set_parameter, str, unit=unit)
+        self.on_number("width", lambda value: self._wish("width", value))
+        self.on_number("finger", self._set_finger, int, unit="mm")
+        self.on_number("opening", self._set_opening, int, unit="mm")
+        self.on_number("mass", self._set_mass, str, unit="kg")
+        for i, axis in enumerate("xyz"):
+            self.on_number(f"com-{axis}", self._com_setter(i), str, unit="mm")
+        self.on_number("viscous", self._set_viscous, str)
+        self.on_number("coulomb-plus", self._coulomb_setter(0), str)
+        self.on_number("coulomb-minus", self._coulomb_setter(1), str)
+        self.on("reset-all", self._reset_all)
+        self.on("save", self._save)
+
+    # ---- what is shown ---------------------------------------------------------------------
+
+    def simulation_changed(self) -> None:
+        if self.lab.sim is not self._sim:
+            known = {} if self._sim is None or not self._goes_on() else self._first
+            self._sim = self.lab.sim
+            self._first = {}
+            for one in self.lab.sim.cell.robots:
+                first = known.get(one.name, one.source)
+                self._first[one.name] = one.source if first.edits == one.source.edits else first
+            self._wishes = {}
+        self.refresh()
+
+    def _goes_on(self) -> bool:
+        """Whether the simulation is the one before, rebuilt: its edits can still be taken back."""
+        old, new = self._sim.cell, self.lab.sim.cell
+        return (old.name, old.path) == (new.name, new.path)
+
+    def selection_changed(self) -> None:
+        self._wishes = {}
+        self.refresh()
+
+    def html(self) -> str:
+        robots = list(self.lab.sim.robots)
+        if not robots:
+            return note("There is no robot in this cell.")
+        choice = robot_choice(robots)
+        first = self._first_source()
+        if first.file is None:
+            where = first.model.path.name if first.model.path is not None else "a program"
+            return choice + note(
+                f"{first.model.name} was read from {where}, which has no parameters to change. "
+                "Robot files (.yaml) have."
+            )
+        return "".join(
+            [
+                choice,
+                section("Lengths", self._parameters_html(first), id="lengths"),
+                section("Body", self._body_html(first)),
+                section("Masses", self._masses_html(), open=False),
+                section("Friction", self._friction_html(), open=False),
+                '<div class="dimensions-end">',
+                row("Changed", text("changed", wide=True)),
+                buttons(
+                    button("Save robot file", "save", look="primary", icon="download"),
+                    button("Reset", "reset-all", icon="restart", enabled="edited"),
+                ),
+                "</div>",
+            ]
+        )
+
+    def _parameters_html(self, first: RobotSource) -> str:
+        if not first.model.parameters:
+            return note("The robot's file names no parameters.")
+        assert first.file is not None
+        tracks = []
+        for name, dimension in parameter_dimensions(first.file).items():
+            scale, unit, digits, quantity = _SHOWN.get(dimension, _SHOWN[None])
+            value = scale * first.model.parameters[name]
+            low, high = sorted(_round(share * value) for share in TRACK) if value else (-1.0, 1.0)
+            tracks.append(
+                f'<brazo-dimension name="parameter/{escape(name)}" label="{escape(name)}" '
+                f'event="parameter-{quantity}" args="{escape(json.dumps([name]))}" '
+                f'unit="{unit}" digits="{digits}" min="{low!r}" max="{high!r}" '
+                f'first="{value!r}"></brazo-dimension>'
+            )
+        return "".join(tracks)
+
+    def _body_html(self, first: RobotSource) -> str:
+        parts = [
+            f'<brazo-dimension name="width" event="width" label="Width" unit="×" digits="2" '
+            f'min="{WIDTHS[0]}" max="{WIDTHS[1]}" first="{first.width!r}"></brazo-dimension>'
+        ]
+        if first.model.gripper is not None:
+            fields = [
+                number(f"finger/{i}", label=f"Finger {axis}", event="finger", args=[i], digits=1)
+                for i, axis in enumerate("xyz")
+            ]
+            parts.append(_fields("Clamp finger", *fields))
+            fields = [
+                number(f"opening/{i}", label=f"Clamp {what}", event="opening", args=[i], digits=1)
+                for i, what in enumerate(("closed", "open"))
+            ]
+            parts.append(_fields("Closed, open", *fields))
+        return "".join(parts)
+
+    def _masses_html(self) -> str:
+        columns = [
+            column("name", "Link"),
+            column("mass", "Mass", unit="kg", digits=3, event="mass"),
+            *(
+                column(axis, axis, unit="mm", digits=1, event=f"com-{axis}")
+                for axis in ("x", "y", "z")
+            ),
+        ]
+        return table("masses", columns, label="Masses") + note(
+            "The centre of mass is in the frame of its link. A tensor given by a shape "
+            "(box, cylinder) follows the mass; one given by numbers stays."
+        )
+
+    def _friction_html(self) -> str:
+        columns = [
+            column("name", "Joint"),
+            column("viscous", "Viscous", digits=4, event="viscous"),
+            column("plus", "Coulomb +", digits=3, event="coulomb-plus"),
+            column("minus", "−", digits=3, event="coulomb-minus"),
+        ]
+        return table("friction", columns, label="Friction") + note(
+            "N m s/rad and N m; of a sliding joint N s/m and N. Coulomb's for either direction."
+        )
+
+    def values(self) -> Values:
+        if not self.lab.sim.robots:
+            return {}
+        source, first = self._source(), self._first_source()
+        shown: Values = {"robot": self.lab.robot.name}
+        if source.file is None:
+            return shown
+        assert first.file is not None
+        for name, dimension in parameter_dimensions(first.file).items():
+            scale = _SHOWN.get(dimension, _SHOWN[None])[0]
+            shown[f"parameter/{name}"] = scale * source.model.parameters[name]
+        shown["width"] = source.width
+        gripper = source.model.gripper
+        if gripper is not None:
+            shown |= {f"finger/{i}": 1000.0 * x for i, x in enumerate(gripper.finger)}
+            shown |= {f"opening/{i}": 1000.0 * x for i, x in enumerate(gripper.opening)}
+        links = self._links()
+        shown["masses"] = [_mass_row(name, one) for name, one in links.items()]
+        shown["friction"] = [
+            _friction_row(name, one) for name, one in links.items() if one.friction_field
+        ]
+        changed = _changes(first, source)
+        return shown | {"changed": ", ".join(changed) or "nothing", "edited": bool(changed)}
+
+    # ---- wishes ----------------------------------------------------------------------------
+
+    def _set_parameter(self, name: str, value: float) -> None:
+        wanted = self._wishes.get("parameters", {})
+        self._wish("parameters", {**wanted, name: value})
+
+    def _set_finger(self, i: int, value: float) -> None:
+        gripper = self._source().model.gripper
+        if gripper is not None and 0 <= i < 3:
+            sizes = list(self._wishes.get("finger", gripper.finger))
+            sizes[i] = value
+            self._wish("finger", tuple(sizes))
+
+    def _set_opening(self, i: int, value: float) -> None:
+        gripper = self._source().model.gripper
+        if gripper is not None and 0 <= i < 2:
+            ends = list(self._wishes.get("opening", gripper.opening))
+            ends[i] = value
+            self._wish("opening", tuple(ends))
+
+    def _set_mass(self, name: str, value: float) -> None:
+        if name in self._links():
+            self._wish_fields(self._links()[name].with_mass(value))
+
+    def _com_setter(self, axis: int) -> Callable[[str, float], None]:
+        def set_com(name: str, value: float) -> None:
+            link = self._links().get(name)
+            if link is None or not link.com_field:
+                return
+            com = np.zeros(3) if link.inertia is None else np.array(link.inertia.com)
+            com[axis] = value
+            self._wish_fields(link.with_com(com))
+
+        return set_com
+
+    def _set_viscous(self, name: str, value: float) -> None:
+        if name in self._links():
+            self._wish_fields(self._links()[name].with_friction(viscous=value))
+
+    def _coulomb_setter(self, way: int) -> Callable[[str, float], None]:
+        def set_coulomb(name: str, value: float) -> None:
+            if name not in self._links():
+                return
+            plus, minus = self._links()[name].friction.coulomb
+            both = (value, minus) if way == 0 else (plus, value)
+            self._wish_fields(self._links()[name].with_friction(coulomb=both))
+
+        return set_coulomb
+
+    def _wish_fields(self, fields: dict[str, Any]) -> None:
+        self._wish("fields", {**self._wishes.get("fields", {}), **fields})
+
+    def _wish(self, what: str, value: Any) -> None:
+        """Have something edited once what came before is done; a newer wish takes its place."""
+        if not self._wishes:
+            self.lab.post(self._carry_out)
+        self._wishes[what] = value
+
+    def _carry_out(self) -> None:
+        wishes, self._wishes = self._wishes, {}
+        if not wishes:
+            return
+        try:
+            self._check_lengths(wishes.get("parameters", {}))
+            self._edit(**wishes)
+        except BrazoError:
+            self._refused += 1  # tracks that were pulled go back
+            self.put({"refused": self._refused})
+            raise
+
+    def _check_lengths(self, parameters: dict[str, float]) -> None:
+        """A length stays one, though as an offset of axes a negative one would make sense."""
+        first = self._first_source()
+        for name, value in parameters.items():
+            was = first.model.parameters.get(name, 0.0)
+            if first.file is None or parameter_dimensions(first.file).get(name) != units.LENGTH:
+                continue
+            if was > 0.0 and value <= 0.0:
+                raise BrazoError(f"{name} cannot be {1e3 * value:g} mm: a length is above 0")
+
+    def _edit(self, **edits: Any) -> None:
+        self.lab.sim.edit(self.lab.robot.name, **edits)
+        self.lab.redraw()
+
+    def _reset_all(self) -> None:
+        self._wishes = {}
+        self._edit(source=self._first_source())
+
+    def _save(self) -> None:
+        source = self._source()
+        self.download(f"{source.model.name}.yaml", source.text())
+        self._saved[self.lab.robot.name] = source
+
+    def saved(self) -> None:
+        """The whole cell was saved, its robots with it."""
+        self._saved = {one.name: one.source for one in self.lab.sim.cell.robots}
+
+    def unsaved(self) -> list[Work]:
+        if self._sim is not self.lab.sim:  # of a cell that is no longer open
+            return []
+        found = []
+        for one in self.lab.sim.cell.robots:
+            name, source = one.name, one.source
+            changed = _changes(self._first.get(name, source), source)
+            if changed and source is not self._saved.get(name):
+                title = f"{name}: dimensions ({', '.join(changed)})"
+                found.append(Work(title, {f"{name}.yaml": source.text()}, name))
+        return found
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    def _source(self) -> RobotSource:
+        name = self.lab.robot.name
+        return next(one.source for one in self.lab.sim.cell.robots if one.name == name)
+
+    def _first_source(self) -> RobotSource:
+        return self._first.get(self.lab.robot.name) or self._source()
+
+    def _links(self) -> dict[str, LinkRow]:
+        """The rows of the tables by names that are all different."""
+        source = self._source()
+        if self._rows[0] is not source:
+            named: dict[str, LinkRow] = {}
+            for link in source.links():
+                name = link.name if link.name not in named else f"{link.name} (load)"
+                named[name] = link
+            self._rows = (source, named)
+        return self._rows[1]
+
+
+def _mass_row(name: str, link: LinkRow) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": name,
+        "name": name,
+        "mass": "–" if link.mass is None else link.mass,
+    }
+    com = None if link.inertia is None or not link.com_field else 1000.0 * link.inertia.com
+    for i, axis in enumerate("xyz"):
+        shown[axis] = "–" if com is None else float(com[i])
+    return shown
+
+
+def _friction_row(name: str, link: LinkRow) -> dict[str, Any]:
+    plus, minus = link.friction.coulomb
+    viscous = link.friction.viscous
+    return {"id": name, "name": name, "viscous": viscous, "plus": plus, "minus": minus}
+
+
+def _changes(first: RobotSource, now: RobotSource) -> list[str]:
+    """What differs from the file, by name."""
+    if now is first:
+        return []
+    old, new = first.model.parameters, now.model.parameters
+    found = [name for name in new if new[name] != old[name]]
+    found += ["width"] * (now.width != first.width)
+    if now.model.gripper is not None and first.model.gripper is not None:
+        found += ["finger"] * (now.model.gripper.finger != first.model.gripper.finger)
+        found += ["opening"] * (now.model.gripper.opening != first.model.gripper.opening)
+    for link in now.links():
+        for field, what in (
+            (link.mass_field, "mass"),
+            (link.com_field, "centre"),
+            (link.friction_field, "friction"),
+        ):
+            if field and any(
+                one.startswith(field) and value != first.edits.fields.get(one)
+                for one, value in now.edits.fields.items()
+            ):
+                found.append(f"{link.name} {what}")
+    return found
+
+
+def _round(value: float) -> float:
+    """Two digits: the end of a track."""
+    return float(f"{value:.2g}")
+
+
+def _fields(label: str, *fields: str) -> str:
+    """Several fields after one label, with their common unit."""
+    unit = '<span class="unit">mm</span>'
+    return (
+        f'<div class="dimensions-fields"><span>{escape(label)}</span>{"".join(fields)}{unit}</div>'
+    )

@@ -1,0 +1,154 @@
+"""The equations of motion of the selected robot, with letters or numbers, and their exports."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+from brazo.errors import BrazoError
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.panels.common.choice import robot_choice
+from brazo.lab.panels.common.html import button, buttons, note, row, segments, select, text
+from brazo.lab.panels.equations.derivation import EXPORTS, Sheet, derive, without_solids
+
+if TYPE_CHECKING:
+    from brazo.lab.app.jobs import Job
+    from brazo.lab.app.lab import Lab
+
+PARAMETERS = {"symbolic": "Letters", "numeric": "Numbers"}
+FORMS = {
+    "auto": "automatic",
+    "expanded": "expanded",
+    "recursive": "recursive, with shared terms",
+}
+TITLES = {"latex": "LaTeX", "c": "C", "python": "Python", "octave": "Octave"}
+
+
+class EquationsPanel(Panel):
+    """M, C and G of the selected robot."""
+
+    id, title, icon, side, order = "equations", "Equations", "fx", "right", 60
+    rate = 4.0
+    scripts = ("panels/equations/equations.js",)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        self.parameters, self.form = "symbolic", "auto"
+        self._sheets: dict[tuple[str, ...], tuple[Any, Sheet]] = {}  # with the model they are of
+        self._job: Job | None = None
+        self.on("robot", lambda name: lab.select(name), str)
+        self.on("parameters", self._set_parameters, str)
+        self.on("form", self._set_form, str)
+        self.on("derive", self._derive)
+        self.on("export", self._export, str)
+
+    def html(self) -> str:
+        robots = list(self.lab.sim.robots)
+        if not robots:
+            return note("There is no robot in this cell.")
+        return "".join(
+            [
+                robot_choice(robots),
+                row("Constants", segments("parameters", PARAMETERS, label="Constants")),
+                row("Form", select("form", FORMS, label="Form")),
+                buttons(button("Derive", "derive", look="primary", icon="fx", enabled="free")),
+                buttons(
+                    *(
+                        button(title, "export", name, title=f"Save as {title}", enabled="derived")
+                        for name, title in TITLES.items()
+                    )
+                ),
+                f'<p class="brazo-note">{text("state", wide=True)}</p>',
+                '<brazo-sheet name="sheet"></brazo-sheet>',
+            ]
+        )
+
+    def values(self) -> Values:
+        if not self.lab.sim.robots:
+            return {}
+        sheet = self._sheet()
+        running = self._job is not None and self._job.state == "running"
+        if self._job is not None and self._job.state == "done":
+            self.lab.jobs.cancel(self._job.number)  # the sheet says it
+            self._job = None
+        return {
+            "robot": self.lab.robot.name,
+            "parameters": self.parameters,
+            "form": self.form,
+            "free": not running,
+            "derived": sheet is not None,
+            "sheet": "" if sheet is None else sheet.html,
+            "state": "" if sheet is not None else self._advice(running),
+        }
+
+    def _advice(self, running: bool) -> str:
+        if running:
+            return "Working; it can be cancelled below."
+        if any(key[0] == self.lab.robot.name for key in self._sheets):
+            return "Derive again: the robot or the choice above is another."
+        return "Derive works out the equations by Lagrange–Euler."
+
+    def selection_changed(self) -> None:
+        self.refresh()
+
+    # ---- inside ----------------------------------------------------------------------------
+
+    def _set_parameters(self, which: str) -> None:
+        if which in PARAMETERS:
+            self.parameters = which
+
+    def _set_form(self, which: str) -> None:
+        if which in FORMS:
+            self.form = which
+
+    def _key(self) -> tuple[str, ...]:
+        return (self.lab.robot.name, self.parameters, self.form)
+
+    def _sheet(self) -> Sheet | None:
+        """The sheet of the robot as it is now, if there is one."""
+        model, sheet = self._sheets.get(self._key(), (None, None))
+        return sheet if model is self.lab.robot.arm.model else None
+
+    def _derive(self) -> None:
+        if self._job is not None and self._job.state == "running":
+            raise BrazoError("equations are being derived: wait, or cancel that first")
+        robot, key = self.lab.robot, self._key()
+        model = robot.arm.model
+        given = next(one for one in self.lab.sim.cell.robots if one.name == robot.name)
+        file = given.source.file
+        arguments = (
+            without_solids(model),
+            None if file is None else file.root.node,
+            self.parameters,
+            self.form,
+        )
+
+        def done(sheet: Sheet) -> None:
+            self._sheets = {k: v for k, v in self._sheets.items() if v[0] is model}
+            self._sheets[key] = (model, sheet)
+
+        title = f"Equations of {robot.name}"
+        self._job = self.lab.jobs.start_process(title, derive, arguments, done)
+
+    def _export(self, which: str) -> None:
+        sheet = self._sheet()
+        if sheet is None:
+            raise BrazoError("derive the equations first")
+        if which not in EXPORTS:
+            return
+        files = sheet.files[which]
+        if len(files) == 1:
+            self.download(*next(iter(files.items())))
+        else:
+            first = next(iter(files)).partition(".")[0].partition("_")[0]
+            self.download(f"{first}-{which}.zip", zipped(files))
+
+
+def zipped(files: dict[str, str]) -> bytes:
+    """Several text files as one archive."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return packed.getvalue()

@@ -1,0 +1,195 @@
+"""What the teach pendant looks like: its rows for each mode, and what is below them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.kinematics.sampling import sampling_box
+from brazo.lab.app.moving import Frame
+from brazo.lab.panels.common.html import (
+    button,
+    buttons,
+    column,
+    escape,
+    number,
+    row,
+    section,
+    segments,
+    select,
+    slider,
+    table,
+    text,
+    toggle,
+)
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+    from brazo.simulation.robot import SimRobot
+
+MODES = {"joint": "Joint", "world": "World", "tool": "Tool"}
+ANGLES = {"oat": ("O", "A", "T"), "rpy": ("roll", "pitch", "yaw")}
+STEPS = {"hold": "Hold", "0.1": "0.1", "1": "1", "10": "10"}
+PLUS_KEYS, MINUS_KEYS = "qwertyu", "asdfghj"
+TURNS = {3: "Rx", 4: "Ry", 5: "Rz"}
+
+
+class Layout:
+    """The pendant's content for one robot and mode."""
+
+    def __init__(
+        self, robot: SimRobot, robots: list[str], mode: Frame, angles: str, si: bool
+    ) -> None:
+        self.robot, self.arm, self.robots = robot, robot.arm, robots
+        self.mode, self.angles, self.si = mode, angles, si
+
+    def html(self) -> str:
+        """All of it."""
+        rows = {"joint": self._joint_rows, "world": self._world_rows, "tool": self._tool_rows}
+        several = len(self.robots) > 1
+        return "".join(
+            [
+                row("Robot", select("robot", self.robots, label="Robot")) if several else "",
+                '<div class="pendant-modes">',
+                segments("mode", MODES, label="Mode"),
+                "</div>",
+                f'<div class="pendant-rows">{rows[self.mode]()}</div>',
+                '<p class="pendant-why" role="status"><brazo-text name="why"></brazo-text></p>',
+                '<div class="brazo-buttons">'
+                '<brazo-move event="move" how="joint" label="Move" look="primary"></brazo-move>'
+                '<brazo-move event="move" how="line" label="Move straight"></brazo-move></div>',
+                row("Jog, ° · mm", segments("step", STEPS, label="Jog step")),
+                slider("override", "%", label="Speed override", least=1, most=100, digits=0),
+                toggle(
+                    "reduced",
+                    "Reduced speed",
+                    title="The tool keeps below 250 mm/s, however it is moved from here.",
+                ),
+                self._poses(),
+                self._clamp(),
+                self._point_section(),
+                section(
+                    "More",
+                    toggle(
+                        "gizmo", "Drag the tool in the scene", title="Arrows and rings at the tool."
+                    ),
+                    toggle(
+                        "clicks",
+                        "Click a link to move its joint",
+                        title="By the jog step, or 1° or 1 mm; with Shift the other way.",
+                    ),
+                    "<brazo-keys></brazo-keys>",
+                    row(
+                        "Units",
+                        segments("units", {"deg": "° · mm", "si": "rad · m"}, label="Units"),
+                    ),
+                    row(
+                        "Angles",
+                        segments("angles", {"oat": "O-A-T", "rpy": "RPY"}, label="Angles"),
+                    ),
+                ),
+            ]
+        )
+
+    def _joint_rows(self) -> str:
+        arm, rows = self.arm, []
+        digits = {"°": 2, "mm": 2, "rad": 4, "m": 4}
+        scales, box = joint_scales(self.arm, self.si), sampling_box(arm.limits, arm.joint_kinds)
+        for i, name in enumerate(arm.joint_names):
+            unit = self._unit(arm.joint_kinds[i])
+            low, high = (box[i] * scales[i]).tolist()
+            rows.append(
+                f'<brazo-axis name="q/{i}" axis="{i}" target="q{i}" label="{escape(name)}" '
+                f'unit="{unit}" digits="{digits[unit]}" min="{low!r}" max="{high!r}" '
+                f"{self._keys(i)}></brazo-axis>"
+            )
+        return "".join(rows)
+
+    def _world_rows(self) -> str:
+        unit, turn = ("m", "rad") if self.si else ("mm", "°")
+        lengths = "".join(
+            f'<brazo-axis name="{n}" axis="{i}" target="{n}" label="{n.upper()}" unit="{unit}" '
+            f'digits="{4 if self.si else 2}" {self._keys(i)}></brazo-axis>'
+            for i, n in enumerate("xyz")
+        )
+        angles = "".join(
+            f'<brazo-target name="angle/{i}" target="a{i}" label="{label}" unit="{turn}" '
+            f'digits="{4 if self.si else 2}"></brazo-target>'
+            for i, label in enumerate(ANGLES[self.angles])
+        )
+        return f'{lengths}<div class="pendant-angles">{angles}</div>{self._turns()}'
+
+    def _tool_rows(self) -> str:
+        unit = "m" if self.si else "mm"
+        lengths = "".join(
+            f'<brazo-axis axis="{i}" target="{n}" label="{n.upper()}" unit="{unit}" '
+            f'digits="{4 if self.si else 2}" {self._keys(i)}></brazo-axis>'
+            for i, n in enumerate("xyz")
+        )
+        return f"{lengths}{self._turns()}"
+
+    def _turns(self) -> str:
+        if self.arm.mobility <= 3:
+            return ""
+        return (
+            '<div class="pendant-turns">'
+            + "".join(
+                f'<brazo-axis bare axis="{i}" label="{label}" {self._keys(i)}></brazo-axis>'
+                for i, label in TURNS.items()
+            )
+            + "</div>"
+        )
+
+    def _keys(self, i: int) -> str:
+        if i >= len(PLUS_KEYS):
+            return ""
+        return f'plus-key="{PLUS_KEYS[i]}" minus-key="{MINUS_KEYS[i]}"'
+
+    def _poses(self) -> str:
+        named = list(self.arm.poses)
+        menu = select("", named, label="Pose", event="pose", placeholder="Go to pose…")
+        return row("Poses", menu if named else "", button("Zero", "zero"))
+
+    def _clamp(self) -> str:
+        if self.robot.world.clamp is None:
+            return ""
+        return section(
+            "Clamp",
+            row(
+                "Opening",
+                number("opening", "mm", label="Clamp opening", digits=1),
+                text("holds", wide=True),
+            ),
+            buttons(button("Open", "release"), button("Close", "grip", icon="clamp")),
+        )
+
+    def _point_section(self) -> str:
+        columns = [
+            column("name", "Point", event="point-name"),
+            column("where", "x, y, z", unit="mm"),
+            column("", "Go", event="point-go", kind="button"),
+            column("", "Line", event="point-line", kind="button"),
+            column("", "Set", event="point-set", kind="button"),
+            column("", "✕", event="point-delete", kind="button"),
+        ]
+        return section(
+            "Points",
+            buttons(
+                button("Teach", "teach", look="primary", icon="plus"),
+                button("Play all", "play", icon="play"),
+            ),
+            table("points", columns, label="Taught points", empty="No points taught yet."),
+        )
+
+    def _unit(self, kind: str) -> str:
+        if kind == "revolute":
+            return "rad" if self.si else "°"
+        return "m" if self.si else "mm"
+
+
+def joint_scales(arm: Robot, si: bool) -> np.ndarray:
+    """What is shown over SI, for each joint (n,)."""
+    per = {"revolute": 1.0 if si else 180.0 / math.pi, "prismatic": 1.0 if si else 1000.0}
+    return np.array([per[kind] for kind in arm.joint_kinds])

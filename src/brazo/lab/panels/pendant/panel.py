@@ -1,0 +1,499 @@
+"""The teach pendant: jog joints and tool, type targets, teach points, drag the tool, use the clamp.
+
+Joint mode moves single joints, World mode the tool along and about the axes of the robot's base,
+Tool mode along and about its own.  The buttons − and + move while they are held, or by a step.
+A typed value is a target: it waits, marked, until Enter or Move sends all of them together.
+
+Degrees and millimetres here, or radians and metres; SI everywhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.orientation import (
+    matrix_from_oat,
+    matrix_from_rpy,
+    oat_from_matrix,
+    rpy_from_matrix,
+)
+from brazo.lab.app.jogging import Held
+from brazo.lab.app.moving import Frame, displaced
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.points import Points, Tour, as_program
+from brazo.lab.app.quantities import fixed, read_quantity
+from brazo.lab.app.unsaved import Work
+from brazo.lab.panels.common.html import note
+from brazo.lab.panels.pendant.layout import ANGLES, MODES, STEPS, Layout, joint_scales
+from brazo.lab.scene.gizmo import Gizmo
+from brazo.lab.scene.snapshot import held_up, struck
+
+if TYPE_CHECKING:
+    from brazo.lab.app.lab import Lab
+    from brazo.simulation.robot import SimRobot
+
+
+ANGLE = ("a0", "a1", "a2")
+
+
+class PendantPanel(Panel):
+    """What one holds in the hand beside a robot."""
+
+    id, title, icon, side, order = "pendant", "Teach pendant", "pendant", "left", 10
+    rate = 30.0
+    scripts = ("panels/pendant/pendant.js",)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        self.mode: Frame = "joint"
+        self.step = "hold"
+        self.angles = "oat"
+        self.si = False  # radians and metres
+        self._points: dict[str, Points] = {}
+        self._opened = 0  # which of the cells opened they belong to
+        self._tour: Tour | None = None
+        self._gizmo = Gizmo(lab, self._drag)
+        self._gizmo_on = False
+        self._clicks = False  # whether a click on a link moves its joint
+        self._held: Held | None = None
+        self._jogged: SimRobot | None = None  # the robot that jog is of
+        # What the last jog stopped for, and its motion: with any other that is forgotten.
+        self._ran_into: tuple[Any, set[str]] = (None, set())
+        self._limited: tuple[Any, str] = (None, "")  # the motion a limit ended, and which
+        # Axis and sign of the button that is down, and how often STOP had been pressed by then.
+        self._wanted: tuple[int, int, int] | None = None
+        self._moved = 0
+        self.on("mode", self._set_mode, str)
+        self.on("robot", lambda name: lab.select(name), str)
+        self.on("step", self._set_step, str)
+        self.on("angles", self._set_angles, str)
+        self.on("units", self._set_units, str)
+        self.on_number("override", self._set_override, unit="percent")
+        self.on("reduced", self._set_reduced, bool)
+        self.on("jog", self._jog, int, int, bool, now=True)
+        self.on("jog-end", self._jog_end, now=True)
+        self.on("move", self._move, list, str)
+        self.on("slide", self._slide, int, float)
+        self.on("pose", self._go_to_pose, str)
+        self.on("zero", self._go_to_zero)
+        self.on("joint", lambda i: lab.select(self.robot.name, i), int)
+        self.on("gizmo", self._set_gizmo, bool)
+        self.on("clicks", self._set_clicks, bool)
+        self.on("grip", self._grip)
+        self.on("release", lambda: self.robot.open())
+        self.on_number("opening", lambda value: self.robot.open(value), unit="mm")
+        self.on("teach", self._teach)
+        self.on("play", self._play)
+        self.on("point-go", lambda n: self._go_to_point(n, False), int)
+        self.on("point-line", lambda n: self._go_to_point(n, True), int)
+        self.on("point-set", self._set_point, int)
+        self.on("point-name", self._rename_point, int, str)
+        self.on("point-delete", self._delete_point, int)
+
+    @property
+    def robot(self) -> SimRobot:
+        return self.lab.robot
+
+    @property
+    def points(self) -> Points:
+        """The taught points of the selected robot."""
+        return self._points.setdefault(self.robot.name, Points())
+
+    # ---- what is shown ---------------------------------------------------------------------
+
+    def html(self) -> str:
+        if not self.lab.sim.robots:
+            return note("There is no robot in this cell.")
+        return Layout(self.robot, list(self.lab.sim.robots), self.mode, self.angles, self.si).html()
+
+    def values(self) -> Values:
+        if not self.lab.sim.robots:
+            return {}
+        robot = self.robot
+        self._follow()
+        shown: Values = {
+            "robot": robot.name,
+            "mode": self.mode,
+            "step": self.step,
+            "angles": self.angles,
+            "units": "si" if self.si else "deg",
+            "override": 100.0 * self.lab.mover.override,
+            "reduced": self.lab.mover.reduced,
+            "gizmo": self._gizmo_on,
+            "clicks": self._clicks,
+            "why": self._why(),
+            "moved": self._moved,
+            "selected": -1 if self.lab.selection.joint is None else self.lab.selection.joint,
+            "touring": 0 if self._tour is None else self._tour.point,
+        }
+        q = robot.q
+        if self.mode == "joint":
+            shown |= {
+                f"q/{i}": float(v) for i, v in enumerate(q * joint_scales(self.robot.arm, self.si))
+            }
+        shown |= self._pose_values(robot.arm.fk(q))
+        clamp = robot.world.clamp
+        if clamp is not None:
+            grasp = self.lab.sim.world.grasp(robot.name)
+            shown |= {
+                "opening": 1000.0 * clamp.opening,
+                "holds": f"holds {grasp.held}" if grasp.held else "empty",
+            }
+        return shown | {"points": self._point_rows()}
+
+    def simulation_changed(self) -> None:
+        if self.lab.opened != self._opened:  # an edited robot keeps its points
+            self._opened = self.lab.opened
+            self._points.clear()
+        self._end_tour()
+        self._held = self._wanted = None
+        self._gizmo.forget()
+        self.refresh()
+        self._show_gizmo()
+
+    def selection_changed(self) -> None:
+        self._release()
+        self.refresh()
+        self._show_gizmo()
+
+    def stopped(self) -> None:
+        self._end_tour()
+        self._wanted = None
+        if self._held is not None:
+            self._held.release()
+            self._held = None
+            self.robot.stop()
+
+    def reset(self) -> None:
+        self._end_tour()
+        self._held = self._wanted = None
+
+    def driver_changed(self) -> None:
+        self._release()
+
+    # ---- numbers ---------------------------------------------------------------------------
+
+    def _pose_values(self, T: np.ndarray) -> Values:
+        """The tool in the base, as shown; always in mm and degrees for the whole lab."""
+        xyz = T[:3, 3]
+        turned = (oat_from_matrix if self.angles == "oat" else rpy_from_matrix)(T[:3, :3])
+        length, angle = (1.0, 1.0) if self.si else (1000.0, 180.0 / math.pi)
+        return {
+            **{n: float(length * v) for n, v in zip("xyz", xyz, strict=True)},
+            **{f"angle/{i}": float(angle * v) for i, v in enumerate(turned)},
+        }
+
+    def _point_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        going = 0 if self._tour is None else self._tour.point
+        for point in self.points:
+            xyz = 1000.0 * self.robot.arm.fk(point.q)[:3, 3]
+            where = "  ".join(fixed(v, 0) for v in xyz)
+            rows.append(
+                {
+                    "id": point.number,
+                    "name": point.name,
+                    "where": where,
+                    "mark": point.number == going,
+                }
+            )
+        return rows
+
+    def _why(self) -> str:
+        if self._gizmo.reason:
+            return self._gizmo.reason
+        if self._held is not None and self._held.reason:
+            return self._held.reason
+        motion, reason = self._limited
+        if reason and self.robot.motion is motion:
+            return reason
+        contacts = self.lab.sim.world.contacts()
+        return struck(contacts, self.robot.name) or held_up(contacts, self.robot)
+
+    # ---- settings --------------------------------------------------------------------------
+
+    def _set_mode(self, mode: str) -> None:
+        if mode in MODES:
+            self._release()
+            self.mode = mode  # type: ignore[assignment]
+            self.refresh()
+
+    def _set_step(self, step: str) -> None:
+        if step in STEPS:
+            self.step = step
+
+    def _set_angles(self, angles: str) -> None:
+        if angles in ANGLES:
+            self.angles = angles
+            self.refresh()
+
+    def _set_units(self, units: str) -> None:
+        self.si = units == "si"
+        self.refresh()
+
+    def _set_override(self, share: float) -> None:
+        self.lab.mover.override = share
+
+    def _set_reduced(self, on: bool) -> None:
+        self.lab.mover.reduced = on
+
+    # ---- jogging ---------------------------------------------------------------------------
+
+    def _jog(self, axis: int, sign: int, fresh: bool) -> None:
+        # On the network's thread.
+        if sign not in (-1, 1) or not 0 <= axis < 64:
+            return
+        channel = self.lab.channel
+        begin = channel.unless_stopped(lambda: self._begin(axis, sign))
+        if fresh:
+            self._wanted = (axis, sign, channel.stops)
+            self.lab.post(begin)
+        elif self._wanted == (axis, sign, channel.stops):
+            held = self._held
+            if held is not None:
+                held.renew()
+            elif self.step == "hold":
+                self.lab.post(begin)
+
+    def _jog_end(self) -> None:
+        # On the network's thread.
+        self._wanted = None
+        held = self._held
+        if held is not None:
+            held.release()
+        self.lab.post(lambda: self._let_go(held))  # the next press may have come by then
+
+    def _begin(self, axis: int, sign: int) -> None:
+        robot = self.robot
+        if axis >= (robot.n if self.mode == "joint" else 6):
+            return
+        self._end_tour()
+        if self.step != "hold":
+            self._wanted = None
+            self.lab.mover.step(robot, self.mode, axis, sign * self._increment(axis))
+        elif self._wanted == (axis, sign, self.lab.channel.stops) and self._held is None:
+            try:
+                motion, known = self._ran_into
+                known = known if robot.motion is motion else set()
+                held = self.lab.mover.hold(robot, self.mode, axis, sign, known)
+            except BrazoError:
+                self._wanted = None
+                raise
+            if held is not None:
+                self._held, self._jogged, self._ran_into = held, robot, (None, set())
+                if self._wanted != (axis, sign, self.lab.channel.stops):
+                    self._let_go(held)  # the button came up while the jog was being made
+
+    def _increment(self, axis: int) -> float:
+        if self.mode == "joint":
+            return float(self.step) * self._per_unit(axis)
+        return float(self.step) * (math.pi / 180.0 if axis > 2 else 1e-3)
+
+    def _per_unit(self, joint: int) -> float:
+        """A degree or a millimetre, in SI."""
+        return math.pi / 180.0 if self.robot.arm.joint_kinds[joint] == "revolute" else 1e-3
+
+    def _release(self) -> None:
+        self._wanted = None
+        self._let_go(self._held)
+
+    def _let_go(self, held: Held | None) -> None:
+        if held is None or held is not self._held or self._jogged is None:
+            return
+        held.release()
+        self._held = None
+        robot = self._jogged
+        self._limited = (robot.motion, held.reason)  # shown until the robot moves again
+        if held.ran_into:
+            self._ran_into = (robot.motion, held.ran_into)  # pressed again, the touch is meant
+            with self.lab.sim.lock:
+                touches = struck(self.lab.sim.world.contacts(), robot.name, held.ran_into)
+            told = touches or f"it touched {', '.join(sorted(held.ran_into))}: move it back"
+            self.lab.say(f"Stopped: {told}, or press again to go on", "warn")
+
+    # ---- moves -----------------------------------------------------------------------------
+
+    def _move(self, targets: list[Any], how: str) -> None:
+        """Go to all typed targets together: `[["q0", 45], …]` or of x, y, z and a0, a1, a2."""
+        given: dict[str, float | str] = {}
+        for pair in targets:
+            if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
+                return
+            if not isinstance(pair[1], int | float | str) or isinstance(pair[1], bool):
+                return
+            given[pair[0]] = pair[1]
+        known = [f"q{i}" for i in range(self.robot.n)] if self.mode == "joint" else [*"xyz", *ANGLE]
+        if not given:
+            raise BrazoError("nothing to move to: type a value first")
+        if any(name not in known for name in given):
+            return  # from a page that shows another mode
+        self._end_tour()
+        robot, arm = self.robot, self.robot.arm
+        if self.mode == "joint":
+            q = self.lab.mover.goal(robot).copy()
+            for i, kind in enumerate(arm.joint_kinds):
+                if f"q{i}" in given:
+                    q[i] = read_quantity(given[f"q{i}"], self._quantity(kind))
+            if how == "line":
+                self.lab.mover.move_tool(robot, arm.fk(q), straight=True)
+            else:
+                self.lab.mover.go_to(robot, q)
+        else:
+            T = self._typed_pose(arm.fk(robot.reference.q), given)
+            self.lab.mover.move_tool(robot, T, straight=how == "line")
+        self._moved += 1
+
+    def _typed_pose(self, T: np.ndarray, given: dict[str, float | str]) -> np.ndarray:
+        length = self._quantity("prismatic")
+        xyz = {n: read_quantity(given[n], length) for n in "xyz" if n in given}
+        if self.mode == "tool":
+            twist = np.zeros(6)
+            for i, n in enumerate("xyz"):
+                twist[i] = xyz.get(n, 0.0)
+            return displaced(T, twist, "tool")
+        T = T.copy()
+        for i, n in enumerate("xyz"):
+            T[i, 3] = xyz.get(n, T[i, 3])
+        if any(n in given for n in ANGLE):
+            to, back = (
+                (oat_from_matrix, matrix_from_oat)
+                if self.angles == "oat"
+                else (rpy_from_matrix, matrix_from_rpy)
+            )
+            angles = np.array(to(T[:3, :3]))
+            for i, n in enumerate(ANGLE):
+                if n in given:
+                    angles[i] = read_quantity(given[n], self._quantity("revolute"))
+            T[:3, :3] = back(angles)
+        return T
+
+    def _quantity(self, kind: str) -> Any:
+        if kind == "revolute":
+            return "rad" if self.si else "deg"
+        return "m" if self.si else "mm"
+
+    def _slide(self, joint: int, shown: float) -> None:
+        robot = self.robot
+        if self.mode == "joint" and 0 <= joint < robot.n:
+            self._end_tour()
+            q = self.lab.mover.goal(robot).copy()
+            q[joint] = np.clip(
+                shown / joint_scales(self.robot.arm, self.si)[joint], *robot.arm.limits[joint]
+            )
+            self.lab.mover.go_to(robot, q)
+
+    def _go_to_pose(self, name: str) -> None:
+        poses = self.robot.arm.poses
+        if name in poses:
+            self._end_tour()
+            self.lab.mover.go_to(self.robot, poses[name])
+
+    def _go_to_zero(self) -> None:
+        self._end_tour()
+        limits = self.robot.arm.limits
+        self.lab.mover.go_to(self.robot, np.clip(np.zeros(self.robot.n), *limits.T))
+
+    def _drag(self, robot: SimRobot, q: np.ndarray) -> None:
+        self._end_tour()
+        self.lab.mover.go_to(robot, q)
+
+    # ---- gizmo and clamp -------------------------------------------------------------------
+
+    def _set_gizmo(self, on: bool) -> None:
+        self._gizmo_on = on
+        self._show_gizmo()
+
+    def _show_gizmo(self) -> None:
+        self._gizmo.show(self.robot if self._gizmo_on and self.lab.sim.robots else None)
+
+    def _set_clicks(self, on: bool) -> None:
+        self._clicks = on
+
+    def clicked(self, robot: str, joint: int, shift: bool) -> bool:
+        if not self._clicks:
+            return False
+        if self.lab.selection.robot != robot or self.lab.selection.joint != joint:
+            self.lab.select(robot, joint)
+        self._end_tour()
+        size = 1.0 if self.step == "hold" else float(self.step)
+        by = (-1.0 if shift else 1.0) * size * self._per_unit(joint)
+        self.lab.mover.step(self.robot, "joint", joint, by)
+        return True
+
+    def follow(self) -> None:
+        """Keep the gizmo at the tool, say what ended a jog; called with every frame."""
+        self._gizmo.follow()
+        self._end_touching()
+
+    def _end_touching(self) -> None:
+        held = self._held
+        if held is not None and held.ran_into:
+            if not held.released:
+                self._wanted = None  # the button is still down: it has to be pressed anew
+            self._let_go(held)
+
+    def _follow(self) -> None:
+        held = self._held
+        if held is not None and not held.held and not held.jog.moving:
+            self._end_touching()
+            self._let_go(held)
+
+    def _grip(self) -> None:
+        self.robot.grip()
+
+    # ---- points ----------------------------------------------------------------------------
+
+    def _teach(self) -> None:
+        point = self.points.teach(self.robot.reference.q)
+        self.lab.say(f"{point.name} taught")  # its row may be out of view
+
+    def _go_to_point(self, n: int, straight: bool) -> None:
+        self._end_tour()
+        q = self.points.get(n).q
+        if straight:
+            self.lab.mover.move_tool(self.robot, self.robot.arm.fk(q), straight=True)
+        else:
+            self.lab.mover.go_to(self.robot, q)
+
+    def _set_point(self, n: int) -> None:
+        self.points.update(n, self.robot.reference.q)
+        self.lab.say(f"{self.points.get(n).name} updated")
+
+    def _rename_point(self, n: int, name: str) -> None:
+        self.points.rename(n, name)
+
+    def _delete_point(self, n: int) -> None:
+        self.points.delete(n)
+
+    def _play(self) -> None:
+        if not len(self.points):
+            raise BrazoError("no points to play: teach some first")
+        self.lab.require_running()
+        self._end_tour()
+        self._tour = Tour(
+            self.robot,
+            list(self.points),
+            self.lab.mover,
+            lambda text: self.lab.post(lambda: self.lab.say(text, "error")),
+        )
+        self.lab.sim.add_task(self._tour)
+
+    def unsaved(self) -> list[Work]:
+        if self._opened != self.lab.opened:  # of a cell that is no longer open
+            return []
+        found = []
+        for robot, points in self._points.items():
+            if len(points):
+                some = "1 taught point" if len(points) == 1 else f"{len(points)} taught points"
+                text = as_program(robot, points, self.lab.sim.cell.name)
+                found.append(Work(f"{robot}: {some}", {f"{robot}-points.yaml": text}, robot))
+        return found
+
+    def _end_tour(self) -> None:
+        if self._tour is not None:
+            self._tour.pause()
+            self._tour = None

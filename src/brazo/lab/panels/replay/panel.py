@@ -1,0 +1,119 @@
+"""Replay: a recording on show, its time and what happened in it.
+
+The timeline itself stands below the scene, whichever panels are open (`panels/replay/replay.js`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from brazo.errors import BrazoError
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.replay import Replay
+from brazo.lab.panels.common.html import escape, fixed, row, section, toggle
+from brazo.recording.source import Event, event_time
+
+if TYPE_CHECKING:
+    from brazo.lab.app.lab import Lab
+
+LISTED = 1000  # events
+CONTACTS = ("contact begin", "contact end")
+NOT_LISTED = ("contact warning",)  # nearly touched: too many to be read
+BAD = ("error", "diverged", "fault", "failed", "stop", "dropped")
+
+
+class ReplayPanel(Panel):
+    """The recording and its events."""
+
+    id, title, icon, side, order = "replay", "Replay", "play", "left", 90
+    used_for = ("replay",)
+    rate = 10.0
+    scripts = ("panels/replay/replay.js",)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        self._contacts = False
+        self.on("seek", self._seek, float)
+        self.on("back", lambda: self._go_by(-1))
+        self.on("contacts", self._set_contacts, bool)
+
+    @property
+    def _replay(self) -> Replay:
+        sim = self.lab.sim
+        if not isinstance(sim, Replay):
+            raise BrazoError("no recording is on show")
+        return sim
+
+    def simulation_changed(self) -> None:
+        replay = self._replay
+        self._list_events()
+        self.put({"span": [replay.start, replay.end]})
+        self.follow()
+        self.refresh()
+
+    def html(self) -> str:
+        replay = self._replay
+        notes = "".join(f'<p class="caution">{escape(note)}</p>' for note in replay.notes)
+        about = [
+            ("Of", ", ".join(filter(None, [replay.cell.name, _made_by(replay.about)]))),
+            ("Lasts", f"{fixed(replay.end - replay.start, 2)} s, {_rows(replay)}"),
+            ("Robots", replay.about.get("robots") or ", ".join(replay.robots)),
+        ]
+        return section(
+            "Recording",
+            f'<p class="brazo-file" title="{escape(str(replay.path))}">{escape(replay.title)}</p>',
+            notes,
+            *(row(name, f'<span class="words">{escape(said)}</span>') for name, said in about),
+            id="recording",
+        ) + section(
+            "What happened",
+            toggle("contacts", "With contacts"),
+            '<brazo-events name="events" at="now" event="seek" label="What happened">'
+            "</brazo-events>",
+            id="events",
+        )
+
+    def values(self) -> Values:
+        return {"contacts": self._contacts}
+
+    def follow(self) -> None:
+        # With every moment shown: the timeline is there whether this panel is in view or not.
+        self.put({"now": round(self._replay.time, 6), "rate": self._replay.player.speed})
+
+    def _seek(self, t: float) -> None:
+        self._replay.seek(t)
+
+    def _go_by(self, rows: int) -> None:
+        replay = self._replay
+        replay.player.pause()
+        replay.go_to(replay.row + rows)
+
+    def _set_contacts(self, on: bool) -> None:
+        self._contacts = on
+        self._list_events()
+
+    def _list_events(self) -> None:
+        left_out = NOT_LISTED if self._contacts else (*NOT_LISTED, *CONTACTS)
+        found = [e for e in self._replay.recorded if e.get("kind") not in left_out]
+        self.put({"events": [_told(event) for event in found[:LISTED]]})
+
+
+def _told(event: Event) -> list[Any]:
+    kind = str(event.get("kind", ""))
+    said = str(event.get("text", "")) or kind
+    bad = any(word in kind for word in BAD) or "fail" in said
+    return [round(event_time(event), 4), kind, said, bad]
+
+
+def _rows(replay: Replay) -> str:
+    if replay.stride == 1:
+        return f"{replay.rows} rows"
+    return f"{replay.rows} rows, one of {replay.stride} in the file"
+
+
+def _made_by(about: Any) -> str:
+    """Which brazo and how: as far as the recording says so."""
+    parts = [f"brazo {about['brazo']}" if about.get("brazo") else ""]
+    if about.get("seed", "0") != "0":
+        parts.append(f"seed {about['seed']}")
+    return ", ".join(filter(None, parts))

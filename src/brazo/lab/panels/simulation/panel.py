@@ -1,0 +1,286 @@
+"""Time and the laws of the world: play, pause, step, speed, step size, gravity, faults.
+
+Another step, gravity or way of integrating means another physical model: the simulation is built
+anew and goes on from the present state, faults included.  A motion, program or recording under way
+could not go on in it: that has to be stopped first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.lab.app.opening import rebuilt, require_idle
+from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.quantities import fixed, read_quantity
+from brazo.lab.panels.common.html import (
+    button,
+    buttons,
+    column,
+    note,
+    number,
+    row,
+    section,
+    segments,
+    select,
+    slider,
+    table,
+    text,
+    toggle,
+)
+from brazo.recording.numbers import counted
+from brazo.simulation import (
+    CommandDelay,
+    EncoderBias,
+    EncoderFrozen,
+    EncoderNoise,
+    Fault,
+    JointFree,
+    JointLocked,
+    TorqueLoss,
+)
+
+if TYPE_CHECKING:
+    from brazo.lab.app.lab import Lab
+
+SMALLEST, LARGEST = 1e-5, 1e-2  # s, of a step, as cell files have it
+MOST_GRAVITY = 100.0  # m/s²
+MODES = {"contact": "Contact", "exact": "Exact"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A fault the user may choose: how to make it, and what its number means."""
+
+    title: str
+    make: Callable[[str, str, float], Fault]
+    unit: str = ""  # of its number; "joint" for that of the joint's position
+    amount: float = 0.0  # to begin with, in that unit
+    of_joint: bool = True
+
+
+KINDS: dict[str, Kind] = {
+    "locked": Kind("Joint locked", lambda r, j, _: JointLocked(r, j)),
+    "free": Kind("Joint swings free", lambda r, j, _: JointFree(r, j)),
+    "torque": Kind("Torque lost", lambda r, j, x: TorqueLoss(r, j, 0.01 * x), "%", 50.0),
+    "bias": Kind("Encoder off", EncoderBias, "joint", 2.0),
+    "noise": Kind("Encoder noisy", EncoderNoise, "joint", 0.2),
+    "frozen": Kind("Encoder frozen", lambda r, j, _: EncoderFrozen(r, j)),
+    "delay": Kind(
+        "Commands late", lambda r, _, x: CommandDelay(r, 1e-3 * x), "ms", 20.0, of_joint=False
+    ),
+}
+
+
+class SimulationPanel(Panel):
+    """The simulation's clock and settings."""
+
+    id, title, icon, side, order = "simulation", "Simulation", "clock", "right", 10
+    rate = 10.0
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        self._kind = "locked"
+        self._joint = 0
+        self._amount = 0.0
+        self.on_number("speed", lab.clock.set_speed, unit="percent")
+        self.on_number("dt", self._set_step, unit="ms")
+        self.on_number("gravity", self._set_gravity, int)
+        self.on("mode", self._set_mode, str)
+        self.on("feedback", self._set_feedback, str, bool)
+        self.on("fault", self._set_kind, str)
+        self.on("fault-joint", self._set_joint, str)
+        self.on_number("amount", self._set_amount)
+        self.on("inject", self._inject)
+        self.on("mend", self._mend, int)
+        self.on("mend-all", lambda: lab.sim.clear_faults())
+
+    # ---- what is shown -------------------------------------------------------------------------
+
+    def html(self) -> str:
+        return "".join(
+            [
+                section(
+                    "Time",
+                    buttons(
+                        button("Play", "/play", look="primary", icon="play"),
+                        button("Pause", "/pause", icon="pause"),
+                    ),
+                    buttons(
+                        button("Step", "/step", 1, icon="step", title="One step (.)"),
+                        button("Reset", "/reset", icon="restart", title="Back to the start"),
+                    ),
+                    slider(
+                        "speed", "%", label="Speed", least=0, most=400, digits=0,
+                        marks=[0, 100, 200, 300, 400],
+                    ),
+                    row("Real-time factor", text("factor"), text("late", wide=True)),
+                ),
+                section(
+                    "Physics",
+                    row("Step", number("dt", "ms", label="Step", digits=3)),
+                    row(
+                        "Engine",
+                        segments("mode", MODES, label="Engine"),
+                        title="Contact: bodies touch, implicit steps. Exact: nothing touches, "
+                        "Runge–Kutta steps.",
+                    ),
+                    row("Gravity, m/s²", self._gravity(), title="World axes x, y, z"),
+                    row("A step costs", text("cost", "µs"), title="Mean of the last steps"),
+                ),
+                self._feedback(),
+                self._faults(),
+            ]
+        )  # fmt: skip
+
+    def values(self) -> Values:
+        sim = self.lab.sim
+        costs, player = sim.costs, sim.player
+        shown: Values = {
+            "speed": 100.0 * player.speed,
+            "factor": fixed(player.real_time_factor, 2),
+            "late": counted(player.overruns, "missed deadline") if player.overruns else "",
+            "dt": 1e3 * sim.dt,
+            "mode": sim.world.mode,
+            "cost": fixed(costs.total, 0),
+            **{f"gravity/{i}": float(g) for i, g in enumerate(sim.cell.gravity)},
+            **{f"feedback/{name}": r.force_feedback for name, r in sim.world.robots.items()},
+        }
+        if sim.robots:
+            joints = self.lab.robot.arm.joint_names
+            shown |= {
+                "fault": self._kind,
+                "fault-joint": joints[min(self._joint, len(joints) - 1)],
+                "amount": self._amount,
+                "faults": [{"id": i, "text": fault.text} for i, fault in enumerate(self._active())],
+                "broken": bool(self._active()),
+            }
+        return shown
+
+    def selection_changed(self) -> None:
+        if self.lab.selection.joint is not None:
+            self._joint = self.lab.selection.joint
+        self._joint = min(self._joint, self.lab.robot.n - 1)
+        self.refresh()
+
+    def _gravity(self) -> str:
+        return "".join(
+            number(f"gravity/{i}", label=f"Gravity {axis}", event="gravity", args=[i], digits=2)
+            for i, axis in enumerate("xyz")
+        )
+
+    def _feedback(self) -> str:
+        names = list(self.lab.sim.robots)
+        if not names:
+            return ""
+        return section(
+            "Force feedback",
+            *(toggle(f"feedback/{n}", n, event="feedback", args=[n]) for n in names),
+            note("Off, contacts are still found and shown, but the robot rides through."),
+            open=False,
+        )
+
+    def _faults(self) -> str:
+        if not self.lab.sim.robots:
+            return ""
+        kind, arm = KINDS[self._kind], self.lab.robot.arm
+        content = [
+            row("Robot", '<brazo-text name="/selection/robot" class="words"></brazo-text>'),
+            row("Fault", select("fault", {k: v.title for k, v in KINDS.items()}, label="Fault")),
+        ]
+        if kind.of_joint:
+            content.append(row("Joint", select("fault-joint", arm.joint_names, label="Joint")))
+        if kind.unit:
+            content.append(row("By", number("amount", self._unit(), label="Fault amount")))
+        return section(
+            "Faults",
+            *content,
+            buttons(
+                button("Inject", "inject", look="danger", icon="faults"),
+                button("Mend all", "mend-all", enabled="broken"),
+            ),
+            table(
+                "faults",
+                [column("text", "At work"), column("", "Mend", event="mend", kind="button")],
+                label="Faults at work",
+                empty="Nothing is wrong.",
+            ),
+            open=False,
+        )
+
+    # ---- what the user may do --------------------------------------------------------------------
+
+    def _set_step(self, step: float) -> None:
+        if not SMALLEST <= step <= LARGEST:
+            raise BrazoError(f"a step of {1e3 * step:g} ms; from 0.01 to 10 ms")
+        if step != self.lab.sim.dt:
+            self._rebuild(step=step)
+
+    def _set_gravity(self, axis: int, value: float) -> None:
+        if not (0 <= axis < 3 and abs(value) <= MOST_GRAVITY):
+            raise BrazoError(f"a gravity of {value:g} m/s²; up to {MOST_GRAVITY:g} either way")
+        gravity = np.array(self.lab.sim.cell.gravity)
+        if gravity[axis] != value:
+            gravity[axis] = value
+            gravity.flags.writeable = False
+            self._rebuild(gravity=gravity)
+
+    def _set_mode(self, mode: str) -> None:
+        if mode in MODES and mode != self.lab.sim.world.mode:
+            self._rebuild(mode)
+
+    def _rebuild(self, mode: str = "", **changes: Any) -> None:
+        sim = self.lab.sim
+        require_idle(sim)
+        cell = replace(sim.cell, **changes)
+        self.lab.replace_simulation(rebuilt(sim, cell, mode or sim.world.mode))
+
+    def _set_feedback(self, robot: str, on: bool) -> None:
+        with self.lab.sim.lock:
+            self.lab.sim.robot(robot).world.force_feedback = on
+
+    def _set_kind(self, kind: str) -> None:
+        if kind in KINDS:
+            self._kind, self._amount = kind, KINDS[kind].amount
+            self.refresh()
+
+    def _set_joint(self, name: str) -> None:
+        joints = self.lab.robot.arm.joint_names
+        if name in joints:
+            changed = self._unit()
+            self._joint = joints.index(name)
+            if self._unit() != changed:
+                self.refresh()
+
+    def _set_amount(self, amount: float) -> None:
+        self._amount = amount
+
+    def _unit(self) -> str:
+        unit = KINDS[self._kind].unit
+        if unit == "joint":
+            revolute = self.lab.robot.arm.joint_kinds[self._joint] == "revolute"
+            return "°" if revolute else "mm"
+        return unit
+
+    def _inject(self) -> None:
+        robot, kind = self.lab.robot, KINDS[self._kind]
+        amount = self._amount
+        if kind.unit == "joint":
+            amount = read_quantity(amount, "deg" if self._unit() == "°" else "mm")
+        if not math.isfinite(amount):
+            raise BrazoError("a fault needs a finite number")
+        self.lab.sim.inject(kind.make(robot.name, robot.arm.joint_names[self._joint], amount))
+
+    def _mend(self, number: int) -> None:
+        active = self._active()
+        if 0 <= number < len(active):
+            fault = active[number]
+            self.lab.sim.clear_faults(fault.robot, fault)
+
+    def _active(self) -> list[Fault]:
+        return [fault for robot in self.lab.sim.robots.values() for fault in robot.faults]

@@ -1,0 +1,323 @@
+"""What the trajectory manager works on: a list of points or a curve for one robot, and its plan.
+
+A curve is given by its size and plane and begins where the tool was when it was laid out, so that
+playing it starts without an approach.  A `Plan` is the motion with what there is to see of it: the
+path of the tool, where it passes a limit, and sentences on these limits.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.trajectory import (
+    Piecewise,
+    ViaList,
+    ViaPoint,
+    Violation,
+    check,
+    circle,
+    follow_path,
+    helix,
+    knots,
+    lissajous,
+    spiral,
+    square,
+)
+from brazo.trajectory.limits import drives_of
+from brazo.trajectory.via_list import Through
+
+if TYPE_CHECKING:
+    from brazo.kinematics.options import Orientation
+    from brazo.robot import Robot
+    from brazo.trajectory import CartesianPath
+    from brazo.trajectory.via_points import Rule
+
+Array = np.ndarray
+Space = Literal["joint", "tool"]
+DRAWN = 400  # points of the path that are drawn
+CURVE_DT = 0.04  # s between exact points of a curve
+CURVE_TOLERANCE = 1e-4  # m and rad in between
+PLANES = {"xy": (0, 1, 2), "xz": (0, 2, 1), "yz": (1, 2, 0)}  # two directions and the normal
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A number that makes a curve: its title, unit as a page shows it, and what it is at first."""
+
+    title: str
+    unit: Literal["mm", "number"]
+    first: float  # SI
+
+
+CURVES: dict[str, dict[str, Size]] = {
+    "circle": {"radius": Size("Radius", "mm", 0.05), "turns": Size("Turns", "number", 1.0)},
+    "square": {"side": Size("Side", "mm", 0.08), "blend": Size("Round corners", "mm", 0.0)},
+    "spiral": {
+        "first": Size("First radius", "mm", 0.01),
+        "last": Size("Last radius", "mm", 0.05),
+        "turns": Size("Turns", "number", 3.0),
+    },
+    "helix": {
+        "radius": Size("Radius", "mm", 0.04),
+        "pitch": Size("Pitch", "mm", 0.01),
+        "turns": Size("Turns", "number", 2.0),
+    },
+    "lissajous": {
+        "width": Size("Width", "mm", 0.08),
+        "height": Size("Height", "mm", 0.06),
+        "across": Size("X frequency", "number", 1.0),
+        "along": Size("Y frequency", "number", 2.0),
+    },
+}
+
+
+@dataclass
+class Curve:
+    """A curve of the tool, in the robot's base."""
+
+    start: Array  # (4, 4) where it begins
+    kind: str = "circle"
+    plane: str = "xy"
+    time: float = 4.0  # s
+    sizes: dict[str, float] = field(default_factory=dict)
+
+    def size(self, name: str) -> float:
+        """One of its numbers, SI."""
+        return self.sizes.get(f"{self.kind}.{name}", CURVES[self.kind][name].first)
+
+    def text(self) -> str:
+        """Its numbers as a line to read, SI."""
+        sizes = ", ".join(f"{name} {self.size(name):g}" for name in CURVES[self.kind])
+        return f"{self.kind}, plane {self.plane}, {sizes}, time {self.time:g}"
+
+    def path(self) -> CartesianPath:
+        """The path of the tool over time."""
+        a, b, n = (np.eye(3)[i] for i in PLANES[self.plane])
+        # Right-handed, so that xz and yz are gone round as one looks at them.
+        normal = n if np.cross(a, b) @ n > 0.0 else -n
+        p, R, size = self.start[:3, 3], self.start[:3, :3], self.size
+        plane = {"normal": normal, "start": a}
+        if self.kind == "circle":
+            r = size("radius")
+            return circle(p - r * a, r, R, self.time, turns=size("turns"), **plane)
+        if self.kind == "square":
+            half, blend = 0.5 * size("side"), size("blend")
+            corners = {"corners": "blend", "blend": blend} if blend > 0.0 else {}
+            return square(p - half * (a + b), 2.0 * half, R, self.time, **plane, **corners)
+        if self.kind == "spiral":
+            radii = size("first"), size("last")
+            return spiral(p - radii[0] * a, radii, size("turns"), R, self.time, **plane)
+        if self.kind == "helix":
+            r = size("radius")
+            return helix(
+                p - r * a, r, size("pitch"), size("turns"), R, self.time, axis=normal, start=a
+            )
+        swing = 0.5 * np.array([size("width"), size("height")])
+        often = size("across"), size("along")
+        return lissajous(p - swing[0] * a, swing, often, R, self.time, **plane)
+
+
+@dataclass(eq=False)
+class Row:
+    """A point of the list, with a number that stays its own."""
+
+    number: int
+    t: float
+    q: Array  # (n,) joint values
+    T: Array  # (4, 4) the tool there
+    qd: Array | None = None
+    qdd: Array | None = None
+
+
+class Draft:
+    """Points and curve of one robot."""
+
+    def __init__(self, arm: Robot, q: Array) -> None:
+        self.rows: list[Row] = []
+        self.space: Space = "joint"
+        self.through: Through = "cubic"
+        self.rule: Rule = "average"
+        # Arms that cannot turn their tool at will keep it as near as they can.
+        self.orientation: Orientation = "full" if arm.mobility >= 6 else "nearest"
+        self.curved = False  # whether the curve is what is played, not the points
+        self.curve = Curve(arm.fk(q))
+        self._numbers = count(1)
+        self._fresh = self.curve.text()
+        self._saved: set[str] = set()
+
+    def unsaved(self) -> tuple[bool, bool]:
+        """Whether the points, and the curve, were edited since they were last saved."""
+        points, curve = self._texts()
+        return bool(self.rows) and points not in self._saved, curve not in {
+            *self._saved,
+            self._fresh,
+        }
+
+    def mark_saved(self) -> None:
+        """A file has what is played: the points, or the curve."""
+        self._saved.add(self._texts()[self.curved])
+
+    def _texts(self) -> tuple[str, str]:
+        return self.via_list().to_yaml() if self.rows else "", self.curve.text()
+
+    def add(self, arm: Robot, q: Array, t: float | None = None) -> Row:
+        """A point at joint values, a second after the last unless a time is given."""
+        if t is None:
+            t = self.rows[-1].t + 1.0 if self.rows else 0.0
+        row = Row(next(self._numbers), t, q, arm.fk(q))
+        self.rows.append(row)
+        self.rows.sort(key=lambda one: one.t)
+        return row
+
+    def row(self, number: int) -> Row:
+        """A point by its number."""
+        for row in self.rows:
+            if row.number == number:
+                return row
+        raise BrazoError("that point is gone")
+
+    def via_list(self) -> ViaList:
+        """The points as the trajectory layer has them."""
+        points = tuple(
+            ViaPoint(row.t, row.q, qd=row.qd, qdd=row.qdd)
+            if self.space == "joint"
+            else ViaPoint(row.t, T=row.T, place=f"point {k + 1}, t = {row.t:g} s: ")
+            for k, row in enumerate(self.rows)
+        )
+        return ViaList(points, self.through, self.rule, self.orientation)
+
+    def take(self, arm: Robot, given: ViaList, q0: Array) -> None:
+        """The points of a file instead of those that are there."""
+        q = given.joints(arm, q0)
+        self.through, self.rule, self.orientation = given.curve, given.rule, given.orientation
+        self.space = "tool" if all(point.T is not None for point in given.points) else "joint"
+        self.rows = [
+            Row(next(self._numbers), point.t, q[k], arm.fk(q[k]), point.qd, point.qdd)
+            for k, point in enumerate(given.points)
+        ]
+        for row, point in zip(self.rows, given.points, strict=True):
+            if point.T is not None and point.T.shape == (4, 4):
+                row.T = point.T
+        self.curved = False
+
+    def motion(self, arm: Robot, q0: Array) -> Piecewise:
+        """The motion; where there is a choice the arm begins as near as can be to q0."""
+        if not self.curved:
+            return self.via_list().trajectory(arm, q0)
+        return follow_path(
+            arm,
+            self.curve.path(),
+            CURVE_DT,
+            q0,
+            orientation=self.orientation,  # type: ignore[arg-type]
+            tolerance=CURVE_TOLERANCE,
+        )
+
+    def file(self, plan: Plan) -> str:
+        """The text of a via-point file that gives the same motion."""
+        if self.curved:
+            return ViaList(knots(plan.motion), "quintic").to_yaml()
+        return self.via_list().to_yaml()
+
+    def points_file(self) -> str:
+        """The text of a via-point file with the points of the list."""
+        return self.via_list().to_yaml()
+
+    def curve_file(self, arm: Robot, q0: Array) -> str:
+        """The text of a via-point file with the motion of the curve, planned here.
+
+        Of a curve that the arm cannot follow it has the numbers alone.
+        """
+        head = f"# {self.curve.text()} (m, s); starts at {_numbers(self.curve.start[:3, 3])}\n"
+        curved = copy(self)
+        curved.curved = True
+        try:
+            return head + curved.file(plan_of(arm, curved, q0))
+        except BrazoError as error:
+            return head + "".join(f"# {line}\n" for line in str(error).splitlines())
+
+    def slow(self, factor: float) -> None:
+        """Take longer for the same path."""
+        self.curve.time *= factor if self.curved else 1.0
+        if not self.curved:
+            first = self.rows[0].t
+            for row in self.rows:
+                row.t = first + factor * (row.t - first)
+                row.qd = None if row.qd is None else row.qd / factor
+                row.qdd = None if row.qdd is None else row.qdd / factor**2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A motion and what there is to see of it."""
+
+    motion: Piecewise
+    path: Array  # (m, 3) of the tool, in the base
+    past: Array  # (m,) True where a limit is passed
+    points: Array  # (k, 3) of the tool at the points
+    violations: tuple[Violation, ...]
+
+    @property
+    def length(self) -> float:
+        """Length of the tool's path, m."""
+        return float(np.linalg.norm(np.diff(self.path, axis=0), axis=1).sum())
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a position is out of a joint's limits, which no speed helps."""
+        return any(one.kind == "position" for one in self.violations)
+
+
+def plan_of(arm: Robot, draft: Draft, q0: Array) -> Plan:
+    """Plan a draft and look at it; raises with the reason where that cannot be."""
+    motion = draft.motion(arm, q0)
+    s = motion.sample(np.linspace(motion.start, motion.end, DRAWN))
+    low, high = arm.limits.T
+    drives = drives_of(arm)
+    past = ((s.q < low - 1e-9) | (s.q > high + 1e-9)).any(axis=1)
+    past |= (np.abs(s.qd) > _most([d.max_speed for d in drives])).any(axis=1)
+    if arm.has_dynamics:
+        parts = (np.ascontiguousarray(part) for part in (s.q, s.qd, s.qdd))
+        tau = np.abs(arm.inverse_dynamics(*parts))
+        past |= (tau > _most([d.max_torque for d in drives])).any(axis=1)
+    times = [row.t for row in draft.rows] if not draft.curved else [motion.start]
+    points = arm.fk(np.ascontiguousarray(motion.sample(times).q))[:, :3, 3]
+    return Plan(
+        motion,
+        arm.fk(np.ascontiguousarray(s.q))[:, :3, 3],
+        past,
+        points,
+        tuple(check(motion, arm)),
+    )
+
+
+def _numbers(values: Array) -> str:
+    return ", ".join(f"{v:g}" for v in values)
+
+
+def _most(limits: list[float]) -> Array:
+    return np.array(limits) * (1.0 + 1e-9)
+
+
+def sentence(one: Violation) -> str:
+    """A limit that is passed, short and in units people read."""
+    scale, unit = 1.0, one.unit
+    if unit.startswith("rad"):
+        scale, unit = 180.0 / math.pi, "°" + unit[3:]
+    elif unit == "m" or unit.startswith("m/"):
+        scale, unit = 1e3, "m" + unit
+    return (
+        f"{one.name}: {one.kind} {_short(scale * one.value)} of {_short(scale * one.limit)} {unit}"
+        f" from {one.t:.2f} s"
+    )
+
+
+def _short(value: float) -> str:
+    return f"{value:.4g}".replace("-", "−")

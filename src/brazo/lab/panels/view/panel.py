@@ -1,0 +1,24 @@
+"""What is drawn: overlays to switch on and off, and where the camera stands."""
+
+from __future__ import annotations
+
+from brazo.lab.app.panel import Panel
+from brazo.lab.panels.common.html import section, toggle
+from brazo.lab.scene.overlays import OVERLAYS
+
+
+class ViewPanel(Panel):
+    """Switches for the overlays."""
+
+    id, title, icon, side, order = "view", "View", "eye", "right", 20
+    used_for = ("cell", "replay")
+
+    def html(self) -> str:
+        switches = [
+            toggle(f"/view/{one.id}", one.title, event="/view/show", args=[one.id], title=one.hint)
+            for one in OVERLAYS
+        ]
+        floor = toggle("/view/floor", "Floor grid", event="/view/show", args=["floor"])
+        return section("Show", *switches, floor) + section(
+            "Camera", "<brazo-camera></brazo-camera>"
+        )

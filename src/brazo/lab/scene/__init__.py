@@ -1,0 +1,1 @@
+"""What is drawn: the cell, the overlays, the colours and the drag handle."""

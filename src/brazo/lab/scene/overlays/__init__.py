@@ -1,0 +1,23 @@
+"""What may be drawn over a cell: each overlay in its own file, built when it is first wanted."""
+
+from brazo.lab.scene.overlays.base import Overlay
+from brazo.lab.scene.overlays.collision import CollisionSolids
+from brazo.lab.scene.overlays.contacts import ContactMarks, HandOver
+from brazo.lab.scene.overlays.ghost import DesiredRobots
+from brazo.lab.scene.overlays.marks import Labels, LinkFrames, MassCentres
+from brazo.lab.scene.overlays.trace import ToolTrace
+from brazo.lab.scene.overlays.workspace import WorkspaceCloud
+
+OVERLAYS: tuple[type[Overlay], ...] = (
+    CollisionSolids,
+    ContactMarks,
+    DesiredRobots,
+    HandOver,
+    LinkFrames,
+    ToolTrace,
+    WorkspaceCloud,
+    MassCentres,
+    Labels,
+)
+
+__all__ = ["OVERLAYS", "Overlay"]

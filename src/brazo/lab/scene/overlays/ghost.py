@@ -1,0 +1,65 @@
+"""The desired robot: where the reference wants each robot to be, in transparent blue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brazo.body.solids import mesh
+from brazo.lab.scene.figure import visible_parts
+from brazo.lab.scene.overlays.base import Overlay
+from brazo.lab.server import hooks
+
+if TYPE_CHECKING:
+    from brazo.lab.scene.snapshot import Snapshot
+    from brazo.simulation import Simulation
+
+BLUE, OPACITY = (51, 133, 255), 0.3
+
+
+class DesiredRobots(Overlay):
+    """A blue robot at the reference of each robot."""
+
+    id, title = "desired", "Desired robot"
+    hint = "Where the reference wants the robots, in blue."
+
+    def build(self, sim: Simulation) -> None:
+        from brazo.lab.scene.scene import STILL, node_name, placed
+
+        self._still, self._placed = STILL, placed
+        scene = self.scene.server.scene
+        self._robots = []
+        for k, (name, robot) in enumerate(sim.robots.items()):
+            nodes = []
+            for i, parts in enumerate(visible_parts(robot.arm)):
+                node = f"{self.scene.root}/desired-{k}-{i}"
+                self.handles.append(scene.add_frame(node, show_axes=False))
+                nodes.append(node)
+                for j, part in enumerate(parts):
+                    surface = mesh(part.shape)
+                    _, position, wxyz = placed([""], part.pose[None])[0]
+                    scene.add_mesh_simple(
+                        f"{node}/{node_name(part.name)}-{j}",
+                        surface.vertices,
+                        surface.faces,
+                        color=BLUE,
+                        opacity=OPACITY,
+                        position=position,
+                        wxyz=wxyz,
+                        cast_shadow=False,
+                        receive_shadow=False,
+                    )
+            shown = np.full((len(nodes), 4, 4), np.nan)
+            self._robots.append((name, robot.arm, np.array(robot.base), nodes, shown))
+
+    def update(self, snapshot: Snapshot) -> None:
+        moves: list[hooks.Pose] = []
+        for name, arm, base, nodes, shown in self._robots:
+            poses = base @ arm.frames(snapshot.references[name])
+            changed = np.flatnonzero(~(np.abs(poses - shown).max(axis=(1, 2)) <= self._still))
+            if len(changed):
+                shown[changed] = poses[changed]
+                moves += self._placed([nodes[i] for i in changed], poses[changed])
+        if moves:
+            hooks.move(self.scene.server, moves)

@@ -1,0 +1,79 @@
+"""Marks that ride on the bodies: link frames, centres of mass, names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brazo.body.solids import mesh
+from brazo.lab.scene.overlays.base import Overlay
+from brazo.model.shapes import Sphere
+
+if TYPE_CHECKING:
+    from brazo.simulation import Simulation
+
+MASS_COLOR = (250, 204, 21)
+
+
+class LinkFrames(Overlay):
+    """The frame of every body of a robot, the bodies seen through to show them."""
+
+    id, title = "axes", "Link frames"
+    hint = "x red, y green, z blue; the links are seen through."
+
+    def build(self, sim: Simulation) -> None:
+        for name in sim.robots:
+            for i in sim.world.drawn_of(name):
+                node = f"{self.scene.names[i]}/axes"
+                self.handles.append(self.scene.add_axes(node, 0.06 * self.scene.size))
+        self.scene.colors.see_through = True
+
+    def remove(self) -> None:
+        super().remove()
+        self.scene.colors.see_through = False
+
+
+class MassCentres(Overlay):
+    """A ball at the centre of mass of every body, its volume like the mass."""
+
+    id, title = "com", "Centres of mass"
+    hint = "Balls whose volume grows with the mass."
+
+    def build(self, sim: Simulation) -> None:
+        world = sim.world
+        model = world.mj_model
+        found = {}
+        for i, one in enumerate(world.drawn):
+            if one.body is not None and float(model.body_mass[one.body.id]) > 0.0:
+                found.setdefault(int(one.body.id), i)
+        heaviest = max((float(model.body_mass[b]) for b in found), default=1.0)
+        for body, i in found.items():
+            share = (float(model.body_mass[body]) / heaviest) ** (1.0 / 3.0)
+            ball = mesh(Sphere((0.006 + 0.014 * share) * self.scene.size))
+            handle = self.scene.server.scene.add_mesh_simple(
+                f"{self.scene.names[i]}/com",
+                ball.vertices,
+                ball.faces,
+                color=MASS_COLOR,
+                position=model.body_ipos[body],
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+            self.handles.append(handle)
+
+
+class Labels(Overlay):
+    """Names of robots and bodies."""
+
+    id, title = "labels", "Labels"
+    hint = "Names of robots and bodies."
+
+    def build(self, sim: Simulation) -> None:
+        world = sim.world
+        scene = self.scene.server.scene
+        places = {name: int(world.drawn_of(name)[0]) for name in sim.robots}
+        places |= {one.name: i for i, one in enumerate(world.drawn) if one.kind == "object"}
+        for name, i in places.items():
+            handle = scene.add_label(
+                f"{self.scene.names[i]}/label", name, anchor="bottom-center", font_screen_scale=0.8
+            )
+            self.handles.append(handle)

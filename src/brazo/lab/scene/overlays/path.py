@@ -1,0 +1,67 @@
+"""A planned way of a tool: a line with its points, red where the motion would pass a limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from brazo.lab.panels.trajectory.draft import Plan
+    from brazo.lab.scene.scene import Scene
+
+FINE, PAST, POINT = (20, 60, 255), (255, 0, 0), (255, 146, 43)
+POINT_SIZE = 0.005  # over the size of the cell
+
+
+class PlannedPath:
+    """What is drawn of one plan; on the lab's thread."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._handles: list[Any] = []
+        self._root = ""
+
+    def show(self, plan: Plan, base: np.ndarray) -> None:
+        """Draw a plan of a robot that stands at `base` (4, 4)."""
+        self.remove()
+        self._root = self._scene.root
+        scene, name = self._scene.server.scene, f"{self._scene.root}/path"
+        path = _placed(base, plan.path)
+        past = plan.past[:-1] | plan.past[1:]
+        colors = np.where(past[:, None, None], np.array(PAST), np.array(FINE)).astype(np.uint8)
+        self._handles = [
+            scene.add_line_segments(
+                f"{name}/line",
+                np.stack([path[:-1], path[1:]], axis=1).astype(np.float32),
+                np.broadcast_to(colors, (len(path) - 1, 2, 3)),
+                thickness=3.5,
+                thickness_units="screen",
+            ),
+        ]
+        marks = [(plan.points, POINT)]
+        if plan.violations:
+            marks.append((np.array([one.place for one in plan.violations]), PAST))
+        points = np.concatenate([_placed(base, some) for some, _ in marks])
+        shades = np.concatenate([np.tile(color, (len(some), 1)) for some, color in marks])
+        self._handles.append(
+            scene.add_point_cloud(
+                f"{name}/points",
+                points.astype(np.float32),
+                shades.astype(np.uint8),
+                point_size=POINT_SIZE * self._scene.size,
+                point_shape="circle",
+                precision="float32",
+            )
+        )
+
+    def remove(self) -> None:
+        """Draw nothing; what went with a former cell is gone already."""
+        if self._root == self._scene.root:
+            for handle in self._handles:
+                handle.remove()
+        self._handles.clear()
+
+
+def _placed(base: np.ndarray, points: np.ndarray) -> np.ndarray:
+    return points @ base[:3, :3].T + base[:3, 3]

@@ -1,0 +1,196 @@
+"""Runs viser behind the lab's own page, with every message of a page checked first.
+
+- `start` runs viser on a socket of ours, with our page, our checks and our line beside its own.
+- `Guard` reads every message before viser does: viser sets any attribute of a widget that a client
+  names, buffers any upload and opens a public tunnel on request.
+
+The undocumented parts of viser are in `brazo.internals.viser` (their page-side twin is
+`server/page/viewer.js`).
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+import viser
+import websockets.asyncio.server
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosedError
+from websockets.frames import CloseCode
+from websockets.http11 import Request, Response
+
+from brazo.connections import ACCEPTS, ConnectionLimits, Gate, queue_connections
+from brazo.internals import viser as internals
+from brazo.internals.viser import SUBPROTOCOL, Pose, move, page, sweep
+from brazo.lab.server.channel import MAX_PAGES, full, key_of
+from brazo.lab.server.driving import Driving
+
+__all__ = [
+    "LIMITS",
+    "MAX_MESSAGE_BYTES",
+    "MAX_UPLOAD_BYTES",
+    "SUBPROTOCOL",
+    "Guard",
+    "Pose",
+    "move",
+    "page",
+    "start",
+    "sweep",
+]
+
+MAX_MESSAGE_BYTES = 2 << 20  # a page uploads in pieces of half of that
+# A page sends an event for each of the display's frames at most, on each of its connections.
+LIMITS = ConnectionLimits(frames=500.0, burst=500.0)
+MAX_UPLOAD_BYTES = 64 << 20
+
+
+Answer = Callable[[ServerConnection, Request], Response | None]
+Conversation = Callable[[ServerConnection], Awaitable[None]]
+
+
+def start(
+    sock: socket.socket,
+    answer: Answer,
+    own: Mapping[str, Conversation],
+    driving: Driving,
+    refused: Callable[[str], None],
+) -> Any:
+    """Run viser on a listening socket; `answer` sees every request first, `own` talks at its paths.
+
+    `refused(key)` is called when a page that only watches wanted to act.  A page that floods is
+    closed, unless it is in control.
+
+    Returns the `viser.ViserServer`.
+    """
+    guard = Guard(driving, refused)
+    gate = Gate(LIMITS, lambda connection: driving.drives(key_of(connection)))
+    log = logging.getLogger("brazo.lab.websocket")
+    log.addHandler(logging.NullHandler())
+    log.propagate = False  # a client that breaks off is no news
+    real_serve = websockets.asyncio.server.serve
+
+    def serve(handler: Conversation, host: str, port: int, **options: Any) -> Any:
+        async def talk(connection: ServerConnection) -> None:
+            gate.introduced(connection)
+            request = connection.request
+            path = "" if request is None else request.path.partition("?")[0]
+            if path in own:
+                await own[path](connection)
+            elif guard.views >= MAX_PAGES and not driving.holds(key_of(connection)):
+                await connection.close(CloseCode.TRY_AGAIN_LATER, full("3D views"))
+            else:
+                guard.watch(connection)
+                guard.views += 1
+                try:
+                    await handler(connection)
+                finally:
+                    guard.views -= 1
+
+        options |= {
+            "process_request": answer,
+            "max_size": MAX_MESSAGE_BYTES,
+            "logger": log,
+            "create_connection": gate.connection,
+            "open_timeout": gate.limits.handshake,
+            "backlog": ACCEPTS,
+        }
+        return real_serve(talk, sock=sock, server_header=None, **options)
+
+    server = internals.start(sock, serve)
+    queue_connections([sock])
+    guard.server = server
+    return server
+
+
+class Guard:
+    """Lets a message pass only if the page itself could have sent it for what it shows.
+
+    A page that only watches may say where its camera is, and nothing that changes anything.
+    """
+
+    def __init__(self, driving: Driving, refused: Callable[[str], None]) -> None:
+        self.server: viser.ViserServer | None = None  # set once viser runs; then messages pass
+        self.views = 0  # connections that are open
+        self._driving = driving
+        self._refused = refused
+
+    def watch(self, connection: ServerConnection) -> None:
+        """Make the connection deliver only messages that pass; one that is garbage ends it."""
+        receive, key = connection.recv, key_of(connection)
+
+        async def recv(*args: Any, **kwargs: Any) -> Any:
+            while True:
+                raw = await receive(*args, **kwargs)
+                try:
+                    message = msgspec.msgpack.decode(raw if isinstance(raw, bytes) else b"")
+                    passes = self.admits(connection, key, message)
+                except (msgspec.DecodeError, ValueError, TypeError, KeyError, AttributeError):
+                    await connection.close(1008, "not a message of the lab's page")
+                    raise ConnectionClosedError(None, None) from None
+                if passes:
+                    return raw
+
+        connection.recv = recv
+
+    def admits(self, connection: ServerConnection, key: str, message: dict[str, Any]) -> bool:
+        kind = message.pop("type")
+        if self.server is None or kind not in _FROM_PAGES:
+            return False
+        if kind not in _FROM_WATCHERS and not self._driving.drives(key):
+            self._refused(key)
+            return False
+        try:
+            msgspec.convert(message, _MESSAGES[kind])
+        except msgspec.ValidationError:
+            return False
+        if kind == "GuiUpdateMessage":
+            handle = internals.widget(self.server, connection, message["uuid"])
+            return list(message["updates"]) == ["value"] and internals.accepts(
+                handle, message["updates"]["value"]
+            )
+        if kind in ("GuiFormSubmitMessage", "GuiFormDirtyMessage"):
+            return internals.has_container(self.server, message["uuid"])
+        if kind == "FileTransferStartUpload":
+            handle = internals.widget(self.server, connection, message["source_component_uuid"])
+            return (
+                isinstance(handle, viser.GuiUploadButtonHandle)
+                and 0 <= message["size_bytes"] <= MAX_UPLOAD_BYTES
+                and 0 <= message["part_count"] <= message["size_bytes"]
+                and not set(message["filename"]) & set("/\\\0")
+            )
+        if kind == "FileTransferPart":
+            return internals.fits_upload(
+                self.server, message["transfer_uuid"], len(message["content"])
+            )
+        return True  # about the page itself, or a gesture: viser looks up what it aims at
+
+
+# All that viser's page ever sends, but for the wish to be shared with the whole web.
+_FROM_PAGES = {
+    "ViewerCameraMessage",
+    "GuiUpdateMessage",
+    "GuiButtonHoldMessage",
+    "GuiFormSubmitMessage",
+    "GuiFormDirtyMessage",
+    "CommandTriggerMessage",
+    "ScenePointerMessage",
+    "SceneNodeClickMessage",
+    "SceneNodeDragMessage",
+    "TransformControlsUpdateMessage",
+    "TransformControlsDragStartMessage",
+    "TransformControlsDragEndMessage",
+    "FileTransferStartUpload",
+    "FileTransferPart",
+    "GetRenderResponseMessage",
+    "LocalStorageGetItemResponseMessage",
+}
+_FROM_WATCHERS = {
+    "ViewerCameraMessage",
+    "GetRenderResponseMessage",
+    "LocalStorageGetItemResponseMessage",
+}
+_MESSAGES = internals.message_types()

@@ -1,0 +1,109 @@
+"""The lab's server: a listening socket, viser behind our checks, and a clean end.
+
+The socket is opened here rather than by viser, which listens to the whole network by default and
+hides why a port could not be had.  `LabServer.url` is the link to open; beyond the loopback it
+carries the token.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+
+from brazo.errors import BrazoError
+from brazo.hosts import check_name
+from brazo.lab.server import hooks
+from brazo.lab.server.access import Access
+from brazo.lab.server.channel import Channel
+from brazo.lab.server.driving import Driving
+from brazo.lab.server.requests import Requests
+from brazo.lab.server.shell import CHANNEL_PATH, UPLOAD_PATH, Shell
+from brazo.lab.server.transfers import Downloads, Uploads
+
+PORTS_TO_TRY = 100
+
+
+class LabServer:
+    """viser, hardened, with the lab's page and channel; `note` says if the port had to change."""
+
+    def __init__(self, host: str, port: int, requests: Requests, token: bool = False) -> None:
+        sock, self.port = listen(host, port)
+        self.host = host
+        self.note = f"port {port} is busy, using {self.port}" if 0 != port != self.port else ""
+        self.access = Access.on(host, self.port, token)
+        driving = Driving()
+        self.channel = Channel(requests, driving)
+        self.downloads = Downloads()
+        self.uploads = Uploads(requests.put, driving, lambda event: self.channel.allows(event))
+        shell = Shell(self.access, self.downloads)
+        own = {CHANNEL_PATH: self.channel.serve, UPLOAD_PATH: self.uploads.serve}
+        self.viser = hooks.start(sock, shell.answer, own, driving, self.channel.refuse)
+
+    @property
+    def url(self) -> str:
+        """What to open in a browser."""
+        return self._address() + (f"/?token={self.access.token}" if self.access.token else "")
+
+    def browser_url(self) -> str:
+        """The address to start a browser with: a code in place of the token, good once.
+
+        Every user can read the command lines of this machine's processes.
+        """
+        return self._address() + (f"/?code={self.access.code()}" if self.access.token else "")
+
+    def _address(self) -> str:
+        host = own_address() if self.host in ("", "0.0.0.0", "::") else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    def stop(self) -> None:
+        """Close every page's connection and release the port."""
+        self.viser.stop()
+
+
+def own_address() -> str:
+    """The address other machines reach this one by, as far as it is known."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # looks up the way there; nothing is sent
+        except OSError:
+            return "localhost"
+        return probe.getsockname()[0]
+
+
+def listen(host: str, port: int) -> tuple[socket.socket, int]:
+    """A socket listening on the port, or on the next free one; 0 lets the system choose."""
+    if not 0 <= port <= 65535:
+        raise BrazoError(f"port {port}: a port is a number from 0 to 65535")
+    check_name(host, host)
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise BrazoError(
+            f"host {host!r} is not known ({error.strerror}): "
+            "give 127.0.0.1, or an address of this machine"
+        ) from None
+    last = port if port == 0 else min(port + PORTS_TO_TRY, 65536) - 1
+    for candidate in range(port, last + 1):
+        sock = socket.socket(family, kind, proto)
+        try:
+            if os.name == "nt":
+                sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE"), 1)  # noqa: B009
+            else:  # a port the last lab has just left is free
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((address[0], candidate, *address[2:]))
+            sock.listen(64)
+        except OSError as error:
+            sock.close()
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                continue
+            raise BrazoError(
+                f"cannot listen on {host!r} ({error.strerror}): "
+                "give 127.0.0.1, or an address of this machine"
+            ) from None
+        return sock, sock.getsockname()[1]
+    raise BrazoError(
+        f"no free port from {port} to {last} on {host}: give another one, or 0 for any"
+    )

@@ -1,0 +1,290 @@
+// The frame round viser's client: the bar above (cell, play, STOP, views, control, light or dark),
+// the docks at its sides and the status line below.
+import { refusal, send, value, watch, watchOnline } from "./channel.js";
+import { buildDocks } from "./docks.js";
+import { element, iconButton } from "./dom.js";
+import "./elements.js";
+import "./fields.js";
+import { buildDownloads } from "./files.js";
+import { firstVisit, toggleHelp } from "./help.js";
+import { icon } from "./icons.js";
+import { onKey, playOrPause, stop } from "./keys.js";
+import { buildNotices } from "./notices.js";
+import { buildQuestions } from "./question.js";
+
+const VIEWS = {
+  Iso: [1, -1, 0.62],
+  Front: [1, 0, 0.04],
+  Side: [0, -1, 0.04],
+  Top: [0, -0.0005, 1],
+};
+
+const viewer = window.brazoViewer;
+
+function topBar() {
+  const bar = element("header", "brazo-bar");
+  const brand = element("div", "brand");
+  brand.innerHTML = '<img src="/lab/server/page/arm.svg" alt=""><span>brazo</span>';
+
+  const cells = document.createElement("brazo-select");
+  for (const [key, text] of [["name", "source"], ["event", "open"], ["label", "Cell"]]) {
+    cells.setAttribute(key, text);
+  }
+  const about = element("span", "about");
+  watch("about", (text) => {
+    about.textContent = text.split(/(?<=[.:])\s/)[0].replace(/:$/, ""); // the first sentence
+    about.title = text;
+  });
+  bar.append(brand, cells, about, element("div", "space"), ...clockButtons(), control(), viewButtons(), help(), theme());
+  document.body.prepend(bar);
+  watch("choices", ({ cells: named, robots }) => {
+    const group = (kind, names) => names.map((name) => [`${kind}:${name}`, name]);
+    cells.setOptions({ Cells: group("cell", named), "Robots alone": group("robot", robots) });
+  });
+  cells.addEventListener("change", () => setLoading(true));
+  watch("notice", () => setLoading(false));
+  watch("question", () => setLoading(false));
+}
+
+function clockButtons() {
+  const play = iconButton("pause", "Pause", playOrPause);
+  play.classList.add("play");
+  watch("clock/running", (running) => {
+    play.innerHTML = icon(running ? "pause" : "play");
+    play.title = running ? "Pause (P)" : "Play (P)";
+    play.setAttribute("aria-label", running ? "Pause" : "Play");
+  });
+  const halt = element("button", "stop", { type: "button", textContent: "STOP" });
+  halt.title = "All robots come to rest within their limits, programs pause (space bar)";
+  watch("station/role", (role) => {
+    halt.title = role === "master"
+      ? "Lets go of the handle, and the follower comes to rest (space bar)"
+      : "The robot comes to rest and holds until a master lets go and engages anew (space bar)";
+  });
+  halt.onpointerdown = stop; // when it goes down, not when it comes up
+  halt.onclick = (event) => event.detail === 0 && stop(); // by keyboard
+  watch("stops", (n) => {
+    if (n && n !== halt.shown) {
+      halt.classList.remove("flash");
+      void halt.offsetWidth; // start the animation anew
+      halt.classList.add("flash");
+    }
+    halt.shown = n;
+  });
+  return [play, halt];
+}
+
+// Who drives, when there is more than one page.
+function control() {
+  const chip = element("div", "control");
+  const text = element("span");
+  const first = element("button", "", { type: "button" });
+  const second = element("button", "", { type: "button", textContent: "Keep" });
+  second.onclick = () => send("control/keep");
+  chip.append(text, first, second);
+  const show = () => {
+    const [me, driver, asking, pages] = ["me/number", "control/driver", "control/asking", "control/pages"].map(value);
+    const driving = me === driver;
+    document.documentElement.dataset.brazoDrives = driving ? "yes" : "no";
+    chip.hidden = pages <= 1 && driving;
+    chip.classList.toggle("asked", driving && asking > 0);
+    second.hidden = !(driving && asking > 0);
+    first.disabled = !driving && asking > 0;
+    if (driving) {
+      const others = pages - 1;
+      text.textContent = asking ? `Page ${asking} asks for control` : `You drive · ${others} watching`;
+      first.textContent = "Hand over";
+      first.onclick = () => send("control/hand-over");
+    } else {
+      text.textContent = driver ? `Watching · page ${driver} drives` : "Watching";
+      first.textContent = asking === me ? "Asked…" : "Take control";
+      first.onclick = () => send("control/ask");
+    }
+  };
+  for (const name of ["me/number", "control/driver", "control/asking", "control/pages"]) watch(name, show);
+  return chip;
+}
+
+function viewButtons() {
+  const views = element("div", "group views", { ariaLabel: "View" });
+  views.setAttribute("role", "group");
+  Object.keys(VIEWS).forEach((name, i) => {
+    const button = element("button", "", { type: "button", textContent: name });
+    button.title = `Look at the cell: ${name.toLowerCase()} (${i + 1})`;
+    button.onclick = () => look(name, true);
+    onKey(String(i + 1), button.onclick);
+    views.append(button);
+  });
+  const reset = iconButton("reset", "Reset view", () => look("Iso", true));
+  onKey("0", reset.onclick);
+  views.append(reset);
+  return views;
+}
+
+function help() {
+  return iconButton("help", "Help", toggleHelp);
+}
+
+function theme() {
+  const button = iconButton("moon", "Dark", () => {
+    viewer.setDark(!viewer.dark);
+    show();
+  });
+  const show = () => {
+    button.innerHTML = icon(viewer.dark ? "sun" : "moon");
+    button.title = viewer.dark ? "Light" : "Dark";
+    button.setAttribute("aria-label", button.title);
+  };
+  show();
+  onKey("d", button.onclick);
+  return button;
+}
+
+function statusLine() {
+  const line = element("footer", "brazo-status");
+  const state = element("span", "state");
+  state.setAttribute("role", "status");
+  const offline = element("div", "brazo-offline");
+  watchOnline((online) => {
+    state.textContent = online ? "connected" : "offline, trying again…";
+    offline.textContent = refusal()
+      ? `The lab closed this page: ${refusal()}. Trying again…`
+      : "The lab does not answer. What you see is the last it said; trying again…";
+    document.documentElement.toggleAttribute("data-brazo-offline", !online);
+  });
+  offline.setAttribute("role", "alert");
+  document.body.append(offline);
+  const frames = element("b", "", { textContent: "–" });
+  setInterval(() => {
+    frames.textContent = String(viewer.frames());
+  }, 1000);
+  line.append(
+    state,
+    figure("time", text("clock/time"), "s", "Simulation time"),
+    figure("×", text("clock/factor"), "", "How fast simulation time passes, over the wall's"),
+    figure("step", text("clock/step"), "ms", "Step of the simulation"),
+    figure("frames", frames, "/s", "Pictures drawn per second; none when nothing moves"),
+    collisions(),
+    element("span", "loading", { textContent: "drawing the cell…" }),
+    element("span", "space"),
+    selected(),
+  );
+  if (viewer.software) {
+    const hint = element("span", "hint", { textContent: "drawn without a graphics card" });
+    hint.title = "WebGL runs on the processor here, slowly, without shadows and with rough edges on what moves. Turn on hardware acceleration in the browser's settings if there is a card.";
+    line.append(hint);
+  }
+  document.body.append(line);
+}
+
+function collisions() {
+  const node = figure("collisions", text("clock/collisions"), "", "Pairs of parts that touch and should not");
+  node.classList.add("collisions");
+  watch("clock/collisions", (n) => node.classList.toggle("some", n > 0));
+  return node;
+}
+
+function selected() {
+  const node = element("span", "selected");
+  const show = () => {
+    const [robot, joint] = [value("selection/robot"), value("selection/joint")];
+    node.textContent = joint >= 0 ? `${robot}, joint ${joint + 1}` : (robot ?? "");
+  };
+  watch("selection/robot", show);
+  watch("selection/joint", show);
+  return node;
+}
+
+function figure(label, shown, unit, title) {
+  const node = element("span", `figure ${label === "×" ? "factor" : label}`, { title });
+  if (label !== "×") node.append(element("i", "", { textContent: label }));
+  node.append(shown, label === "×" ? "×" : unit);
+  return node;
+}
+
+function text(name) {
+  const node = document.createElement("brazo-text");
+  node.setAttribute("name", `/${name}`);
+  return node;
+}
+
+// ---- the view -------------------------------------------------------------------------------
+
+export function look(name, animate) {
+  const [root, parts, tools, fov] = ["root", "parts", "tools", "fov"].map((of) => value(`view/${of}`));
+  viewer.follow(null);
+  return viewer.frame(root, parts, Object.values(tools ?? {}), VIEWS[name], fov, animate);
+}
+
+// A cell that comes into view is framed, once its parts are all there and have come to rest.
+function frameNewCells() {
+  let framed = null;
+  let last = "";
+  const tryToFrame = () => {
+    const shown = value("view/root");
+    if (shown === framed) return;
+    if (framed && value("view/kept") === shown) return settle(shown); // the same cell, edited
+    const eye = String(look("Iso", false)?.map((v) => v.toFixed(3)));
+    if (eye !== last || eye === "undefined") {
+      last = eye;
+      requestAnimationFrame(tryToFrame);
+    } else {
+      settle(shown);
+    }
+  };
+  const settle = (shown) => {
+    framed = shown;
+    setLoading(false);
+    document.documentElement.dataset.brazoReady = value("cell");
+  };
+  watch("view/root", (root) => {
+    if (root === framed) return; // said again after a line that broke
+    setLoading(true);
+    requestAnimationFrame(tryToFrame);
+  });
+}
+
+function followTool() {
+  const robot = value("selection/robot");
+  const node = value("view/tools")?.[robot];
+  viewer.follow(viewer.following ? null : node);
+}
+
+// <brazo-camera>: the views as buttons, for the View panel; each page has its own.
+class Camera extends HTMLElement {
+  connectedCallback() {
+    if (this.childElementCount) return;
+    const grid = element("div", "brazo-camera");
+    for (const name of Object.keys(VIEWS)) {
+      const button = element("button", "", { type: "button", textContent: name });
+      button.onclick = () => look(name, true);
+      grid.append(button);
+    }
+    const follow = element("button", "", { type: "button", textContent: "Follow tool" });
+    follow.onclick = () => {
+      followTool();
+      follow.setAttribute("aria-pressed", String(Boolean(viewer.following)));
+    };
+    const reset = element("button", "", { type: "button", textContent: "Reset" });
+    reset.onclick = () => look("Iso", true);
+    grid.append(follow, reset);
+    this.append(grid);
+  }
+}
+customElements.define("brazo-camera", Camera);
+
+function setLoading(on) {
+  document.documentElement.toggleAttribute("data-brazo-loading", on);
+}
+
+watch("replay", (on) => document.documentElement.toggleAttribute("data-brazo-replay", Boolean(on)));
+topBar();
+buildDocks();
+statusLine();
+buildNotices();
+buildQuestions();
+buildDownloads();
+frameNewCells();
+firstVisit();
+onKey("f", followTool);
+window.brazoShell = { look, followTool };

@@ -1,0 +1,157 @@
+"""What an end of a link can honestly say of the link and of the follower, at one moment.
+
+The rule: what is not known now is not shown as if it were.  A link is
+
+    waiting   nobody was there yet
+    up        the other end was heard within three heartbeats
+    late      it was heard longer ago, but is not given up yet
+    dead      the connection is lost, or this end's own loop stands still
+
+and only the state that comes over a living link, or is this end's own, counts as the follower's.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from brazo.teleop.link.frames import STATES
+from brazo.teleop.stations import FollowerStation, MasterStation
+
+LinkState = Literal["waiting", "up", "late", "dead"]
+HEARTBEATS = 3  # missed: late
+SHOWN = 50  # entries of what happened
+DROPPED = (
+    "expired", "replayed", "malformed", "wrong session", "from the future", "before the clock",
+    "too fast", "wrong joints", "status not sent", "held back",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StationStatus:
+    """One end's view; times in s."""
+
+    link: LinkState
+    about: str  # the link in words
+    peer: str
+    state: str  # of the follower; "" where it is not known
+    cause: str
+    share: float = 0.0
+    round_trip: float = math.nan
+    heard: float = math.nan  # ago
+    age: float = math.nan  # of the newest command
+    lost: int = 0
+    dropped: int = 0
+    received: int = 0
+    warnings: tuple[str, ...] = ()
+    wrench: np.ndarray | None = None  # (6,) on the follower's tool, its base's axes
+    history: Sequence[tuple[float, str]] = ()
+    stopped: bool = False  # dead not by the link but because this end itself came to an end
+
+
+class Watch:
+    """Looks at one end; remembers whether the other was ever there, and since when it is not."""
+
+    def __init__(self) -> None:
+        self._ever = False
+        self._dead_since: float | None = None
+
+    def judge(self, heard: float | None, heartbeat: float, silence: float) -> LinkState:
+        """What a link is whose other end was heard so long ago, None without a connection."""
+        if heard is not None and heard <= silence:
+            self._ever, self._dead_since = True, None
+            return "up" if heard <= HEARTBEATS * heartbeat else "late"
+        if not self._ever:
+            return "waiting"
+        if self._dead_since is None:
+            self._dead_since = time.monotonic()
+        return "dead"
+
+    @property
+    def gone(self) -> float:
+        """Seconds since the link was lost."""
+        return 0.0 if self._dead_since is None else time.monotonic() - self._dead_since
+
+
+def follower_status(station: FollowerStation, watch: Watch) -> StationStatus:
+    """The follower's view; with the simulation's lock held."""
+    link, safety = station.link, station.follower.safety
+    heard = link.heard
+    state = watch.judge(heard, link.rules.heartbeat, link.rules.silence)
+    step, counts = station.step, link.counts
+    error = station.sim.player.error
+    about = {
+        "waiting": f"no master yet; listening at {link.url}",
+        "up": f"'{link.master}' is connected",
+        "late": f"'{link.master}' was not heard for {1e3 * (heard or 0.0):.0f} ms",
+        "dead": f"the master is gone for {watch.gone:.1f} s",
+    }[state]
+    if error is not None:
+        state, about = "dead", f"the simulation stopped: {error}"
+    return StationStatus(
+        state,
+        about,
+        link.master,
+        safety.state.name if error is None else "",
+        "" if step is None or error is not None else step.cause,
+        0.0 if step is None else step.share,
+        _or_nan(link.round_trip),
+        _or_nan(heard),
+        math.nan if step is None else step.age,
+        counts["missing"],
+        sum(counts[why] for why in DROPPED),
+        counts["accepted"],
+        () if step is None else step.warnings,
+        station.wrench,
+        station.log.last(SHOWN),
+        error is not None,
+    )
+
+
+def master_status(station: MasterStation, watch: Watch) -> StationStatus:
+    """The master's view."""
+    link = station.link
+    heard = link.heard if link.connected else None
+    state = watch.judge(heard, link.rules.heartbeat, link.rules.silence)
+    counts = link.counts
+    told = link.status() if state in ("up", "late") else None
+    status = None if told is None else told.status
+    about = {
+        "waiting": link.trouble or f"connecting to {link.url}",
+        "up": f"'{link.follower}' answers",
+        "late": f"'{link.follower}' was not heard for {1e3 * (heard or 0.0):.0f} ms",
+        "dead": f"'{link.follower}' does not answer for {watch.gone:.1f} s; it stops by itself",
+    }[state]
+    if state == "dead" and link.turned_away:
+        about = f"'{link.follower}' does not let this master in: {link.trouble}"
+    error = station.failure
+    if error is not None:
+        state, about, status = "dead", f"the station stopped: {error}", None
+    wrench = None if status is None or status.wrench is None else np.array(status.wrench)
+    return StationStatus(
+        state,
+        about,
+        link.follower,
+        "" if status is None else STATES[status.state],
+        "" if status is None else status.cause,
+        0.0 if status is None else status.share,
+        _or_nan(link.round_trip),
+        _or_nan(heard),
+        math.nan if status is None else 1e-6 * status.age,
+        counts["missing"],
+        sum(counts[why] for why in DROPPED),
+        counts["commands"],
+        () if status is None else status.warnings,
+        wrench,
+        station.log.last(SHOWN),
+        error is not None,
+    )
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value

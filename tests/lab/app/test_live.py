@@ -1,0 +1,107 @@
+"""Signals sampled while a simulation runs, held against a recording of the same steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.lab.app.live import BLOCK, KEPT, live_of
+from brazo.trajectory import quintic
+
+
+class Host:
+    """As much of a lab as the sampling asks for: a simulation, and a thread to post to."""
+
+    def __init__(self) -> None:
+        self.sim = brazo.Simulation("cooperative")
+        self.posts = []
+        self.post = self.posts.append
+
+
+@pytest.fixture
+def lab():
+    lab = Host()
+    live = live_of(lab)
+    live.collect()
+    yield lab
+    live.close()
+
+
+def moving(sim) -> None:
+    robot = sim.robots["scara1"]
+    robot.move(quintic(robot.q, robot.q + [0.3, -0.2, 0.02, 0.1, 0.1], 1.0))
+
+
+def test_samples_are_rows_of_the_recording(lab):
+    sim, live = lab.sim, live_of(lab)
+    moving(sim)
+    sim.start_recording()
+    for _ in range(30):
+        sim.step(37)
+        live.collect()
+    recording = sim.stop_recording()
+    names = list(live.columns)
+    assert names == list(recording.columns)
+    rows = live.rows(live.first, names)
+    assert len(rows) > 90 and np.diff(rows[:, 0]).max() < 0.0125
+    at = np.searchsorted(recording.t, rows[:, 0] - 1e-9)
+    for i, name in enumerate(names):
+        if name.startswith("distance"):
+            continue  # asked for at other moments
+        one, other = rows[:, i], recording[name][at]
+        if name.rpartition(".")[2] in ("qw", "qx", "qy", "qz"):  # either sign is right
+            one, other = np.abs(one), np.abs(other)
+        assert (one == other).all(), name
+
+
+def test_a_reset_drops_what_was_there(lab):
+    sim, live = lab.sim, live_of(lab)
+    sim.step(400)
+    live.collect()
+    epoch, end = live.epoch, live.end
+    sim.reset()
+    sim.step(200)
+    live.collect()
+    assert live.epoch == epoch + 1 and live.first == end
+    t = live.rows(0, ["t"])[:, 0]
+    assert 0.0 <= t[0] < 0.011 and (np.diff(t) > 0).all() and t[-1] < 0.2
+
+
+def test_an_edit_goes_on_and_another_cell_begins_anew(lab):
+    sim, live = lab.sim, live_of(lab)
+    sim.step(100)
+    live.collect()
+    epoch, end = live.epoch, live.end
+    name = next(iter(sim.robots["scara1"].arm.parameters))
+    sim.edit("scara1", {name: 1.05 * sim.robots["scara1"].arm.parameters[name]})
+    sim.step(100)
+    live.collect()
+    sim.step(100)
+    live.collect()
+    assert live.epoch == epoch and live.end > end + 5
+    lab.sim = brazo.Simulation("solo-puma560")
+    live.collect()
+    assert live.epoch == epoch + 1 and live.first == live.end
+    assert any(column.startswith("puma560.q.") for column in live.columns)
+    assert sim.tasks == ()
+
+
+def test_what_nobody_looks_at_is_collected_once_a_block(lab):
+    sim, live = lab.sim, live_of(lab)
+    sim.step(11 * BLOCK)
+    assert len(lab.posts) == 1
+    lab.posts.pop()()
+    assert live.end - live.first == BLOCK
+
+
+def test_a_minute_is_kept(lab):
+    live = live_of(lab)
+    row = np.zeros((700, len(live.columns)))
+    for k in range(25):
+        row[:, 0] = 7.0 * k + 0.01 * np.arange(700)
+        live._append(row)
+    assert live.end - live.first == round(KEPT / live.every)
+    t = live.rows(0, ["t"])[:, 0]
+    assert t[-1] == row[-1, 0] and np.allclose(np.diff(t), 0.01, atol=1e-9)
+    assert live.window(1.0, ["t"])[0, 0] == pytest.approx(t[-1] - 0.99)

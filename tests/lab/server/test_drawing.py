@@ -1,0 +1,176 @@
+"""Pictures where the processor draws: they leave time for clicks, and are smooth at rest."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+# A renderer as three.js has them whose pictures take a while, asked for one at every frame.
+RENDERER = """
+    const COST = 40; // ms
+    const canvas = document.createElement("canvas");
+    const drawn = []; // [wish, begin, ratio]
+    let ratio = 1;
+    const renderer = {
+        domElement: canvas,
+        getContext: () => canvas.getContext("webgl2"),
+        getRenderTarget: () => null,
+        getPixelRatio: () => ratio,
+        setPixelRatio: (wanted) => { ratio = wanted; },
+        setSize: () => {},
+        render: (scene, camera) => {
+            const begin = performance.now();
+            drawn.push([scene, begin, ratio, camera]);
+            while (performance.now() - begin < COST);
+        },
+    };
+    const { pace } = await import("/lab/server/page/pictures.js");
+    let told = 0;
+    let fine = false;
+    pace(renderer, (camera) => camera === "shown", () => told++, () => fine);
+    const frame = () => new Promise(requestAnimationFrame);
+    const pause = (ms) => new Promise((next) => setTimeout(next, ms));
+"""
+
+
+@pytest.fixture(scope="module")
+def page(lab, browser):
+    page = browser.new_page()
+    # The modules without a lab that would draw meanwhile.
+    page.goto(f"{lab.url}/lab/server/page/dom.js")
+    yield page
+    page.close()
+
+
+def run(page, script: str):
+    return page.evaluate(f"async () => {{ {RENDERER} {script} }}")
+
+
+def test_a_third_of_the_time_is_left_and_the_last_wish_is_drawn(page):
+    drawn, began, ended = run(
+        page,
+        """
+        const began = performance.now();
+        let wish = 0;
+        while (performance.now() - began < 1000) {
+            renderer.render(++wish, "shown");
+            await frame();
+        }
+        const ended = performance.now();
+        renderer.render("last", "shown");
+        while (drawn.at(-1)[0] !== "last") await pause(5);
+        return [drawn, began, ended];
+        """,
+    )
+    pictures = sum(begin < ended for _, begin, *_ in drawn)
+    assert 3 <= pictures <= (ended - began) / (1.5 * 40) + 1
+    pauses = [after[1] - before[1] - 40 for before, after in itertools.pairwise(drawn)]
+    assert min(pauses) > 15  # ms; half of a picture's, but for what timers are early
+
+
+def test_what_rests_is_drawn_once_more_as_fine_as_the_screen(page):
+    drawn = run(
+        page,
+        """
+        renderer.setPixelRatio(0.5); // as viser does where pictures take long
+        while (drawn.at(-1)?.[2] !== 0.5) { renderer.render("moving", "shown"); await frame(); }
+        renderer.render("last", "shown");
+        while (drawn.at(-1)[2] !== devicePixelRatio) await pause(20);
+        const pictures = drawn.length;
+        await pause(400);
+        return [drawn.at(-1)[0], drawn.length - pictures];
+        """,
+    )
+    assert drawn == ["last", 0]
+
+
+def test_a_lone_wish_leaves_a_picture_at_rest_smooth_and_a_movement_does_not(page):
+    drawn = run(
+        page,
+        """
+        renderer.setPixelRatio(0.5);
+        await pause(320);
+        renderer.render("first", "shown");
+        await pause(1000);
+        renderer.render("lone", "shown");
+        while (drawn.at(-1)[2] !== 0.5) { renderer.render("moving", "shown"); await frame(); }
+        return drawn;
+        """,
+    )
+    assert [ratio for *_, ratio, _ in drawn[:2]] == [1, 1]
+
+
+def test_while_it_is_to_be_fine_all_are_smooth(page):
+    ratios = run(
+        page,
+        """
+        renderer.setPixelRatio(0.5);
+        fine = true;
+        while (drawn.length < 5) { renderer.render("moving", "shown"); await frame(); }
+        return drawn.map(([, , ratio]) => ratio);
+        """,
+    )
+    assert ratios == [1] * 5
+
+
+def test_pictures_for_somebody_else_and_of_another_size_do_not_wait(page):
+    drawn = run(
+        page,
+        """
+        renderer.render("one", "shown");
+        renderer.render("film", "another camera");
+        renderer.setSize(300, 200);
+        renderer.render("wider", "shown");
+        renderer.render("waits", "shown");
+        return [drawn.map(([wish]) => wish), told];
+        """,
+    )
+    assert drawn == [["one", "film", "wider"], 2]
+
+
+def test_smooth_pictures_have_shades_between_their_colours(page):
+    shades = page.evaluate(
+        """async () => {
+            const { smoother } = await import("/lab/server/page/pictures.js");
+            const canvas = new OffscreenCanvas(64, 64);
+            const options = { antialias: false, preserveDrawingBuffer: true };
+            const gl = canvas.getContext("webgl2", options);
+            const program = gl.createProgram();
+            const corner = "vec2(gl_VertexID & 1, gl_VertexID >> 1) * vec2(2.9, 3.7) - 1.0";
+            for (const [kind, source] of [
+                [gl.VERTEX_SHADER, `void main() { gl_Position = vec4(${corner}, 0, 1); }`],
+                [gl.FRAGMENT_SHADER, "out lowp vec4 c; void main() { c = vec4(1); }"],
+            ]) {
+                const shader = gl.createShader(kind);
+                gl.shaderSource(shader, `#version 300 es\\n${source}`);
+                gl.compileShader(shader);
+                gl.attachShader(program, shader);
+            }
+            gl.linkProgram(program);
+            gl.useProgram(program);
+            const draw = () => {
+                gl.bindFramebuffer(gl.FRAMEBUFFER, null); // as three.js asks for the canvas
+                gl.clearColor(0, 0, 0, 1);
+                gl.clear(gl.COLOR_BUFFER_BIT);
+                gl.drawArrays(gl.TRIANGLES, 0, 3);
+            };
+            const shades = () => {
+                const pixels = new Uint8Array(4 * 64 * 64);
+                gl.readPixels(0, 0, 64, 64, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+                return [...new Set(pixels.filter((_, i) => i % 4 === 0))];
+            };
+            const smoothly = smoother(gl);
+            draw();
+            const rough = shades();
+            smoothly(draw);
+            const smooth = shades();
+            draw();
+            return [rough, smooth, shades()];
+        }"""
+    )
+    rough, smooth, again = shades
+    assert sorted(rough) == sorted(again) == [0, 255]
+    assert {0, 255} < set(smooth)

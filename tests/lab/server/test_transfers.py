@@ -1,0 +1,183 @@
+"""Files down and up, as a page and as somebody who means no good."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from brazo.errors import BrazoError
+from brazo.lab.server import transfers
+from brazo.lab.server.transfers import KEPT_FOR, MAX_UPLOAD_BYTES, Downloads, Upload, safe_name
+
+
+@pytest.fixture
+def page(lab, line):
+    with line(lab) as page:
+        yield page
+
+
+@pytest.fixture
+def received(lab):
+    found: list[Upload] = []
+    lab.uploads.on("probe/load", found.append, (".yaml", ".urdf"), 1000)
+    return found
+
+
+def send(lab, key: str, first: object, *pieces: bytes) -> dict:
+    """Bring a file, and give back what the page is told."""
+    url = lab.url.replace("http", "ws") + f"/upload?page={key}"
+    with connect(url, origin=f"http://127.0.0.1:{lab._server.port}") as ws:
+        ws.send(json.dumps(first))
+        try:
+            for piece in pieces:
+                ws.send(piece)
+        except ConnectionClosed:
+            pass
+        return json.loads(ws.recv(timeout=10))
+
+
+def test_a_file_arrives_whole(lab, page, received):
+    content = bytes(range(256)) * 3
+    told = send(lab, page.key, ["probe/load", "arm.yaml", 768], content[:100], content[100:])
+    page.send()
+    assert told == {"done": True}
+    assert [(u.name, u.content) for u in received] == [("arm.yaml", content)]
+
+
+@pytest.mark.parametrize(
+    ("first", "pieces", "words"),
+    [
+        (["probe/load", "arm.exe", 1], [b"x"], "wanted a file ending in .yaml, .urdf"),
+        (["probe/load", "arm", 1], [b"x"], "wanted a file"),
+        (["probe/load", "arm.yaml", 300_000_000], [], "at most 0 MB"),
+        (["probe/load", "arm.yaml", -1], [], "at most"),
+        (["probe/load", "arm.yaml", 2], [b"longer than that"], "other bytes"),
+        (["nobody", "arm.yaml", 1], [b"x"], "nothing here takes files"),
+        (["probe/load"], [], "did not say"),
+        ("nonsense", [], "did not say"),
+    ],
+)
+def test_what_nobody_wants_is_refused_with_a_reason(lab, page, received, first, pieces, words):
+    assert words in send(lab, page.key, first, *pieces)["error"]
+    page.send()
+    assert not received
+
+
+def test_a_watcher_brings_nothing(lab, page, received, line):
+    with line(lab) as watcher:
+        for key in (watcher.key, "", "x" * 20):
+            assert "take control" in send(lab, key, ["probe/load", "a.yaml", 1], b"x")["error"]
+    assert not received
+
+
+def test_no_panel_can_lift_the_cap(lab, page):
+    lab.uploads.on("probe/big", lambda upload: None, (".bin",), 10 * MAX_UPLOAD_BYTES)
+    told = send(lab, page.key, ["probe/big", "a.bin", MAX_UPLOAD_BYTES + 1])
+    assert "at most" in told["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("arm.yaml", "arm.yaml"),
+        ("../../etc/passwd.yaml", "passwd.yaml"),
+        ("C:\\Users\\me\\arm.yaml", "arm.yaml"),
+        ("<img src=x onerror=alert(1)>.yaml", "_img src_x onerror_alert(1)_.yaml"),
+        ("..", "file"),
+        ("\0\n.yaml", "__.yaml"),
+    ],
+)
+def test_names_are_made_harmless(name, safe):
+    assert safe_name(name) == safe
+
+
+def test_text_that_is_none_is_explained():
+    assert Upload("a.yaml", b"\xef\xbb\xbfname: x").text() == "name: x"
+    with pytest.raises(BrazoError, match=r"a\.yaml: not a text file \(byte 2"):
+        Upload("a.yaml", b"x\xff").text()
+
+
+def test_the_page_that_asked_is_told_to_fetch_once(lab, page, line, fetch):
+    lab.channel.on("probe/save", lambda: lab.download("run <1>.csv", "a,b\n"))
+    with line(lab) as other:
+        page.send(["probe/save"])
+        offer = page.told["download"]
+        other.send()
+        assert "download" not in other.told
+    assert offer["name"] == "run _1_.csv"
+    reply = fetch(lab, offer["address"])
+    assert reply.status == 200 and reply.body == b"a,b\n"
+    assert reply.headers["Content-Disposition"] == "attachment; filename*=UTF-8''run%20_1_.csv"
+    assert reply.headers["Content-Type"] == "application/octet-stream"
+    assert fetch(lab, offer["address"]).status == 404
+    assert fetch(lab, "/file/guess").status == 404
+
+
+def test_offers_grow_old_and_few(tmp_path):
+    now = [0.0]
+    downloads = Downloads(lambda: now[0])
+    path = tmp_path / "run.bin"
+    path.write_bytes(b"\0\1")
+    first = downloads.offer("run.bin", path)["address"]
+    now[0] = KEPT_FOR + 1
+    assert downloads.fetch(first) is None
+    addresses = [downloads.offer("a", b"x")["address"] for _ in range(100)]
+    assert sum(downloads.fetch(a) is not None for a in addresses) == 32
+
+
+def test_who_drives_and_what_has_a_use_is_asked_when_the_file_is_there(lab, page, line, received):
+    url = lab.url.replace("http", "ws") + f"/upload?page={page.key}"
+    with line(lab) as other, connect(url, origin=f"http://127.0.0.1:{lab._server.port}") as ws:
+        ws.send(json.dumps(["probe/load", "arm.yaml", 2]))
+        ws.send(b"a")
+        other.ws.send('["control/ask"]')
+        other.until("control/asking", other.told["me/number"])
+        page.ws.send('["control/hand-over"]')
+        other.until("control/driver", other.told["me/number"])
+        ws.send(b"b")
+        assert "you are watching" in json.loads(ws.recv(timeout=10))["error"]
+        other.send(["control/hand-over"])
+    page.send()
+    busy, allows = threading.Event(), lab.channel.allows
+    lab.post(lambda: busy.wait(10))
+    try:
+        assert send(lab, page.key, ["probe/load", "arm.yaml", 1], b"x") == {"done": True}
+        lab.channel.allows = lambda event: event != "probe/load"  # another cell has come meanwhile
+        busy.set()
+        page.send()
+        assert "nothing here takes files" in page.told["notice"]["text"]
+        assert "nothing here" in send(lab, page.key, ["probe/load", "arm.yaml", 1], b"x")["error"]
+    finally:
+        busy.set()
+        lab.channel.allows = allows
+    assert not received
+
+
+def test_uploads_that_send_nothing_end_and_there_is_a_maximum(lab, monkeypatch):
+    url = lab.url.replace("http", "ws") + "/upload"
+    origin = f"http://127.0.0.1:{lab._server.port}"
+    with contextlib.ExitStack() as stack:
+        mute = [
+            stack.enter_context(connect(url, origin=origin)) for _ in range(transfers.MAX_UPLOADS)
+        ]
+        deadline = time.monotonic() + 10
+        while lab.uploads._under_way < transfers.MAX_UPLOADS:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        with pytest.raises(ConnectionClosed) as closed:
+            connect(url, origin=origin).recv(timeout=10)
+        assert closed.value.rcvd.code == 1013 and "uploads" in closed.value.rcvd.reason
+        for one in mute:
+            one.close()
+        while lab.uploads._under_way:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+    monkeypatch.setattr(transfers, "PIECE_TIME", 0.1)
+    with connect(url, origin=origin) as ws:
+        assert "sent nothing for 0.1 s" in ws.recv(timeout=10)
