@@ -13,7 +13,19 @@ import brazo
 
 INNER = {
     *("__main__", "bench", "cli", "library", "robot"),
-    *("connections", "errors", "etree", "files", "folders", "hosts", "peers", "private", "text"),
+    *(
+        "connections",
+        "deprecation",
+        "errors",
+        "etree",
+        "files",
+        "folders",
+        "hosts",
+        "internals",
+        "peers",
+        "private",
+        "text",
+    ),
 }
 MODULES = sorted({module.name for module in pkgutil.iter_modules(brazo.__path__)} - INNER)
 
