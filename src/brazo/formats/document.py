@@ -9,7 +9,7 @@ over the tree; it raises a `Mistake` with `file:line: field:` and what is allowe
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -176,7 +176,7 @@ def _compose(text: str, path: Path | None) -> Node:
 class Field:
     """A typed cursor on one node; every reading method checks and complains with its place."""
 
-    __slots__ = ("doubts", "line", "name", "node", "origins", "parent", "path")
+    __slots__ = ("doubts", "expressions", "line", "name", "node", "origins", "parent", "path")
 
     def __init__(
         self,
@@ -192,9 +192,11 @@ class Field:
         self.line = line or node.line
         self.parent = parent
         # One table each for a whole document: numbers read so far whose unit is doubtful, by the
-        # field that was read and the one the number stands in; fields that define names.
+        # field that was read and the one the number stands in; fields that define names; the
+        # expressions read so far, by field.
         self.doubts: dict[tuple[str, str], Finding] = {} if parent is None else parent.doubts
         self.origins: dict[str, Field] = {} if parent is None else parent.origins
+        self.expressions: dict[str, units.Expression] = {} if parent is None else parent.expressions
 
     def fail(
         self,
@@ -323,13 +325,27 @@ class Field:
         if not message:
             return {}
         causes: dict[Field, str] = {}
-        for name in sorted(units.names_in(self.text()) & self.origins.keys() & names.keys()):
+        used = self.expressions[self.name].names
+        for name in sorted(used & self.origins.keys() & names.keys()):
             if names[name].dimension is None:
                 causes |= self.origins[name]._doubtful(names[name].value, dimension, names)
         return causes or {self: message}
 
     def quantity(self, names: Mapping[str, units.Quantity] | None = None) -> units.Quantity:
         """A number or expression with its dimension."""
+        try:
+            quantity = self.expression(names or ()).evaluate(names)
+        except Mistake:
+            raise
+        except BrazoError as error:
+            self.fail(str(error), value=_STAND_IN)
+        if abs(quantity.value) > 1e12:
+            words = f"{quantity.value:g} is out of any robot's range (at most 1e12)"
+            self.fail(words, value=_STAND_IN)
+        return quantity
+
+    def expression(self, names: Container[str] = ()) -> units.Expression:
+        """The expression of a number over the parameters `names`, kept in `expressions`."""
         if not isinstance(self.node.value, str):
             self.fail(f"expected a number, got {self._what()}", value=_STAND_IN)
         if self.node.quoted and _is_number(self.node.value):
@@ -338,13 +354,11 @@ class Field:
             )
             self.fail(words, value=_STAND_IN)
         try:
-            quantity = units.parse(self.node.value, names)
+            parsed = units.parse_expression(self.node.value, names)
         except BrazoError as error:
             self.fail(str(error), value=_STAND_IN)
-        if abs(quantity.value) > 1e12:
-            words = f"{quantity.value:g} is out of any robot's range (at most 1e12)"
-            self.fail(words, value=_STAND_IN)
-        return quantity
+        self.expressions[self.name] = parsed
+        return parsed
 
     def numbers(
         self,

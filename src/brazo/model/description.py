@@ -25,6 +25,7 @@ import numpy as np
 
 from brazo.model.read_only import ReadOnlyDict, freeze_arrays, frozen
 from brazo.model.shapes import Shape
+from brazo.units import Expression
 
 Array = np.ndarray
 JointKind = Literal["revolute", "prismatic"]
@@ -160,6 +161,8 @@ class Model:
     gripper: Gripper | None = None
     findings: tuple[Finding, ...] = ()
     path: Path | None = None
+    # What a robot file wrote for its numbers, by field: "parameters.L2", "joints[0].com.a".
+    expressions: Mapping[str, Expression] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

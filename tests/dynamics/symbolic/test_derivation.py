@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,8 @@ import sympy as sp
 import brazo
 from brazo.dynamics.symbolic import Cancelled, derive
 from brazo.errors import BrazoError
+from brazo.formats.document import read_document
+from brazo.formats.mistakes import mistakes
 from brazo.formats.robot_yaml.robot_file import RobotFile
 from tests.dynamics.symbolic.equations import WITH_MASSES, close, equations, robot, states
 
@@ -241,20 +244,46 @@ def test_numbers_can_be_changed_before_deriving():
 
 
 def test_a_robot_without_a_file_gets_letters_too():
-    file = RobotFile.parse(ODD)
-    model = file.build()
-    plain, named = derive(model), derive(model, document=file.root)
+    named = RobotFile.parse(ODD).build()
+    plain = dataclasses.replace(named, expressions={})
+    plain, named = derive(plain), derive(named)
     assert "a1" in plain.symbols and "a1" not in named.symbols
     q, qd, _ = (x[0] for x in states(3, 1))
     assert close(plain.compile().M(q), named.compile().M(q), 1e-14)
     assert close(plain.compile().C(q, qd), named.compile().C(q, qd), 1e-14)
 
 
-def test_a_file_that_was_edited_meanwhile_is_noticed(tmp_path):
+@pytest.mark.parametrize("later", [None, ODD.replace("a: L1,", "a: 2*L1,")])
+def test_the_file_is_not_opened_again(tmp_path, later):
     arm = load_text(ODD, tmp_path)
-    (tmp_path / "robot.yaml").write_text(ODD.replace("a: L1,", "a: 2*L1,"), encoding="utf-8")
-    with pytest.raises(BrazoError, match=r"robot\.yaml: the file has changed"):
-        derive(arm)
+    before = derive(arm)
+    path = tmp_path / "robot.yaml"
+    path.unlink() if later is None else path.write_text(later, encoding="utf-8")
+    after = derive(arm)
+    assert after.M == before.M and after.symbols.keys() == before.symbols.keys()
+
+
+@pytest.mark.parametrize("gap", ["", " ", "  "])
+def test_a_unit_may_stand_apart_from_its_number(tmp_path, gap):
+    text = f"""
+name: spaced
+parameters: {{L1: 60{gap}cm, L2: L1/2 + 5{gap}cm, rate: 90{gap}deg/s}}
+joints:
+  - {{a: L1, alpha: 90{gap}deg, offset: 30{gap}deg, mass: 2{gap}kg, com: [-L1/2, 0, 0],
+     inertia: {{box: [L1, 5{gap}cm, 40{gap}mm]}}, drive: {{max_speed: rate}}}}
+  - {{a: L2 + 10{gap}mm, mass: 500{gap}g, com: {{a: -L2/2}}, inertia: [1e-3, 2e-3, 2e-3]}}
+tool: {{xyz: [0, 0, 2{gap}in], rpy: [0, 45{gap}deg, 0]}}
+"""
+    arm = load_text(text, tmp_path)
+    root = read_document(tmp_path / "robot.yaml")
+    assert mistakes(root, lambda root: RobotFile(root).build()) == []
+    assert arm.findings == ()
+    assert arm.parameters["L1"] == 0.6 and arm.parameters["L2"] == 0.35
+    eqs = derive(arm)
+    assert eqs.symbols["L2"].formula == sp.Symbol("L1") / 2 + sp.Rational(1, 20)
+    agree(arm, eqs)
+    q = [0.3, -0.4]
+    assert close(eqs.compile().fk(q), arm.fk(q), 1e-13)
 
 
 # -- singular, general and impossible robots ------------------------------------------------

@@ -21,6 +21,7 @@ import sympy as sp
 
 from brazo.dynamics.coriolis import coriolis_matrix
 from brazo.dynamics.symbolic.equations import Equations, Form
+from brazo.dynamics.symbolic.from_model import mechanism_of
 from brazo.dynamics.symbolic.lagrange import Derived, Lagrange
 from brazo.dynamics.symbolic.mechanism import Mechanism, Parameters
 from brazo.dynamics.symbolic.polynomial import (
@@ -31,10 +32,8 @@ from brazo.dynamics.symbolic.polynomial import (
     terms_of,
 )
 from brazo.dynamics.symbolic.readable import Readable
-from brazo.dynamics.symbolic.reading import mechanism_of
 from brazo.dynamics.symbolic.shared import GraphRing, Naming
 from brazo.errors import BrazoError
-from brazo.formats.document import Field
 
 Expr = Any
 Progress = Callable[[float, str], Any]
@@ -52,7 +51,6 @@ def derive(
     parameters: Parameters = "symbolic",
     form: Form | Literal["auto"] = "auto",
     progress: Progress | None = None,
-    document: Field | None = None,
 ) -> Equations:
     """The equations of motion of a robot or model.
 
@@ -67,7 +65,7 @@ def derive(
         raise BrazoError(f"form='{form}' is not one of auto, expanded, recursive")
     steps = _Steps(progress)
     steps(0.0, "reading the robot")
-    mechanism = mechanism_of(getattr(robot, "model", robot), document)
+    mechanism = mechanism_of(getattr(robot, "model", robot))
     if parameters == "numeric" and mechanism.values:
         mechanism = mechanism.with_numbers()
     if form != "recursive":

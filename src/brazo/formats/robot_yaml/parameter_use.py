@@ -7,10 +7,7 @@ plain number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from brazo import units
-from brazo.formats.document import Node
 from brazo.formats.robot_yaml.robot_file import RobotFile
 
 _OF = {
@@ -29,10 +26,11 @@ def parameter_dimensions(file: RobotFile) -> dict[str, units.Dimension | None]:
     names = file.names()
     uses: dict[str, set[units.Dimension]] = {name: set() for name in names}
     derived: dict[str, set[str]] = {name: set() for name in names}  # the parameters made of it
-    for key, text in _expressions(file.root.node, ""):
-        for name in units.names_in(text) & names.keys():
-            if key.startswith("parameters."):
-                derived[name].add(key.removeprefix("parameters."))
+    for place, expression in file.build().expressions.items():
+        key = place.rpartition(".")[2].partition("[")[0]
+        for name in expression.names & names.keys():
+            if place.startswith("parameters."):
+                derived[name].add(key)
             elif key in _MEASURES:
                 uses[name].add(_MEASURES[key])
 
@@ -49,15 +47,3 @@ def parameter_dimensions(file: RobotFile) -> dict[str, units.Dimension | None]:
         return found.pop() if len(found) == 1 else None
 
     return {name: of(name) for name in names}
-
-
-def _expressions(node: Node, key: str) -> Iterator[tuple[str, str]]:
-    """Every text of the file with the field it stands in; elements of lists with their list's."""
-    if isinstance(node.value, str):
-        yield key, node.value
-    elif isinstance(node.value, list):
-        for child in node.value:
-            yield from _expressions(child, key)
-    elif isinstance(node.value, dict):
-        for name, (_, child) in node.value.items():
-            yield from _expressions(child, f"parameters.{name}" if key == "parameters" else name)

@@ -1,8 +1,9 @@
 """The robot file: YAML fields to a `TreeModel` or `DeltaModel`.
 
 One reading function a block of the file, in the order a person writes them.  Expressions of
-`parameters` are evaluated as they are met; `RobotFile.build` may be given other parameter values
-and reads everything anew, which is what keeps all derived numbers consistent.
+`parameters` are evaluated as they are met, and the model keeps their trees for the symbolic
+equations; `RobotFile.build` may be given other parameter values and evaluates everything anew,
+which keeps all derived numbers consistent.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ class RobotFile:
         size = self._own_size if overrides and kind == "delta" else None
         sizes = self._own_sizes if overrides and kind == "serial" else None
         self.root.doubts.clear()  # of a build with other values
+        self.root.expressions.clear()
         reader = _Reader(self.root, fields, overrides or {})
         return reader.delta(size) if kind == "delta" else reader.serial(sizes)
 
@@ -311,6 +313,7 @@ class _Reader:
             convention=convention,
             dh=tuple(rows),
             findings=self._findings(),
+            expressions=self.root.expressions,
         )
 
     def _base(self) -> tuple[np.ndarray, tuple | None]:
@@ -433,6 +436,7 @@ class _Reader:
             rod_spacing=2.0 * rod_offset(sizes["r"], size * style.width),
             parts=delta_parts(**sizes, azimuths=azimuths, style=style, size=size),
             findings=self._findings(),
+            expressions=self.root.expressions,
         )
 
 
@@ -441,12 +445,12 @@ def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]
     values: dict[str, units.Quantity] = {}
     waiting = dict(given)
     for name, field in given.items():
-        if not name.isidentifier() or name in ("pi", "sin", "cos", "tan", "sqrt", "abs"):
+        if not name.isidentifier() or name in units.RESERVED:
             field.fail(f"'{name[:40]}' cannot be a parameter's name; use letters, digits and _")
     while waiting:
         ready = {}
         for name, field in waiting.items():
-            if not units.names_in(field.text(at_most=400)) & waiting.keys():
+            if not field.expression(given).names & waiting.keys():
                 own = field.quantity(values)
                 ready[name] = _overridden(name, own, overrides) if name in overrides else own
         if not ready:

@@ -1,21 +1,22 @@
 """Which letter stands for which number of a D-H robot.
 
-Where the file writes an expression of its parameters (`a: L1`, `com: {a: -L1/2}`) the equations
+Where the robot file has an expression of its parameters (`a: L1`, `com: {a: -L1/2}`) the equations
 show it.  A plain number gets a letter: a1, d1 for D-H lengths, r1x for a centre of mass, m1, I1xx,
 g.  Zeros stay zeros and quarter turns stay exact, since they are what makes an arm's equations
-short.  Every expression is checked against the number the model was built with.
+short.  An expression that does not give the model's number (a changed tool, a payload) gives way
+to a letter.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from brazo.dynamics.symbolic.expressions import read_expression
+from brazo.dynamics.symbolic.expressions import symbolic
 from brazo.dynamics.symbolic.mechanism import (
     TENSOR,
     DHEntry,
@@ -26,12 +27,11 @@ from brazo.dynamics.symbolic.mechanism import (
     identity,
 )
 from brazo.dynamics.symbolic.symbols import SymbolTable, joint_symbols
-from brazo.errors import BrazoError
-from brazo.formats.document import Field
 from brazo.kinematics.forward import compose, constant
 from brazo.model.description import Inertia, Joint, TreeModel
 from brazo.model.dh import DHRow, before_after
-from brazo.model.transforms import exact_sincos, invert
+from brazo.model.transforms import exact_sincos, invert, pose
+from brazo.units import Expression
 
 Expr = Any
 
@@ -41,26 +41,16 @@ _AXES = "xyz"
 class DHReader:
     """Reads one D-H robot; `i` counts joints from 0, letters from 1."""
 
-    def __init__(self, model: TreeModel, document: Field | None) -> None:
+    def __init__(self, model: TreeModel) -> None:
         self.model = model
+        self.expressions = _own_expressions(model)
         self.table = SymbolTable(model.parameters)
-        fields = document.mapping() if document is not None else {}
-        self.joints: list[dict[str, Field]] = [{} for _ in model.dh]
-        if "joints" in fields:
-            blocks = [block.mapping() for block in fields["joints"].items()]
-            if len(blocks) != len(model.dh):
-                self._changed()
-            self.joints = blocks
-        self.base = fields["base"].mapping() if "base" in fields else {}
-        tool = fields.get("tool")
-        self.tool = tool.mapping() if tool is not None and tool.is_mapping else {}
         self.parameters: dict[str, Expr] = {}
         for name, value in model.parameters.items():
             self.parameters[name] = self.table.add(name, value, "parameter", "", "parameter")
-        given = fields["parameters"].mapping() if "parameters" in fields else {}
-        for name, field in given.items():
-            formula = self._expression(field)
-            if formula is not None and self._matches(formula, model.parameters[name]):
+        for name, value in model.parameters.items():
+            formula = self._formula(f"parameters.{name}", value)
+            if formula is not None:
                 self.table.explain(name, formula)
 
     def read(self) -> Mechanism:
@@ -71,9 +61,8 @@ class DHReader:
             link, entry = self._link(i, row, q[i])
             links.append(link)
             entries.append(entry)
-        tool = self._pose("tool", self.tool, model.tool)
+        tool = self._pose("tool", model.tool)
         gravity = self._gravity()
-        self._check_frames(links, tool)
         return Mechanism(
             name=model.name,
             links=tuple(links),
@@ -94,23 +83,19 @@ class DHReader:
     # -- one joint --------------------------------------------------------------------------
 
     def _link(self, i: int, row: DHRow, q: Expr) -> tuple[SymbolicLink, DHEntry]:
-        fields, k = self.joints[i], i + 1
+        k, place = i + 1, f"joints[{i}]"
         joint = self.model.joints[i]
-        revolute = row.kind == "revolute"
-        a = self._length(fields.get("a"), f"a{k}", row.a, f"D-H length of link {k}")
-        alpha = self._angle(fields.get("alpha"), f"alpha{k}", row.alpha, f"D-H twist of link {k}")
-        if revolute:
-            d = self._length(fields.get("d"), f"d{k}", row.d, f"D-H offset of joint {k}")
-            offset = self._angle(
-                fields.get("offset"), f"delta{k}", row.offset, f"angle added to q{k}"
-            )
+        a = self._length(f"{place}.a", f"a{k}", row.a, f"D-H length of link {k}")
+        alpha = self._angle(f"{place}.alpha", f"alpha{k}", row.alpha, f"D-H twist of link {k}")
+        added = f"{place}.offset", f"delta{k}", row.offset
+        if row.kind == "revolute":
+            d = self._length(f"{place}.d", f"d{k}", row.d, f"D-H offset of joint {k}")
+            offset = self._angle(*added, f"angle added to q{k}")
             theta: Expr = 0
             entry = DHEntry(q + offset, d, a, alpha)
         else:
-            theta = self._angle(fields.get("theta"), f"theta{k}", row.theta, f"D-H angle {k}")
-            offset = self._length(
-                fields.get("offset"), f"delta{k}", row.offset, f"length added to q{k}"
-            )
+            theta = self._angle(f"{place}.theta", f"theta{k}", row.theta, f"D-H angle {k}")
+            offset = self._length(*added, f"length added to q{k}")
             d = 0
             entry = DHEntry(theta, q + offset, a, alpha)
         screw: Pose = (_rot_z(theta), [0, 0, d])
@@ -122,7 +107,7 @@ class DHReader:
         if i == 0:
             own = before_after(row, self.model.convention)[0]  # type: ignore[arg-type]
             number = np.array(joint.before) @ invert(own)
-            before = compose(self._pose("base", self.base, number), before)
+            before = compose(self._pose("base", number), before)
         mass, com, tensor = self._inertia(i)
         plus, minus = joint.friction.coulomb
         link = SymbolicLink(
@@ -161,15 +146,13 @@ class DHReader:
         )
 
     def _inertia(self, i: int) -> tuple[Expr, Vector, Vector]:
-        fields, k = self.joints[i], i + 1
+        k, place = i + 1, f"joints[{i}]"
         inertia = self.model.bodies[k].inertia
         assert inertia is not None
-        # The tool's mass is merged into the last link, which then has no expressions of its own.
-        merged = k == len(self.model.dh) and "mass" in self.tool
-        formula = None if merged or "mass" not in fields else self._expression(fields["mass"])
+        formula = self._formula(f"{place}.mass", inertia.mass)
         mass = self._letter(f"m{k}", inertia.mass, "mass", "kg", f"mass of link {k}", formula)
-        com = self._com(k, None if merged else fields.get("com"), inertia)
-        solid = None if merged or mass == 0 else self._solid(fields, mass)
+        com = self._com(k, place, inertia)
+        solid = self._solid(place, mass, inertia)
         largest = float(np.abs(inertia.tensor).max())
         tensor = []
         for a, b in TENSOR:
@@ -182,17 +165,14 @@ class DHReader:
             tensor.append(self._letter(name, value, "inertia", "kg m²", meaning, formula))
         return mass, com, tensor
 
-    def _com(self, k: int, field: Field | None, inertia: Inertia) -> Vector:
-        given: list[Expr | None] = [None, None, None]
-        if field is not None and field.is_list:
-            given = [self._expression(item) for item in field.items()]
-        elif field is not None and field.is_mapping:
-            row = field.mapping()
-            a, d = (self._expression(row[key]) if key in row else None for key in ("a", "d"))
-            turn = 0 if "theta" not in row else self._text(row["theta"])
-            if a is not None and turn is not None:
-                given = [a * sp.cos(turn), a * sp.sin(turn), None]
-            given[2] = d
+    def _com(self, k: int, place: str, inertia: Inertia) -> Vector:
+        given = [self._expression(f"{place}.com[{j}]") for j in range(3)]
+        a, turn = self._expression(f"{place}.com.a"), self._symbolic(f"{place}.com.theta")
+        if a is not None:
+            turn = turn if turn is not None else 0
+            given = [a * sp.cos(turn), a * sp.sin(turn), None]
+        if f"{place}.com.d" in self.expressions:
+            given[2] = self._expression(f"{place}.com.d")
         com = []
         for j, axis in enumerate(_AXES):
             value, expression = float(inertia.com[j]), given[j]
@@ -203,27 +183,26 @@ class DHReader:
                 com.append(self._letter(f"r{k}{axis}", value, "com", "m", meaning))
         return com
 
-    def _solid(self, fields: Mapping[str, Field], mass: Expr) -> list[Expr] | None:
+    def _solid(self, place: str, mass: Expr, inertia: Inertia) -> list[Expr] | None:
         """Principal moments of a box, cylinder or sphere as formulas, where it is not turned."""
-        com, inertia = fields.get("com"), fields.get("inertia")
-        if inertia is None or not inertia.is_mapping:
+        if {f"{place}.com.theta", f"{place}.com.alpha"} & self.expressions.keys():
             return None
-        if com is not None and com.is_mapping and {"theta", "alpha"} & com.mapping().keys():
-            return None
-        block = inertia.mapping()
-        kind = next(key for key in block if key != "axis")
-        items = [block[kind]] if kind == "sphere" else list(block[kind].items())
-        sizes = [self._text(item) for item in items]
-        if kind == "box":
-            x, y, z = (s**2 for s in sizes)
-            return [mass * (y + z) / 12, mass * (x + z) / 12, mass * (x + y) / 12]
-        if kind == "sphere":
-            return [sp.Rational(2, 5) * mass * sizes[0] ** 2] * 3
-        radius, length = sizes
-        moments = [mass * (3 * radius**2 + length**2) / 12] * 3
-        axis = block["axis"].text() if "axis" in block else "z"
-        moments[_AXES.index(axis)] = mass * radius**2 / 2
-        return moments
+        moments = np.diag(inertia.tensor).tolist()
+        for candidate in _solids(self._sizes(f"{place}.inertia"), mass):
+            if all(map(self._matches, candidate, moments)):
+                return candidate
+        return None
+
+    def _sizes(self, place: str) -> dict[str, list[Expr]]:
+        """The sizes of the solid that an inertia is given by, under the name of its shape."""
+        found: dict[str, list[Expr]] = {}
+        for key, count in (("box", 3), ("cylinder", 2)):
+            sizes = [self._symbolic(f"{place}.{key}[{j}]") for j in range(count)]
+            if None not in sizes:
+                found[key] = sizes
+        if (radius := self._symbolic(f"{place}.sphere")) is not None:
+            found["sphere"] = [radius]
+        return found
 
     # -- letters and expressions ------------------------------------------------------------
 
@@ -238,37 +217,39 @@ class DHReader:
             formula = None
         return self.table.add(name, value, kind, unit, meaning, formula)
 
-    def _length(self, field: Field | None, name: str, value: float, meaning: str) -> Expr:
-        expression = None if field is None else self._expression(field)
+    def _length(self, place: str, name: str, value: float, meaning: str) -> Expr:
+        expression = self._formula(place, value)
         if expression is not None:
             self.table.measure(expression, "m")
-            return self._checked(expression, value)
+            return expression
         return self._letter(name, value, "length", "m", meaning)
 
-    def _angle(self, field: Field | None, name: str, value: float, meaning: str) -> Expr:
-        expression = None if field is None else self._expression(field)
+    def _angle(self, place: str, name: str, value: float, meaning: str) -> Expr:
+        expression = self._formula(place, value)
         if expression is not None:
             self.table.measure(expression, "rad")
-            return self._checked(expression, value)
+            return expression
         s, c = exact_sincos(value)
         if s in (0.0, 1.0, -1.0) and c in (0.0, 1.0, -1.0):
             return round(value / (math.pi / 2)) * sp.pi / 2
         return self._letter(name, value, "angle", "rad", meaning)
 
-    def _text(self, field: Field) -> Expr:
-        """A field's text over the file's parameters."""
-        return read_expression(field.text(), self.parameters)
+    def _symbolic(self, place: str) -> Expr | None:
+        """What the file has for a field, over its parameters; None where it has nothing."""
+        expression = self.expressions.get(place)
+        return None if expression is None else symbolic(expression, self.parameters)
 
-    def _expression(self, field: Field) -> Expr | None:
-        """A field's text where it mentions parameters; None for a plain number."""
-        expression = self._text(field)
-        return expression if expression.free_symbols and _writable(expression) else None
-
-    def _checked(self, expression: Expr, value: float) -> Expr:
-        """Refuse an expression that does not give the number the model was built with."""
-        if not self._matches(expression, value):
-            self._changed()
+    def _expression(self, place: str) -> Expr | None:
+        """As `_symbolic` where parameters are mentioned; None for a plain number."""
+        expression = self._symbolic(place)
+        if expression is None or not expression.free_symbols or not _writable(expression):
+            return None
         return expression
+
+    def _formula(self, place: str, value: float) -> Expr | None:
+        """As `_expression` where it gives the model's number."""
+        expression = self._expression(place)
+        return expression if expression is not None and self._matches(expression, value) else None
 
     def _matches(self, expression: Expr, value: float) -> bool:
         return abs(self._number(expression) - value) <= 1e-12 * max(1.0, abs(value))
@@ -276,35 +257,22 @@ class DHReader:
     def _number(self, expression: Expr) -> float:
         return float(sp.sympify(expression).evalf(30, subs=self.table.values))
 
-    def _changed(self) -> None:
-        raise BrazoError(
-            f"{self.model.path or self.model.name}: the file has changed since robot "
-            f"'{self.model.name}' was loaded; load it again"
-        )
-
-    def _pose(self, what: str, fields: Mapping[str, Field], number: np.ndarray) -> Pose:
-        """A fixed frame given as xyz and roll, pitch, yaw."""
-        if not fields:
-            R, p = constant(number)
-            return list(R), [
-                self._letter(f"{what}_{axis}", x, "length", "m", f"{what} frame, {axis}")
-                for axis, x in zip(_AXES, p, strict=True)
-            ]
-        xyz: list[Field | None] = list(fields["xyz"].items()) if "xyz" in fields else [None] * 3
-        rpy: list[Field | None] = list(fields["rpy"].items()) if "rpy" in fields else [None] * 3
+    def _pose(self, what: str, number: np.ndarray) -> Pose:
+        """A fixed frame, which the file gives as xyz and roll, pitch, yaw."""
         p = [
-            self._length(field, f"{what}_{axis}", float(x), f"{what} frame, {axis}")
-            for field, axis, x in zip(xyz, _AXES, number[:3, 3], strict=True)
+            self._length(f"{what}.xyz[{j}]", f"{what}_{axis}", x, f"{what} frame, {axis}")
+            for j, (axis, x) in enumerate(zip(_AXES, number[:3, 3].tolist(), strict=True))
         ]
-        angles = []
-        for field, name in zip(rpy, ("roll", "pitch", "yaw"), strict=True):
-            value = 0.0
-            if field is not None:
-                value = self._number(self._text(field))
-            angles.append(self._angle(field, f"{what}_{name}", value, f"{what} frame, {name}"))
-        roll, pitch, yaw = angles
-        R = _product(_product(_rot_z(yaw), _rot_y(pitch)), _rot_x(roll))
-        return R, p
+        places = [f"{what}.rpy[{j}]" for j in range(3)]
+        values = [self._number(self._symbolic(place) or 0) for place in places]
+        turn = pose((0, 0, 0), values)[:3, :3]
+        if not np.allclose(turn, number[:3, :3], rtol=1e-12, atol=1e-12):
+            return list(constant(number)[0]), p
+        roll, pitch, yaw = (
+            self._angle(place, f"{what}_{name}", value, f"{what} frame, {name}")
+            for place, name, value in zip(places, ("roll", "pitch", "yaw"), values, strict=True)
+        )
+        return _product(_product(_rot_z(yaw), _rot_y(pitch)), _rot_x(roll)), p
 
     def _gravity(self) -> Vector:
         values = [float(x) for x in self.model.gravity]
@@ -318,26 +286,36 @@ class DHReader:
             for axis, x in zip(_AXES, values, strict=True)
         ]
 
-    def _check_frames(self, links: list[SymbolicLink], tool: Pose) -> None:
-        """The frames with letters are the model's frames."""
-        pairs = [(tool, self.model.tool)]
-        for link, joint in zip(links, self.model.joints, strict=True):
-            pairs.append((link.before, joint.before))
-            offset = self._number(link.offset)
-            s, c = exact_sincos(offset if link.kind == "revolute" else 0.0)
-            z = offset if link.kind == "prismatic" else 0.0
-            start = ([c, -s, 0, s, c, 0, 0, 0, 1], [0, 0, z])
-            pairs.append((compose(start, link.after), joint.after))
-        for (R, p), number in pairs:
-            got = [self._number(x) for x in [*R, *p]]
-            want = [*number[:3, :3].ravel(), *number[:3, 3]]
-            if not np.allclose(got, want, rtol=1e-12, atol=1e-12):
-                self._changed()
+
+def _own_expressions(model: TreeModel) -> dict[str, Expression]:
+    """The file's expressions that hold for the model."""
+    given = dict(model.expressions)
+    if "tool.mass" not in given:
+        return given
+    # The tool is merged into the last link, which no longer is what the file has for it.
+    last = f"joints[{len(model.dh) - 1}]"
+    merged = tuple(f"{last}.{key}" for key in ("mass", "com", "inertia"))
+    return {place: one for place, one in given.items() if not place.startswith(merged)}
 
 
 def _writable(expression: Expr) -> bool:
     """True when every power is whole or a root, which is what the exports can compute."""
     return all((2 * power.exp).is_Integer for power in expression.atoms(sp.Pow))
+
+
+def _solids(sizes: dict[str, list[Expr]], mass: Expr) -> Iterator[list[Expr]]:
+    """Principal moments of a solid; of a cylinder for its axis along x, y and z."""
+    if "box" in sizes:
+        x, y, z = (s**2 for s in sizes["box"])
+        yield [mass * (y + z) / 12, mass * (x + z) / 12, mass * (x + y) / 12]
+    if "sphere" in sizes:
+        yield [sp.Rational(2, 5) * mass * sizes["sphere"][0] ** 2] * 3
+    if "cylinder" in sizes:
+        radius, length = sizes["cylinder"]
+        for axis in range(3):
+            moments = [mass * (3 * radius**2 + length**2) / 12] * 3
+            moments[axis] = mass * radius**2 / 2
+            yield moments
 
 
 def _rot_x(angle: Expr) -> Vector:

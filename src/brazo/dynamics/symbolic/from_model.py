@@ -6,20 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from brazo.dynamics.symbolic.dh_reading import DHReader
+from brazo.dynamics.symbolic.from_dh import DHReader
 from brazo.dynamics.symbolic.mechanism import TENSOR, Mechanism, Pose, SymbolicLink
 from brazo.dynamics.symbolic.symbols import SymbolTable, joint_symbols
 from brazo.errors import BrazoError
-from brazo.formats.document import Field
-from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.kinematics.forward import constant
 from brazo.model.description import Model, TreeModel
 
 Expr = Any
 
 
-def mechanism_of(model: Model, document: Field | None = None) -> Mechanism:
-    """The robot with letters.  `document` is its file's root; by default the file is read again."""
+def mechanism_of(model: Model) -> Mechanism:
+    """The robot with letters."""
     if not isinstance(model, TreeModel):
         raise BrazoError(
             f"robot '{model.name}' is a {model.kind}: its chains close, and equations are derived "
@@ -32,9 +30,7 @@ def mechanism_of(model: Model, document: Field | None = None) -> Mechanism:
         )
     if not (model.dh and model.is_serial):
         return _by_numbers(model)
-    if document is None and model.path is not None:
-        document = RobotFile.read(model.path).root
-    return DHReader(model, document).read()
+    return DHReader(model).read()
 
 
 def _by_numbers(model: TreeModel) -> Mechanism:

@@ -1,0 +1,75 @@
+"""Numbers as people write them: `90deg`, `20 cm`, `9in`, `L1/2`, in SI and radians.
+
+`dimensions` has the units, `quantities` the arithmetic that checks them, `expressions` the one
+grammar and the tree it gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from brazo.errors import BrazoError
+from brazo.units.dimensions import (
+    ACCELERATION,
+    ANGLE,
+    ANGULAR_SPEED,
+    FORCE,
+    INERTIA,
+    LENGTH,
+    MASS,
+    NUMBER,
+    SPEED,
+    TIME,
+    TORQUE,
+    UNITS,
+    Dimension,
+    dimension_name,
+    units_of,
+)
+from brazo.units.expressions import RESERVED, Expression, names_in, parse_expression
+from brazo.units.quantities import Quantity
+
+__all__ = [
+    "ACCELERATION",
+    "ANGLE",
+    "ANGULAR_SPEED",
+    "FORCE",
+    "INERTIA",
+    "LENGTH",
+    "MASS",
+    "NUMBER",
+    "RESERVED",
+    "SPEED",
+    "TIME",
+    "TORQUE",
+    "UNITS",
+    "Dimension",
+    "Expression",
+    "Quantity",
+    "dimension_name",
+    "names_in",
+    "parse",
+    "parse_expression",
+    "quantity",
+    "units_of",
+]
+
+
+def parse(text: str, names: Mapping[str, Quantity] | None = None) -> Quantity:
+    """Evaluate an expression such as `90deg`, `-L1/2` or `sqrt(2)*5cm`."""
+    return parse_expression(text, names or ()).evaluate(names)
+
+
+def quantity(
+    text: str, dimension: Dimension = NUMBER, names: Mapping[str, Quantity] | None = None
+) -> float:
+    """Evaluate an expression to a float in SI and refuse a unit of another dimension."""
+    result = parse(text, names)
+    if result.dimension is None or result.dimension == dimension:
+        return result.value
+    allowed = ", ".join(units_of(dimension)) or "no unit"
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    raise BrazoError(
+        f"'{shown}' is {dimension_name(result.dimension)}, "
+        f"expected {dimension_name(dimension)} (units: {allowed})"
+    )

@@ -1,0 +1,290 @@
+"""Expressions as people write them, `90deg`, `-L1/2`, `sqrt(2)*5 cm`, parsed into one tree.
+
+    sum      product (('+' | '-') product)*
+    product  signed (('*' | '/') signed)*
+    signed   ('-' | '+') signed | power
+    power    atom (('^' | '**') signed)?
+    atom     number [unit ['/s']] | name | function '(' sum ')' | '(' sum ')'
+
+The tree is evaluated over any scalar: over `Quantity` it gives a float in SI and checks the
+dimensions, over SymPy (`brazo.dynamics.symbolic`) a formula of the parameters.  Nothing is ever
+handed to Python's own evaluator.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NoReturn, Protocol
+
+from brazo.errors import BrazoError
+from brazo.units.dimensions import UNITS
+from brazo.units.quantities import Quantity, QuantityScalars, Refused
+
+FUNCTIONS = ("sin", "cos", "tan", "sqrt", "abs")
+RESERVED = ("pi", *FUNCTIONS)  # names that no parameter may have
+
+_MAX_LENGTH = 400  # characters of one expression
+_MAX_DEPTH = 40  # nested parentheses and signs
+_OPERATORS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "^": operator.pow,
+}
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:[ \t]*(?P<unit>[A-Za-z]+))?"
+    r"|(?P<name>[A-Za-z_]\w*)|(?P<op>\*\*|[-+*/^()]))",
+    re.ASCII,
+)
+_QUANTITIES = QuantityScalars()
+
+
+class Scalars(Protocol):
+    """The literals and functions of one kind of scalar; its operators are Python's own."""
+
+    pi: Any
+
+    def literal(self, number: str, unit: str | None, per_second: bool) -> Any:
+        """A number as it is written, in SI; `per_second` for `deg/s` and the like."""
+        ...
+
+    def call(self, function: str, argument: Any) -> Any:
+        """One of FUNCTIONS of an argument."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number with an optional unit."""
+
+    number: str
+    unit: str | None = None
+    per_second: bool = False
+
+    def over(self, scalars: Scalars, names: Mapping[str, Any]) -> Any:
+        return scalars.literal(self.number, self.unit, self.per_second)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A parameter, or pi."""
+
+    name: str
+
+    def over(self, scalars: Scalars, names: Mapping[str, Any]) -> Any:
+        if self.name in names:
+            return names[self.name]
+        if self.name == "pi":
+            return scalars.pi
+        raise _UnknownName(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """A minus sign."""
+
+    operand: Node
+
+    def over(self, scalars: Scalars, names: Mapping[str, Any]) -> Any:
+        return -self.operand.over(scalars, names)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A sum, difference, product, quotient or power."""
+
+    op: str  # one of _OPERATORS
+    left: Node
+    right: Node
+
+    def over(self, scalars: Scalars, names: Mapping[str, Any]) -> Any:
+        left, right = self.left.over(scalars, names), self.right.over(scalars, names)
+        return _OPERATORS[self.op](left, right)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of one argument."""
+
+    function: str  # one of FUNCTIONS
+    argument: Node
+
+    def over(self, scalars: Scalars, names: Mapping[str, Any]) -> Any:
+        return scalars.call(self.function, self.argument.over(scalars, names))
+
+
+Node = Literal | Name | Negative | Operation | Call
+
+
+class _UnknownName(BrazoError):
+    """Evaluation met a name without a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression: its text, its tree, and the names in it (functions are no names)."""
+
+    text: str
+    tree: Node
+    names: frozenset[str]
+
+    def evaluate(self, names: Mapping[str, Quantity] | None = None) -> Quantity:
+        """The value in SI with its dimension, checked on the way."""
+        result = self.over(_QUANTITIES, names or {})
+        if not math.isfinite(result.value):
+            raise BrazoError(f"'{_short(self.text)}' is not a finite number")
+        return result
+
+    def over(self, scalars: Scalars, names: Mapping[str, Any]) -> Any:
+        """The value over another kind of scalar, in which `names` are given."""
+        try:
+            return self.tree.over(scalars, names)
+        except Refused as error:
+            raise BrazoError(f"'{_short(self.text)}'{error}") from error
+        except _UnknownName as error:
+            known = f"parameters: {', '.join(sorted(names))}"
+            wanted = known if names else "wanted a number, such as 0.4, 30deg or 5cm"
+            raise BrazoError(f"unknown name '{error}' in '{_short(self.text)}'; {wanted}") from None
+
+
+def parse_expression(text: str, names: Container[str] = ()) -> Expression:
+    """Parse a text; `names` are the parameters it may use, of which only `s` matters here.
+
+    `/s` behind a unit, as in `180deg/s`, is a part of the unit unless `s` is a parameter.
+    """
+    return _parse(text, "s" in names)
+
+
+def names_in(text: str) -> set[str]:
+    """The names a text mentions, functions included, also where it is no valid expression."""
+    return {match["name"] for match in _TOKEN.finditer(text) if match["name"]}
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str, s_is_parameter: bool) -> Expression:
+    if len(text) > _MAX_LENGTH:
+        raise BrazoError(f"expression of {len(text)} characters; at most {_MAX_LENGTH} are read")
+    parser = _Parser(text, s_is_parameter)
+    return Expression(text, parser.read(), frozenset(parser.names))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+class _Parser:
+    """Recursive descent over the tokens of one expression."""
+
+    def __init__(self, text: str, s_is_parameter: bool) -> None:
+        self.text = text
+        self.s_is_parameter = s_is_parameter
+        self.tokens = self._tokens(text)
+        self.names: set[str] = set()
+        self.at = 0
+        self.depth = 0
+
+    @staticmethod
+    def _tokens(text: str) -> list[re.Match[str]]:
+        tokens, position = [], 0
+        text = text.rstrip()
+        while position < len(text):
+            match = _TOKEN.match(text, position)
+            if match is None:
+                rest = text[position : position + 10].strip()
+                hint = "; write degrees as deg" if rest.startswith("°") else ""
+                raise BrazoError(
+                    f"'{_short(text)}' is not a number or expression: cannot read '{rest}'{hint}"
+                )
+            tokens.append(match)
+            position = match.end()
+        return tokens
+
+    def read(self) -> Node:
+        if not self.tokens:
+            raise BrazoError("a number is missing")
+        tree = self._sum()
+        if self.at < len(self.tokens):
+            self._fail(f": unexpected '{self.tokens[self.at].group().strip()}'")
+        return tree
+
+    def _fail(self, message: str) -> NoReturn:
+        raise BrazoError(f"'{_short(self.text)}'{message}")
+
+    def _take(self, *ops: str) -> str | None:
+        if self.at < len(self.tokens) and self.tokens[self.at]["op"] in ops:
+            self.at += 1
+            return self.tokens[self.at - 1]["op"]
+        return None
+
+    def _sum(self) -> Node:
+        left = self._product()
+        while op := self._take("+", "-"):
+            left = Operation(op, left, self._product())
+        return left
+
+    def _product(self) -> Node:
+        left = self._signed()
+        while op := self._take("*", "/"):
+            left = Operation(op, left, self._signed())
+        return left
+
+    def _signed(self) -> Node:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            self._fail(f" is nested more than {_MAX_DEPTH} deep")
+        try:
+            if self._take("-"):
+                return Negative(self._signed())
+            if self._take("+"):
+                return self._signed()
+            base = self._atom()
+            return Operation("^", base, self._signed()) if self._take("^", "**") else base
+        finally:
+            self.depth -= 1
+
+    def _atom(self) -> Node:
+        if self._take("("):
+            return self._closed()
+        if self.at >= len(self.tokens):
+            self._fail(" ends too early: a number is missing")
+        token = self.tokens[self.at]
+        self.at += 1
+        if token["number"]:
+            return self._literal(token["number"], token["unit"])
+        name = token["name"]
+        if not name:
+            self._fail(f": unexpected '{token['op']}'")
+        if name in FUNCTIONS and self._take("("):
+            return Call(name, self._closed())
+        self.names.add(name)
+        return Name(name)
+
+    def _closed(self) -> Node:
+        """What follows an opening parenthesis."""
+        inner = self._sum()
+        if not self._take(")"):
+            self._fail(": a ')' is missing")
+        return inner
+
+    def _literal(self, number: str, unit: str | None) -> Literal:
+        if unit is None:
+            return Literal(number)
+        if unit not in UNITS:
+            known = ", ".join(UNITS)
+            raise BrazoError(
+                f"unknown unit '{unit}' in '{_short(self.text)}'; known units: {known}"
+            )
+        return Literal(number, unit, self._per_second())
+
+    def _per_second(self) -> bool:
+        following = self.tokens[self.at : self.at + 2]
+        if self.s_is_parameter or [token.group().strip() for token in following] != ["/", "s"]:
+            return False
+        self.at += 2
+        return True
