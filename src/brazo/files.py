@@ -52,6 +52,15 @@ def require_file(path: Path) -> os.stat_result:
         raise BrazoError(f"{path}: no such file") from None
 
 
+def existing(path: str | Path) -> Path | None:
+    """A path where something is, `~` expanded; None for one that leads nowhere or cannot be."""
+    try:
+        expanded = Path(path).expanduser()
+        return expanded if expanded.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null character
+        return None
+
+
 def is_regular(path: Path) -> bool:
     """Whether there is a regular file; False for a name that the system cannot hold."""
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from brazo.errors import BrazoError
-from brazo.files import is_regular
+from brazo.files import existing, is_regular
 
 FileKind = Literal["robot", "cell", "program"]
 SUFFIXES = (".yaml", ".yml")
@@ -20,8 +20,8 @@ def kind_of(name_or_path: str) -> FileKind | None:
     """The kind of a YAML file, which raises when it is none; None for names and other files."""
     from brazo.formats.document import read_document
 
-    path = Path(name_or_path).expanduser()
-    if path.suffix.lower() not in SUFFIXES or not is_regular(path):
+    path = existing(name_or_path)
+    if path is None or path.suffix.lower() not in SUFFIXES or not is_regular(path):
         return None
     root = read_document(path)
     fields = root.mapping() if root.is_mapping else {}
@@ -42,10 +42,10 @@ def kind_of(name_or_path: str) -> FileKind | None:
 
 def cell_of(program_path: Path | None, cell: str | None) -> str:
     """The cell a program names: a shipped one, or a file beside the program."""
-    from brazo.world.cell_file import SUFFIXES as CELL_SUFFIXES
+    from brazo.world.cell_file import CELLS
 
     if cell is None:
         raise BrazoError(f"{program_path}: names no cell; give one: brazo run CELL -p PROGRAM")
-    if Path(cell).suffix.lower() in CELL_SUFFIXES and program_path is not None:
+    if Path(cell).suffix.lower() in CELLS.suffixes and program_path is not None:
         return str(program_path.parent / cell)
     return cell

@@ -1,53 +1,54 @@
-"""The robots that ship with brazo, by name, and how a name or path becomes a file."""
+"""The files that ship with brazo, by name, and how a name or path becomes a file."""
 
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from brazo.errors import BrazoError
-from brazo.files import require_file
-
-SUFFIXES = (".yaml", ".yml", ".urdf", ".xacro", ".xml")
+from brazo.files import existing, require_file
 
 
-def robot_directory() -> Path:
-    """Where the shipped robot files are."""
-    return Path(str(files("brazo.library") / "robots"))
+@dataclass(frozen=True)
+class Library:
+    """The shipped files of one kind: robots, cells or programs."""
 
+    kind: str  # what one of them is called
+    folder: str  # in brazo.library
+    suffixes: tuple[str, ...] = (".yaml", ".yml")  # of a user's files
 
-def robot_names() -> list[str]:
-    """Names of the shipped robots, sorted."""
-    return sorted(path.stem for path in robot_directory().glob("*.yaml"))
+    def directory(self) -> Path:
+        """Where the shipped files are."""
+        return Path(str(files("brazo.library") / self.folder))
 
+    def names(self) -> list[str]:
+        """Names of the shipped files, sorted."""
+        return sorted(path.stem for path in self.directory().glob("*.yaml"))
 
-def find_robot(name_or_path: str | Path) -> Path:
-    """The file of a shipped robot's name or of a path to a robot file."""
-    text = str(name_or_path)
-    path = Path(text)
-    if path.suffix.lower() in SUFFIXES:
-        if not _exists(path):
-            raise BrazoError(f"{text[:200]}: no such file")
-        require_file(path.expanduser())
-        return path.expanduser()
-    names = robot_names()
-    if text in names:
-        return robot_directory() / f"{text}.yaml"
-    if _exists(path) and path.expanduser().is_file():
+    def find(self, name_or_path: str | Path) -> Path:
+        """The file of a shipped name, or of a path with one of the suffixes."""
+        text = str(name_or_path)
+        path = existing(text)
+        if Path(text).suffix.lower() in self.suffixes:
+            if path is None:
+                raise BrazoError(f"{text[:200]}: no such file")
+            require_file(path)
+            return path
+        names = self.names()
+        if text in names:
+            return self.directory() / f"{text}.yaml"
+        allowed = ", ".join(self.suffixes)
+        if path is not None and path.is_file():
+            raise BrazoError(f"{text}: unknown kind of file; {self.kind}s are read from {allowed}")
+        close = difflib.get_close_matches(text.lower()[:80], names, n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
         raise BrazoError(
-            f"{path}: unknown kind of file; robots are read from {', '.join(SUFFIXES)}"
+            f"no {self.kind} named '{text[:80]}'; {hint}shipped: {', '.join(names)}. "
+            f"A path to a {self.kind} file ({allowed}) works too"
         )
-    close = difflib.get_close_matches(text.lower()[:80], names, n=1)
-    hint = f"did you mean '{close[0]}'? " if close else ""
-    raise BrazoError(
-        f"no robot named '{text[:80]}'; {hint}shipped: {', '.join(names)}. "
-        f"A path to a robot file ({', '.join(SUFFIXES)}) works too"
-    )
 
 
-def _exists(path: Path) -> bool:
-    try:
-        return path.expanduser().exists()
-    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null character
-        return False
+ROBOTS = Library("robot", "robots", (".yaml", ".yml", ".urdf", ".xacro", ".xml"))
+robot_directory, robot_names, find_robot = ROBOTS.directory, ROBOTS.names, ROBOTS.find

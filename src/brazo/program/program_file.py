@@ -17,20 +17,19 @@ cell.
 
 from __future__ import annotations
 
-import difflib
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
 from brazo import units
 from brazo.errors import BrazoError
-from brazo.files import require_file
 from brazo.formats.document import Field, parse_document, read_document
+from brazo.formats.library import Library
 from brazo.program.program import PLANNERS, WATCHES, Goal, PlannerName, Program, WatchMode
 from brazo.program.step_fields import MAX_STEPS, read_steps
 from brazo.program.steps import Place
 
-SUFFIXES = (".yaml", ".yml")
+PROGRAMS = Library("program", "programs")
+program_directory, program_names, find_program = PROGRAMS.directory, PROGRAMS.names, PROGRAMS.find
 MAX_ROBOTS = 16
 _PROGRAM = (
     "name", "about", "cell", "speed", "clearance", "watch", "planner", "goals", "robots",
@@ -45,34 +44,6 @@ def load_program(name_or_path: str | Path) -> Program:
 def parse_program(text: str | bytes, path: Path | None = None) -> Program:
     """Read a program from text; `path` is what messages name."""
     return read_program(parse_document(text, path))
-
-
-def program_directory() -> Path:
-    """Where the shipped program files are."""
-    return Path(str(files("brazo.library") / "programs"))
-
-
-def program_names() -> list[str]:
-    """Names of the shipped programs, sorted."""
-    return sorted(path.stem for path in program_directory().glob("*.yaml"))
-
-
-def find_program(name_or_path: str | Path) -> Path:
-    """The file of a shipped program's name or of a path to a program file."""
-    text = str(name_or_path)
-    path = Path(text).expanduser()
-    if path.suffix.lower() in SUFFIXES:
-        require_file(path)
-        return path
-    names = program_names()
-    if text in names:
-        return program_directory() / f"{text}.yaml"
-    close = difflib.get_close_matches(text.lower()[:80], names, n=1)
-    hint = f"did you mean '{close[0]}'? " if close else ""
-    raise BrazoError(
-        f"no program named '{text[:80]}'; {hint}shipped: {', '.join(names)}. "
-        f"A path to a program file ({', '.join(SUFFIXES)}) works too"
-    )
 
 
 def read_program(root: Field) -> Program:

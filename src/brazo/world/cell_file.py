@@ -6,15 +6,13 @@ or given by a path beside the cell file; its own parameters may be set for the c
 
 from __future__ import annotations
 
-import difflib
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
 from brazo import units
 from brazo.errors import BrazoError
-from brazo.files import require_file
 from brazo.formats.document import Field, parse_document, read_document
+from brazo.formats.library import Library
 from brazo.formats.robot_yaml.joint_fields import outside, position_of
 from brazo.model.description import EARTH_GRAVITY, Array, Model, frozen
 from brazo.world.cell import Cell, CellRobot, GraspRule, default_start
@@ -30,7 +28,8 @@ from brazo.world.cell_fields import (
 )
 from brazo.world.robot_source import RobotSource, joint_names_of, kinds_of, limits_of
 
-SUFFIXES = (".yaml", ".yml")
+CELLS = Library("cell", "cells")
+cell_directory, cell_names, find_cell = CELLS.directory, CELLS.names, CELLS.find
 MAX_ROBOTS, MAX_SOLIDS = 16, 200
 
 _CELL = (
@@ -48,34 +47,6 @@ def load_cell(name_or_path: str | Path) -> Cell:
 def parse_cell(text: str | bytes, path: Path | None = None) -> Cell:
     """Read a cell from text; `path` is what messages name and where robot files are looked for."""
     return read_cell(parse_document(text, path))
-
-
-def cell_directory() -> Path:
-    """Where the shipped cell files are."""
-    return Path(str(files("brazo.library") / "cells"))
-
-
-def cell_names() -> list[str]:
-    """Names of the shipped cells, sorted."""
-    return sorted(path.stem for path in cell_directory().glob("*.yaml"))
-
-
-def find_cell(name_or_path: str | Path) -> Path:
-    """The file of a shipped cell's name or of a path to a cell file."""
-    text = str(name_or_path)
-    path = Path(text).expanduser()
-    if path.suffix.lower() in SUFFIXES:
-        require_file(path)
-        return path
-    names = cell_names()
-    if text in names:
-        return cell_directory() / f"{text}.yaml"
-    close = difflib.get_close_matches(text.lower()[:80], names, n=1)
-    hint = f"did you mean '{close[0]}'? " if close else ""
-    raise BrazoError(
-        f"no cell named '{text[:80]}'; {hint}shipped: {', '.join(names)}. "
-        f"A path to a cell file ({', '.join(SUFFIXES)}) works too"
-    )
 
 
 def read_cell(root: Field) -> Cell:

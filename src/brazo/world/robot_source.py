@@ -90,7 +90,7 @@ class RobotSource:
         tip: str | None = None,
     ) -> RobotSource:
         """A shipped name or a path; relative paths start at `folder`, `tip` is as for `load`."""
-        path = Path(robot).expanduser()
+        path = Path(robot)
         if path.suffix and not path.is_absolute() and is_regular(folder / path):
             robot = folder / path
         path = find_robot(robot)

@@ -16,7 +16,7 @@ import numpy as np
 import brazo
 from brazo.body.solids import mesh
 from brazo.errors import BrazoError
-from brazo.files import is_regular
+from brazo.files import existing, is_regular
 from brazo.formats.document import read_document
 from brazo.formats.library import robot_names
 from brazo.formats.mistakes import mistakes
@@ -95,10 +95,10 @@ def as_cell(source: Any) -> Cell:
 
 def is_cell_file(path: Path) -> bool:
     """Whether a path leads to a cell file rather than to a robot file."""
-    path = path.expanduser()
-    if path.suffix.lower() not in (".yaml", ".yml") or not is_regular(path):
+    found = existing(path)
+    if found is None or found.suffix.lower() not in (".yaml", ".yml") or not is_regular(found):
         return False
-    root = read_document(path)
+    root = read_document(found)
     fields = root.mapping() if root.is_mapping else {}
     if "robots" in fields and fields["robots"].is_mapping:
         raise BrazoError(
