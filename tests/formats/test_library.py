@@ -6,7 +6,7 @@ import pytest
 
 import brazo
 from brazo.errors import BrazoError
-from brazo.lab.opening import as_cell
+from brazo.lab.app.opening import as_cell
 
 LOADERS = {"robot": brazo.load, "cell": brazo.load_cell, "program": brazo.load_program}
 
