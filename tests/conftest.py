@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,11 @@ CHROMIUM_PLACES = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
 )
+
+# A shell lets its background jobs ignore Ctrl+C, and the commands that tests start would inherit
+# that: a test that interrupts one would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONG = ("test_examples.py", "test_export.py", "test_run.py", "test_bench.py")
 

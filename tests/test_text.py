@@ -21,13 +21,20 @@ from brazo.text import is_one_line, json_text, one_line, printable
 FORGED = "arm\n   1.000 s  STOP pressed\x1b[2J\x9b31m\u202egnp\u2028.\ud800"
 
 
+def safe(text: str) -> bool:
+    """No control character, no line break, no mark that turns the direction."""
+    return not any(
+        unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")
+        or unicodedata.bidirectional(c) in ("RLO", "LRO", "RLI", "LRI")
+        for c in text
+    )
+
+
 def test_every_control_character_is_escaped():
     every = "".join(map(chr, range(0x3000))) + "\ud800\udfff"
     shown = one_line(every)
-    unsafe = {c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")}
-    assert not unsafe and shown.encode("utf-8")
-    assert not any(unicodedata.bidirectional(c) in ("RLO", "LRO", "RLI", "LRI") for c in shown)
-    assert is_one_line(shown) and not is_one_line(FORGED)
+    assert safe(shown) and shown.encode("utf-8")
+    assert is_one_line(shown) and not is_one_line(FORGED) and not safe(FORGED)
     assert one_line("café, 手, a\\b") == "café, 手, a\\b"
     assert printable("a\nb\x1b") == "a\nb\\x1b"
 
@@ -35,7 +42,7 @@ def test_every_control_character_is_escaped():
 def test_json_keeps_its_meaning():
     document = json.dumps({"name": FORGED}, ensure_ascii=False, indent=1)
     assert json.loads(json_text(document)) == {"name": FORGED}
-    assert is_one_line(json_text(document).replace("\n", ""))
+    assert safe(json_text(document).replace("\n", ""))
 
 
 def test_the_shell_prints_a_name_on_one_line(capsys):
@@ -52,10 +59,10 @@ def test_a_diary_and_a_log_of_events_have_one_line_an_entry():
     diary = Diary()
     diary.add(f"'{FORGED}' is connected")
     _, lines = diary.after(0)
-    assert len(lines) == 1 and is_one_line(lines[0])
+    assert len(lines) == 1 and safe(lines[0])
     sim = brazo.Simulation("solo-puma560", {"puma560": None})
     event = sim.log("link", f"'{FORGED}' is connected")
-    assert is_one_line(event.text)
+    assert safe(event.text)
 
 
 def test_what_a_peer_says_is_one_line():
@@ -64,7 +71,7 @@ def test_what_a_peer_says_is_one_line():
 
     name, text = FORGED[:-1], "stale\n    9.000 s  STOP pressed"
     hello = read(Hello(1, "master", name), frames.read_from_master)
-    assert is_one_line(hello.name) and len(hello.name) <= 64
+    assert safe(hello.name) and len(hello.name) <= 64
     setting = read(Setting(7, 1, 0, 0, "sc\nale", "a\x1b"), frames.read_from_master)
     assert (setting.name, setting.value) == ("sc\\nale", "a\\x1b")
     for frame in (
@@ -85,7 +92,7 @@ def test_a_recorder_escapes_names_and_events(tmp_path):
         recorder.event(0.0, "note\n", FORGED)
     run = Recording.open(tmp_path / "run.parquet")
     assert list(run) == ["t", "arm.q.a\\nb"] and run.unit("arm.q.a\\nb") == "rad\\x1b"
-    assert is_one_line(run.events[0].text) and run.events[0].kind == "note\\n"
+    assert safe(run.events[0].text) and run.events[0].kind == "note\\n"
 
 
 def test_a_name_with_control_characters_in_a_foreign_file_is_refused(tmp_path):

@@ -28,7 +28,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -41,7 +43,10 @@ SECONDS = 4.0  # that a flood lasts
 AFTER = 3.0  # s that the driver is measured longer
 REQUESTS = 9_000
 CONNECTIONS = 1_000
+CONNECTING = 16  # threads that open them
 TEXT, BINARY, PING = 1, 2, 9
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -349,33 +354,47 @@ def views(url: str, seconds: float) -> tuple[int, int]:
 
 
 def _come(url: str, seconds: float, **where: str) -> tuple[int, int]:
-    peers, opened, closed, end = [], 0, 0, time.monotonic() + seconds
-    while opened < CONNECTIONS and time.monotonic() < end:
-        opened += 1
-        try:
-            peers.append(Peer(url, **where))
-        except OSError:
-            closed += 1
-    time.sleep(max(end - time.monotonic(), 0.0))
+    peers, opened, refused = _open_all(lambda: Peer(url, **where), seconds)
     for peer in peers:
         peer.close()
-    return opened, closed
+    return opened, refused
+
+
+def _open_all(connect_one: Callable[[], T], seconds: float) -> tuple[list[T], int, int]:
+    """Open `CONNECTIONS` connections from several threads and keep them for the given time.
+
+    Returns the open ones, how many were tried and how many were refused.
+    """
+    end = time.monotonic() + seconds
+
+    def attempt(_: int) -> T | bool:
+        if time.monotonic() > end:
+            return False
+        try:
+            return connect_one()
+        except OSError:
+            return True
+
+    with ThreadPoolExecutor(CONNECTING) as pool:
+        found = list(pool.map(attempt, range(CONNECTIONS)))
+    time.sleep(max(end - time.monotonic(), 0.0))
+    refused = sum(one is True for one in found)
+    peers = [one for one in found if not isinstance(one, bool)]
+    return peers, len(peers) + refused, refused
 
 
 def half_open(url: str, seconds: float) -> tuple[int, int]:
     """Connections that never finish their request."""
     parts = urlsplit(url)
     assert parts.hostname and parts.port
-    sockets, opened, closed, end = [], 0, 0, time.monotonic() + seconds
-    while opened < CONNECTIONS and time.monotonic() < end:
-        opened += 1
-        try:
-            one = socket.create_connection((parts.hostname, parts.port), timeout=1)
-            one.sendall(b"GET /channel HTTP/1.1\r\nHost: ")
-            sockets.append(one)
-        except OSError:
-            closed += 1
-    time.sleep(max(end - time.monotonic(), 0.0))
+    address = parts.hostname, parts.port
+
+    def connect_one() -> socket.socket:
+        one = socket.create_connection(address, timeout=1)
+        one.sendall(b"GET /channel HTTP/1.1\r\nHost: ")
+        return one
+
+    sockets, opened, closed = _open_all(connect_one, seconds)
     for one in sockets:
         one.settimeout(0.0)
         try:

@@ -71,8 +71,8 @@ def test_a_conversion_that_is_terminated_leaves_nothing_behind(tmp_path):
         time.sleep(1e-3)
     process.terminate()
     _, error = process.communicate(timeout=60)
-    assert process.returncode == 143 and not error
     assert [path.name for path in tmp_path.iterdir()] == ["run.parquet"]
+    assert process.returncode == 143 and not error
 
 
 HAND = """

@@ -115,3 +115,15 @@ def test_the_command_that_finishes_a_killed_run_works(folder, monkeypatch, capsy
     assert shell(monkeypatch, *command[1:-1]) == 2  # an older run is there
     assert shell(monkeypatch, *command[1:]) == 0
     assert len(Recording.open("run.parquet")) == 3 != len(old)
+
+
+def test_the_command_that_finishes_a_killed_run_names_its_folder(folder, monkeypatch, capsys):
+    (folder / "out").mkdir()
+    recorder = Recorder(folder / "out" / "run.parquet", {"t": "s"})
+    recorder.append_block(np.arange(3.0)[:, None])
+    recorder.abandon()
+    assert shell(monkeypatch, "run", "cooperative", "--headless", "-o", "out") == 2
+    command = capsys.readouterr().err.split("`")[1]
+    assert command.replace("\\", "/") == "brazo convert out/run.parquet.part out/run.parquet"
+    assert shell(monkeypatch, *command.split()[1:]) == 0
+    assert len(Recording.open("out/run.parquet")) == 3

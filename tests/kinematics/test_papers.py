@@ -1,15 +1,18 @@
 """What the papers print, against brazo: views, angles, limits, and the RV-2AJ's own code."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import brazo
 from brazo.kinematics.orientation import oat_from_matrix
+from brazo.model.creases import creased
 from brazo.model.transforms import rot_x, rot_y, translate
 
 RV2AJ = {"rv2aj": "rv2aj_paper", "rv2aj-maker": "rv2aj_maker"}
+PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
 
 
 def by_elevations(arm, azimuth, elevations) -> np.ndarray:
@@ -53,6 +56,56 @@ def test_the_printed_view_matrix_translates_after_it_rotates(golden):
     shift = translate(*case["t"])
     assert np.abs(shift @ turn - case["printed_T_equals_tau_Rx_Ry"]).max() < 1e-13
     assert np.abs(turn @ shift - case["product_Rx_Ry_tau"]).max() < 1e-12
+
+
+def test_a_face_is_lit_by_the_component_of_its_unit_normal(golden):
+    case = golden["other"]["gras_lambert"]
+    N = np.array(case["N"])
+    u = np.cross(N, [1.0, 0.0, 0.0])
+    _, _, normals = creased(np.array([np.zeros(3), u, np.cross(N, u)]), np.array([[0, 1, 2]]))
+    shade = normals @ case["light"]
+    assert np.abs(shade - case["S"]).max() < 1e-7
+    lit = np.maximum(normals @ -np.array(case["light"]), 0.0)[:, None] * case["base_rgb"]
+    assert np.abs(lit - case["rgb_if_light_is_minus_z"]).max() < 1e-7
+
+
+def corrections(section: str) -> dict[str, str]:
+    """Rows of the table in a section of the page: printed, then corrected and why."""
+    (text,) = (part for part in PAGE.read_text("utf-8").split("\n## ") if part.startswith(section))
+    rows = [line.strip("| ").split(" | ", 1) for line in text.splitlines() if line[:2] == "| "]
+    return dict(rows[1:])
+
+
+@pytest.mark.parametrize(
+    ("section", "printed", "words"),
+    [
+        ("Cooperative", "$K$ a vector", "diagonal matrix"),
+        ("A teach pendant", "order in which a new view is composed", "on the left"),
+        ("A teach pendant", "without inverse kinematics", "closed forms and a numeric solver"),
+        ("A dynamics", "$M$ is never singular", "refused with the name of the joint"),
+        ("Teleoperation", "no upper limit of the drive angles", "57.77°"),
+        ("An RV-2AJ", "eq. (1) in elevations, the code in interior", "joint angles from the"),
+        ("An RV-2AJ", "last angle $540°", "J5 is the roll"),
+        ("An RV-2AJ", "AB_i / \\cos", "undefined at $x = y = 0$"),
+        ("An RV-2AJ", "clamped to ±1", "nearest pose inside the joint limits"),
+        ("An RV-2AJ", "limits applied to each joint", "past a limit is no solution"),
+        ("An RV-2AJ", "tool length 70 mm", "`rv2aj-printed`"),
+    ],
+)
+def test_the_page_lists_the_correction(section, printed, words):
+    (found,) = (rest for row, rest in corrections(section).items() if printed in row)
+    assert words in found
+
+
+def test_the_delta_folds_at_the_angle_on_the_page():
+    """On its axis the platform is highest there; the limits of the robot file are below."""
+    delta = brazo.load("delta")
+    angles = np.radians(np.arange(5000, 6500) / 100.0)
+    z = [delta.fk([angle] * 3)[2, 3] for angle in angles]
+    fold = math.degrees(angles[int(np.argmax(z))])
+    (row,) = (rest for key, rest in corrections("Teleoperation").items() if "upper limit" in key)
+    assert f"= {fold:.2f}°" in row
+    assert np.degrees(delta.limits[:, 1]).max() < fold
 
 
 @pytest.mark.parametrize(("name", "key"), RV2AJ.items())

@@ -128,6 +128,20 @@ def test_an_orientation_the_arm_cannot_take_is_refused_as_by_ik(robot, rpy):
     assert done.succeeded, done.failure
 
 
+@pytest.mark.parametrize(
+    ("corners", "said"),
+    [
+        ("corners: blend", "corners 'blend' needs blend, the distance"),
+        ("blend: 5mm", "a blend needs corners 'blend'"),
+    ],
+)
+def test_a_mistake_in_a_curve_is_reported_in_the_spelling_of_the_file(corners, said):
+    points = "[[0.3, 0.1, 0.1], [0.3, 0.2, 0.1], [0.4, 0.2, 0.1]]"
+    step = f"path: {{polyline: {{points: {points}, {corners}}}, rpy: [180deg, 0, 0]}}"
+    done = run(sim_of(ARM), program_of(f"arm: [{{{step}}}]"))
+    assert done.failed and said in done.failure.why and "=" not in done.failure.why
+
+
 @pytest.mark.parametrize(("lean", "accepted"), [(0.05, True), (0.2, False)])
 def test_a_body_that_leans_a_little_can_be_a_frame_of_a_scara(lean, accepted):
     box = f"{{name: box, sphere: 1cm, mass: 1, xyz: [0.4, 0.1, 0.05], rpy: [{lean}deg, 0, 0]}}"

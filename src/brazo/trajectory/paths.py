@@ -82,7 +82,7 @@ def polyline(
         raise BrazoError(f"points {k} and {k + 1} of the polyline are the same; leave one out")
     if corners == "stop":
         if blend is not None:
-            raise BrazoError("a blend needs corners='blend'")
+            raise BrazoError("a blend needs corners 'blend'")
         return _stopping(points, rotations, turning, timing, lengths)
     curve, marks = _blended(points, lengths, blend)
     if rotations is not None:
@@ -246,7 +246,9 @@ def _stopping(
 def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve, Array]:
     """The rounded way, and the progress at which it passes each point."""
     if blend is None:
-        raise BrazoError("corners='blend' needs blend=…, the metres before a corner it begins at")
+        raise BrazoError(
+            "corners 'blend' needs blend, the distance (m) before a corner where it begins"
+        )
     d = positive(blend, "blend")
     inner = len(points) - 2
     # A side between two corners is shared by two blends.

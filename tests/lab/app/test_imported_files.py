@@ -104,11 +104,12 @@ def test_only_stored_and_deflated_members_are_unpacked(brought, method):
     data = packed.getvalue()
     small = data.replace(struct.pack("<I", 64 << 20), struct.pack("<I", 100))  # declared size
     tracemalloc.start()
-    with pytest.raises(BrazoError, match="stored or deflated"):
+    with pytest.raises(BrazoError) as refused:
         brought.take(Upload("bomb.zip", small))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 << 20
+    assert "stored or deflated" in str(refused.value)
     assert brought.descriptions == ()
 
 

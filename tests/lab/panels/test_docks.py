@@ -30,12 +30,30 @@ def scroll(page, to: int) -> None:
     page.locator(".brazo-dock.left > .content").evaluate("(node, to) => (node.scrollTop = to)", to)
 
 
+def shown_whole(opened) -> None:
+    """Wait until nothing above the scroll position can move it any more.
+
+    Content that arrives late moves what is in view; the browser then corrects `scrollTop` itself.
+    """
+    opened.page.evaluate("document.fonts.ready")
+    content, before = opened.page.locator(".brazo-dock.left > .content"), None
+    for _ in range(200):
+        opened.settle()
+        height = content.evaluate("(node) => node.scrollHeight")
+        if height == before:
+            return
+        before = height
+    raise AssertionError("the height of the panel never settles")
+
+
 def test_each_tab_of_a_dock_keeps_its_own_scroll_position(opened):
     page = opened.page
     show(page, "Robots and cells")
+    shown_whole(opened)
     scroll(page, 310)
     show(page, "Program")
     assert scrolled(page) == 0
+    shown_whole(opened)
     scroll(page, 120)
     show(page, "Robots and cells")
     assert scrolled(page) == 310

@@ -83,7 +83,8 @@ def _replaced(
         if folder is None:
             raise BrazoError(
                 f"package '{name}' of $(find {name}) is not found beside the file nor in "
-                f"ROS_PACKAGE_PATH; say where it is: packages={{'{name}': folder}}"
+                f"ROS_PACKAGE_PATH; add its parent folder there "
+                f"(in Python packages={{'{name}': folder}})"
             )
         return folder.as_posix()
 
