@@ -11,7 +11,7 @@ import pytest
 import python_calamine
 
 import brazo
-from brazo.cli.output import print_json, say, table
+from brazo.cli.output import print_json, print_line, table
 from brazo.recording import Recorder, Recording
 from brazo.teleop.link import frames
 from brazo.teleop.link.frames import Answer, Hello, Refused, Setting, Status, Welcome
@@ -46,7 +46,7 @@ def test_json_keeps_its_meaning():
 
 
 def test_the_shell_prints_a_name_on_one_line(capsys):
-    say(f"robot {FORGED}")
+    print_line(f"robot {FORGED}")
     table("", ("name",), [(FORGED,)])
     print_json({"name": FORGED})
     out = capsys.readouterr().out

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,31 @@ _ADVICE = {
     "poses": "Set `poses:` in the robot file; dict(arm.poses) is a copy to change.",
     "limits": "Set `limits:` of the joints in the robot file; arm.limits.copy() can be changed.",
 }
+
+
+if TYPE_CHECKING:
+    _compiled = compiled
+else:
+
+    def _compiled(part: str) -> Callable[[Callable[..., Any]], Any]:
+        """As `compiled`, with a message for the name of a pose given as joint values."""
+
+        def decorate(method: Callable[..., Any]) -> Any:
+            @wraps(method)
+            def checked(self: Robot, *args: Any, **options: Any) -> Any:
+                q = args[0] if args else options.get("q")
+                if isinstance(q, str):
+                    raise BrazoError(f"{method.__name__}: {_not_joint_values(self, q)}")
+                return method(self, *args, **options)
+
+            return compiled(part)(checked)
+
+        return decorate
+
+
+def _not_joint_values(robot: Robot, text: str) -> str:
+    poses = ", ".join(f"poses['{name}']" for name in robot.poses) or "none"
+    return f"q: expected {robot.n} numbers, got the text '{text}'; named poses: {poses}"
 
 
 def load(name_or_path: str | Path, *, tip: str | None = None) -> Robot:
@@ -166,7 +191,7 @@ class Robot:
         """Degrees of freedom of the tool: rank of the Jacobian away from singularities."""
         return self._kinematics.mobility
 
-    @compiled("_kinematics")
+    @_compiled("_kinematics")
     def fk(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Pose of the tool in the base frame.
 
@@ -181,7 +206,7 @@ class Robot:
         """
         return self._kinematics.fk(q, out=out, threads=threads)
 
-    @compiled("_kinematics")
+    @_compiled("_kinematics")
     def frames(
         self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -204,7 +229,7 @@ class Robot:
         """Pose (..., 4, 4) in the base frame of a link named in `link_names`, for q (..., n)."""
         return self._kinematics.frame(q, link)
 
-    @compiled("_kinematics")
+    @_compiled("_kinematics")
     def jacobian(
         self,
         q: ArrayLike,
@@ -275,7 +300,7 @@ class Robot:
         """The dynamics behind the methods below; raises for a robot whose inertia is not given."""
         return dynamics_of(self.model)
 
-    @compiled("dynamics")
+    @_compiled("dynamics")
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -308,7 +333,7 @@ class Robot:
             q, qd, qdd, wrench, gravity, base, out=out, threads=threads
         )
 
-    @compiled("dynamics")
+    @_compiled("dynamics")
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -336,7 +361,7 @@ class Robot:
         """
         return self.dynamics.forward_dynamics(q, qd, tau, wrench, gravity, out=out, threads=threads)
 
-    @compiled("dynamics")
+    @_compiled("dynamics")
     def mass_matrix(
         self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -353,7 +378,7 @@ class Robot:
         """
         return self.dynamics.mass_matrix(q, out=out, threads=threads)
 
-    @compiled("dynamics")
+    @_compiled("dynamics")
     def coriolis(
         self,
         q: ArrayLike,
@@ -377,7 +402,7 @@ class Robot:
         """
         return self.dynamics.coriolis(q, qd, out=out, threads=threads)
 
-    @compiled("dynamics")
+    @_compiled("dynamics")
     def gravity(
         self,
         q: ArrayLike,
@@ -400,7 +425,7 @@ class Robot:
         """
         return self.dynamics.gravity(q, gravity, out=out, threads=threads)
 
-    @compiled("dynamics")
+    @_compiled("dynamics")
     def energy(
         self,
         q: ArrayLike,

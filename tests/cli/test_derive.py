@@ -1,4 +1,4 @@
-"""`brazo derive` as a user meets it: printed equations, files, mistakes."""
+"""`brazo derive`: printed equations, files, error messages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_prints_readable_equations(app):
         ("python", ["scara2.py"]),
     ],
 )
-def test_writes_files_and_says_so(app, to, names, tmp_path):
+def test_writes_files_and_prints_their_names(app, to, names, tmp_path):
     folder = tmp_path / "new" / "folder"
     result = run(app, "scara2", "--to", to, "-o", str(folder))
     assert result.exit_code == 0
@@ -55,7 +55,7 @@ def test_writes_files_and_says_so(app, to, names, tmp_path):
         assert (folder / name).read_text(encoding="utf-8").count("\n") > 20
 
 
-def test_octave_files_and_the_module_work_where_they_are_written(app, tmp_path):
+def test_octave_files_and_python_module_work_in_their_folder(app, tmp_path):
     run(app, "puma560-drives", "--to", "octave", "-o", str(tmp_path / "octave"))
     assert (tmp_path / "octave" / "puma560_drives_forward_dynamics.m").is_file()
     run(app, "scara1", "--to", "python", "--form", "recursive", "-o", str(tmp_path))
@@ -66,7 +66,7 @@ def test_octave_files_and_the_module_work_where_they_are_written(app, tmp_path):
     assert float(done.stdout) == pytest.approx(-1.8 * 9.81)
 
 
-def test_mistakes_are_one_clear_line(app, tmp_path):
+def test_errors_are_one_line(app, tmp_path):
     for arguments, message in (
         (("scara9",), "no robot named"),
         (("scara1", "--to", "pascal"), "text, latex, c, python, octave"),
@@ -83,7 +83,7 @@ def test_mistakes_are_one_clear_line(app, tmp_path):
     assert blocked.read_text() == ""
 
 
-def test_one_file_may_be_named(app, tmp_path):
+def test_output_may_name_a_single_file(app, tmp_path):
     result = run(app, "scara2", "--to", "latex", "-o", str(tmp_path / "arm.tex"))
     assert result.exit_code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["arm.tex"]

@@ -1,4 +1,4 @@
-"""`brazo doctor` on a healthy machine, on every route, and on machines with something wrong."""
+"""`brazo doctor` on a working machine, for every route, and on machines with faults."""
 
 import json
 
@@ -18,8 +18,8 @@ def run(monkeypatch, tmp_path):
     app = typer.Typer()
     doctor.register(app)
 
-    def run(way: str = "") -> tuple[int, dict[str, dict]]:
-        monkeypatch.setenv("BRAZO_ROUTE", way)
+    def run(forced: str = "") -> tuple[int, dict[str, dict]]:
+        monkeypatch.setenv("BRAZO_ROUTE", forced)
         route.cache_clear()
         result = CliRunner().invoke(app, ["--json"])
         report = json.loads(result.stdout)
@@ -30,11 +30,11 @@ def run(monkeypatch, tmp_path):
     route.cache_clear()
 
 
-@pytest.mark.parametrize("way", ["", *ROUTES])
-def test_a_healthy_machine(run, way):
-    code, checks = run(way)
+@pytest.mark.parametrize("forced", ["", *ROUTES])
+def test_all_checks_pass_on_a_working_machine(run, forced):
+    code, checks = run(forced)
     assert code == 0, checks
-    assert checks["route"]["found"].startswith(way or "builtin")
+    assert checks["route"]["found"].startswith(forced or "builtin")
     assert {
         "Python",
         "CPU",
@@ -42,34 +42,35 @@ def test_a_healthy_machine(run, way):
         "SIMD",
         "cache",
         "threads",
-        "numbers",
-        "puma560",
+        "accuracy",
+        "puma560 inverse dynamics",
+        "puma560 forward dynamics",
         "stretches",
     } <= set(checks)
 
 
-def test_a_route_that_is_none_is_wrong(run):
+def test_unknown_route_fails(run):
     code, checks = run("gpu")
     assert code == 1 and not checks["route"]["ok"]
 
 
-def test_no_llvm_is_wrong_but_the_numbers_are_right(run, monkeypatch):
-    monkeypatch.setattr(jit, "unusable", lambda: "llvmlite cannot be imported (gone)")
+def test_missing_llvm_fails_but_results_are_accurate(run, monkeypatch):
+    monkeypatch.setattr(jit, "unusable", lambda: "llvmlite cannot be imported (missing)")
     with pytest.warns(RuntimeWarning, match="interprets"):
         code, checks = run()
     assert code == 1 and not checks["LLVM"]["ok"] and not checks["route"]["ok"]
-    assert checks["numbers"]["ok"] and checks["puma560"]["ok"]
+    assert checks["accuracy"]["ok"] and checks["puma560 inverse dynamics"]["ok"]
 
 
-def test_a_cache_that_cannot_be_written_is_wrong(run, monkeypatch, tmp_path):
+def test_unwritable_cache_fails(run, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BRAZO_CACHE_DIR", str(tmp_path / "file" / "below"))
     code, checks = run()
-    assert code == 1 and not checks["cache"]["ok"] and checks["numbers"]["ok"]
+    assert code == 1 and not checks["cache"]["ok"] and checks["accuracy"]["ok"]
 
 
-def test_wrong_numbers_are_noticed(run, monkeypatch):
-    """A code generator that swaps sine and cosine."""
+def test_wrong_results_fail(run, monkeypatch):
+    """The code generator swaps sine and cosine."""
 
     def swapped(e, x, want_sin, want_cos):
         s, c = emit_sincos(e, x, True, True)
@@ -77,12 +78,13 @@ def test_wrong_numbers_are_noticed(run, monkeypatch):
 
     monkeypatch.setattr("brazo.codegen.llvm.emit_sincos", swapped)
     code, checks = run()
-    assert code == 1 and not checks["numbers"]["ok"] and not checks["puma560"]["ok"]
+    assert code == 1
+    assert not checks["accuracy"]["ok"] and not checks["puma560 inverse dynamics"]["ok"]
 
 
-def test_people_get_a_table(monkeypatch):
+def test_table_without_json(monkeypatch):
     app = typer.Typer()
     doctor.register(app)
     result = CliRunner().invoke(app, [])
     assert result.exit_code == 0
-    assert "all is well" in result.stdout and "LLVM" in result.stdout
+    assert "all checks passed" in result.stdout and "LLVM" in result.stdout

@@ -1,4 +1,4 @@
-"""Robot, cell and program files are told apart, and `check` and `run` take what they are given."""
+"""Detection of robot, cell and program files, and its use by `check` and `run`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_kinds(folder):
     assert kind_of("cooperative") is None
     assert cell_of(folder / "task.yaml", "mine.yaml") == str(folder / "mine.yaml")
     assert cell_of(folder / "task.yaml", "cooperative") == "cooperative"
-    with pytest.raises(BrazoError, match="names no cell"):
+    with pytest.raises(BrazoError, match="has no field cell"):
         cell_of(folder / "task.yaml", None)
 
 
@@ -40,14 +40,15 @@ def test_a_program_file_is_checked_and_run_in_its_own_cell(folder):
 
 
 @pytest.mark.parametrize("text", ["a: 1\nb: 2\n", "- 1\n", "points: []\n", "name: only\n"])
-def test_what_is_none_of_them_is_told_what_there_is(tmp_path, text):
+def test_other_yaml_files_are_rejected_with_the_kinds(tmp_path, text):
     path = tmp_path / "x.yaml"
     path.write_text(text, encoding="utf-8")
     for command in (["check", str(path)], ["run", str(path), "--headless"]):
         done = CliRunner().invoke(app, command)
         assert isinstance(done.exception, BrazoError), done.output
-        said = str(done.exception)
-        assert said.startswith(f"{path}: neither a robot")
-        assert "joints" in said and "cell (robots: a list" in said and "program (robots:" in said
+        message = str(done.exception)
+        assert message.startswith(f"{path}: not a robot")
+        assert "joints" in message and "cell (robots: a list" in message
+        assert "program (robots:" in message
     done = CliRunner().invoke(app, ["check", "--json", str(path)])
     assert done.exit_code == 2 and '"ok": false' in done.output

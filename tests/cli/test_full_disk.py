@@ -1,6 +1,6 @@
-"""A disk that takes no more: nothing traces back, what was recorded can be read, exit code 1.
+"""Full disk: no traceback, the rows written so far can be read, exit code 1.
 
-A limit on the size of files stands in for the disk: writing past it fails as on a full one.
+A limit on the file size replaces the full disk: writing past it fails in the same manner.
 """
 
 import os
@@ -18,7 +18,7 @@ BRAZO = [sys.executable, "-m", "brazo"]
 
 
 def limited(*arguments, cwd, size, output=subprocess.PIPE):
-    """A command of the shell whose files may not grow past `size` bytes."""
+    """Start a shell command whose files are limited to `size` bytes."""
     return subprocess.Popen(
         [*BRAZO, *arguments],
         cwd=cwd,
@@ -30,7 +30,7 @@ def limited(*arguments, cwd, size, output=subprocess.PIPE):
     )
 
 
-def test_a_headless_run_ends_and_keeps_what_it_has(tmp_path):
+def test_headless_run_ends_and_keeps_its_rows(tmp_path):
     process = limited("run", "cooperative", "--headless", "-o", "out", cwd=tmp_path, size=1_000_000)
     _, error = process.communicate(timeout=120)
     assert process.returncode == 1, error
@@ -40,7 +40,7 @@ def test_a_headless_run_ends_and_keeps_what_it_has(tmp_path):
     assert len(found) > 50 and np.isfinite(found["scara1.q.shoulder"]).all()
 
 
-def test_simulate_names_the_disk(tmp_path):
+def test_simulate_reports_the_file(tmp_path):
     process = limited(
         "simulate", "srm1", "--t-end", "5", "-o", "run.parquet", cwd=tmp_path, size=50_000
     )
@@ -50,7 +50,7 @@ def test_simulate_names_the_disk(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_convert_leaves_nothing_behind(tmp_path):
+def test_failed_conversion_leaves_no_files(tmp_path):
     t = 1e-3 * np.arange(20_000)
     noise = np.random.default_rng(0).normal(size=len(t))
     Recording({"t": (t, "s"), "x": (noise, "m")}).to_parquet(tmp_path / "run.parquet")
@@ -62,7 +62,7 @@ def test_convert_leaves_nothing_behind(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run.parquet"]
 
 
-def test_a_conversion_that_is_terminated_leaves_nothing_behind(tmp_path):
+def test_terminated_conversion_leaves_no_files(tmp_path):
     t = 1e-3 * np.arange(300_000)
     Recording({"t": (t, "s"), "x": (np.sin(t), "m")}).to_parquet(tmp_path / "run.parquet")
     process = limited("convert", "run.parquet", "run.csv", cwd=tmp_path, size=1 << 30)
@@ -85,13 +85,13 @@ steps:
 
 
 def seconds(text, wanted):
-    """The time (s) of the last line of a station with these words."""
+    """Time (s) of the last line of a station's log that contains the text."""
     lines = [line for line in text.splitlines() if wanted in line]
     assert lines, text
     return float(lines[-1].split(" s ")[0])
 
 
-def test_both_stations_go_on_without_their_recordings(tmp_path):
+def test_both_stations_continue_without_their_recordings(tmp_path):
     (tmp_path / "hand.yaml").write_text(HAND, encoding="utf-8")
     log = tmp_path / "follower.log"
     with log.open("w") as output:
@@ -109,18 +109,18 @@ def test_both_stations_go_on_without_their_recordings(tmp_path):
                 "teleop", "master", "--connect", address, "--script", "hand.yaml", "--headless",
                 "--record", "m.parquet", cwd=tmp_path, size=30_000,
             )  # fmt: skip
-            said, error = master.communicate(timeout=120)
+            output, error = master.communicate(timeout=120)
             alive = follower.poll() is None
         finally:
             follower.terminate()
             follower.wait(60)
-    told = log.read_text()
-    assert alive, told
-    for text in (said + error, told):
+    logged = log.read_text()
+    assert alive, logged
+    for text in (output + error, logged):
         assert "recording stopped" in text and "File too large" in text, text
         assert "Traceback" not in text
-    # The follower was still following long after its disk was full.
-    assert seconds(told, "recording stopped") < seconds(told, "→ ") - 0.5, told
+    # The follower kept following after its disk was full.
+    assert seconds(logged, "recording stopped") < seconds(logged, "→ ") - 0.5, logged
     for name in ("f", "m"):
         part, whole = tmp_path / f"{name}.parquet.part", tmp_path / f"{name}.parquet"
         assert len(Recording.open(part if part.exists() else whole)) > 10

@@ -1,4 +1,4 @@
-"""Ctrl+C: what was done is written and reported, and the next command says what to do."""
+"""Ctrl+C: partial results are written and reported, and the next command says what to do."""
 
 import os
 import signal
@@ -40,24 +40,24 @@ def has_rows(part) -> bool:
     return part.is_file() and part.stat().st_size > 0 and open_source(part).rows > 0
 
 
-def test_a_run_that_is_interrupted_is_a_whole_recording(tmp_path):
+def test_interrupted_run_is_a_complete_recording(tmp_path):
     (tmp_path / "endless.yaml").write_text(ENDLESS)
     command = ("run", "endless.yaml", "--headless", "-o", "out")
     with started(*command, cwd=tmp_path) as process:
         wait_for(lambda: has_rows(tmp_path / "out" / "run.parquet.part"), process)
         process.send_signal(signal.SIGINT)
-        said, error = process.communicate(timeout=60)
+        output, error = process.communicate(timeout=60)
     assert process.returncode == 130, error
     recording = Recording.open(tmp_path / "out" / "run.parquet")
     assert not list((tmp_path / "out").glob("*.part"))
-    assert "stopped by user" in said and "brazo replay out/run.parquet" in said
-    assert f"out/run.parquet: {recording.duration:.2f} s, {len(recording)} rows" in said
+    assert "stopped by user" in output and "brazo replay out/run.parquet" in output
+    assert f"out/run.parquet: {recording.duration:.2f} s, {len(recording)} rows" in output
     with started(*command, cwd=tmp_path) as again:
         _, error = again.communicate(timeout=60)
     assert again.returncode == 2 and "out/run.parquet: exists already; --force" in error
 
 
-def test_an_interrupted_simulate_keeps_the_samples_before(tmp_path):
+def test_interrupted_simulate_keeps_its_samples(tmp_path):
     (tmp_path / "slow.py").write_text(
         "import time, pathlib\n"
         "def torque(t, q, qd):\n"
@@ -71,7 +71,7 @@ def test_an_interrupted_simulate_keeps_the_samples_before(tmp_path):
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
-    # The first step may not have been complete: then there is nothing to keep.
+    # Without a complete first step there are no samples to keep.
     if (tmp_path / "run.csv").exists():
         kept = Recording.open(tmp_path / "run.csv")
         assert f"run.csv holds the {len(kept)} samples up to {kept.t[-1]:g} s" in error
@@ -79,7 +79,7 @@ def test_an_interrupted_simulate_keeps_the_samples_before(tmp_path):
         assert error == "stopped by user; run.csv was not written\n"
 
 
-def test_a_run_that_breaks_down_keeps_the_samples_before(tmp_path):
+def test_diverged_simulate_keeps_its_samples(tmp_path):
     (tmp_path / "wild.py").write_text(
         "def torque(t, q, qd):\n    return [20 * qd[0] ** 3 + 20, 0, 0, 0, 0]\n"
     )
@@ -93,26 +93,25 @@ def test_a_run_that_breaks_down_keeps_the_samples_before(tmp_path):
     assert len(kept) > 10 and np.isfinite(kept.matrix(["scara1.q", "scara1.qd"])).all()
 
 
-def test_a_follower_that_is_interrupted_reports_its_recording(tmp_path):
+def test_interrupted_follower_reports_its_recording(tmp_path):
     command = ("teleop", "follower", "--robot", "scara1", "--listen", "127.0.0.1:0")
     more = ("--headless", "--record", "run.parquet")
     with started(*command, *more, cwd=tmp_path) as process:
         wait_for(lambda: has_rows(tmp_path / "run.parquet.part"), process)
         process.send_signal(signal.SIGINT)
-        said, error = process.communicate(timeout=60)
+        output, error = process.communicate(timeout=60)
     assert process.returncode == 0, error
     rows = len(Recording.open(tmp_path / "run.parquet"))
-    assert f"s, {rows} rows" in said and not list(tmp_path.glob("*.part"))
+    assert f"s, {rows} rows" in output and not list(tmp_path.glob("*.part"))
 
 
-# A compiler that takes minutes and, like LLVM, runs outside the interpreter lock and returns for no
-# signal.
+# A compiler that takes minutes and, like LLVM, releases the interpreter lock and ignores signals.
 SLOW_COMPILER = """
 import hashlib, sys, threading
 from brazo.codegen import jit
 
 def slow(ir, target):
-    # Later, from another thread: a signal before the call below would end the command by itself.
+    # Printed later by another thread: a signal before the call below would end the command.
     threading.Timer(0.5, print, ("compiling",), {"flush": True}).start()
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
 
@@ -124,7 +123,7 @@ main()
 
 
 def compiling(*arguments, cwd):
-    """A command that has begun to compile."""
+    """Start a command and wait until it compiles."""
     process = subprocess.Popen(
         [sys.executable, "-c", SLOW_COMPILER, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
@@ -163,8 +162,8 @@ def test_a_third_ctrl_c_does_not_wait(tmp_path):
     assert process.returncode == 130 and time.monotonic() - sent < GRACE
 
 
-def test_only_presses_soon_after_each_other_end_the_process(monkeypatch):
-    """The first Ctrl+C may only list unsaved work of a lab that stays open."""
+def test_only_presses_within_the_time_limit_end_the_process(monkeypatch):
+    """The first Ctrl+C may only list unsaved work of a lab, which stays open."""
     times, ended = iter([0.0, 60.0, 61.0]), threading.Event()
     read = threading.Semaphore(0)
 

@@ -1,4 +1,4 @@
-"""Output files that exist: asked about on a terminal, else kept unless --force is given."""
+"""Existing output files: confirmed on a terminal, otherwise kept unless --force is given."""
 
 import os
 import subprocess
@@ -15,9 +15,9 @@ OLD = b"kept"
 
 def shell(monkeypatch, *arguments) -> int:
     monkeypatch.setattr(sys, "argv", ["brazo", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_:
         main()
-    return left.value.code or 0
+    return exit_.value.code or 0
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def folder(tmp_path, monkeypatch):
         ("bench --json out.json", "out.json"),
     ],
 )  # fmt: skip
-def test_a_file_that_exists_is_kept(folder, monkeypatch, capsys, arguments, file):
+def test_existing_file_is_kept(folder, monkeypatch, capsys, arguments, file):
     path = folder / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(OLD)
@@ -73,7 +73,7 @@ def test_a_file_that_exists_is_kept(folder, monkeypatch, capsys, arguments, file
         ("run cooperative --headless --until 0.02 -o out --force", "out/run.parquet"),
     ],
 )
-def test_force_replaces_it(folder, monkeypatch, arguments, file):
+def test_force_replaces_existing_file(folder, monkeypatch, arguments, file):
     path = folder / file
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(OLD)
@@ -102,15 +102,15 @@ def test_on_a_terminal_the_user_is_asked(folder, answer, code):
     assert ((folder / "out.csv").read_bytes() == OLD) == (answer == "n")
 
 
-def test_the_command_that_finishes_a_killed_run_works(folder, monkeypatch, capsys):
+def test_printed_command_converts_a_killed_run(folder, monkeypatch, capsys):
     old = Recording.open("run.parquet")
     recorder = Recorder(folder / "run.parquet", {"t": "s"}, replace=True)
     recorder.append_block(np.arange(3.0)[:, None])
     recorder.abandon()
     again = "run cooperative --headless --record run.parquet -f"
     assert shell(monkeypatch, *again.split()) == 2
-    said = capsys.readouterr().err
-    command = said.split("`")[1].split()
+    error = capsys.readouterr().err
+    command = error.split("`")[1].split()
     assert command[:3] == ["brazo", "convert", "run.parquet.part"] and command[-1] == "--force"
     assert shell(monkeypatch, *command[1:-1]) == 2  # an older run is there
     assert shell(monkeypatch, *command[1:]) == 0

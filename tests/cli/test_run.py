@@ -1,4 +1,4 @@
-"""`brazo run` as a user meets it: exit codes, files, sentences, and a process that is killed."""
+"""`brazo run`: exit codes, files, messages, and a process that is killed."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess:
     )
 
 
-def test_the_task_done_is_exit_0_with_recording_and_report(tmp_path):
+def test_completed_task_exits_with_0_and_writes_recording_and_report(tmp_path):
     done = run("cooperative", "--headless", "-o", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert "cooperative: done in " in done.stdout
     assert "3 of 3 (bar 1 at " in done.stdout
     assert "unintended contacts      none" in done.stdout
     assert "greatest internal force" in done.stdout and "times real time" in done.stdout
-    assert f"see it again: brazo replay {tmp_path / 'out' / 'run.parquet'}" in done.stdout
+    assert f"replay: brazo replay {tmp_path / 'out' / 'run.parquet'}" in done.stdout
     recording = Recording.open(tmp_path / "out" / "run.parquet")
     assert len(recording) > 20_000 and recording.about["cell"] == "cooperative"
     kinds = {event["kind"] for event in recording.events}
@@ -56,12 +56,12 @@ def test_the_task_done_is_exit_0_with_recording_and_report(tmp_path):
         assert text in page
 
 
-def test_a_dropped_bar_is_exit_1_and_named():
+def test_dropped_bar_exits_with_1_and_is_named():
     done = run("cooperative", "--headless", "--grip-force", "10")
     assert done.returncode == 1
-    said = " ".join(done.stdout.split())
-    assert "failed at" in said and "scara2 dropped bar 1 at t = " in said
-    assert "cooperative.yaml:" in said and "0 of 3" in said
+    output = " ".join(done.stdout.split())
+    assert "failed at" in output and "scara2 dropped bar 1 at t = " in output
+    assert "cooperative.yaml:" in output and "0 of 3" in output
 
 
 def test_varied_runs_and_json(tmp_path):
@@ -70,15 +70,15 @@ def test_varied_runs_and_json(tmp_path):
     arguments = ("cooperative", "-p", str(program), "--headless", "--vary")
     done = run(*arguments, "--seeds", "3", "--seed", "5", "--json", "-o", str(tmp_path / "v"))
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["succeeded"] == 3 and [one["seed"] for one in told["runs"]] == [5, 6, 7]
-    for one in told["runs"]:
+    report = json.loads(done.stdout)
+    assert report["succeeded"] == 3 and [one["seed"] for one in report["runs"]] == [5, 6, 7]
+    for one in report["runs"]:
         folder = tmp_path / "v" / f"seed-{one['seed']}"
         assert one["files"] == [str(folder / "run.parquet"), str(folder / "report.html")]
         assert len(Recording.open(folder / "run.parquet")) > 100
     done = run(*arguments, "--record", str(tmp_path / "run.parquet"), "--json")
-    told = json.loads(done.stdout)
-    assert told["succeeded"] and told["files"] == [str(tmp_path / "run.parquet")]
+    report = json.loads(done.stdout)
+    assert report["succeeded"] and report["files"] == [str(tmp_path / "run.parquet")]
     (varied,) = [e for e in Recording.open(tmp_path / "run.parquet").events if e["kind"] == "note"]
     assert varied["text"] == "hello"
 
@@ -98,23 +98,25 @@ class Spring(Controller):
 """
 
 
-def test_a_law_of_ones_own(tmp_path):
-    law, program = tmp_path / "mylaw.py", tmp_path / "lp.yaml"
-    law.write_text(SPRING, encoding="utf-8")
+def test_custom_controller(tmp_path):
+    file, program = tmp_path / "mine.py", tmp_path / "lp.yaml"
+    file.write_text(SPRING, encoding="utf-8")
     text = "name: lp\nrobots:\n  scara1: [{set_controller: {controller: Spring}}, {wait: 20ms}]\n"
     program.write_text(text, encoding="utf-8")
     arguments = ("cooperative", "-p", str(program), "--headless")
-    done = run(*arguments, "--law", str(law))
-    assert done.returncode == 0, done.stderr
+    done = run(*arguments, "--controller", str(file))
+    assert done.returncode == 0 and done.stderr == "", done.stderr
     assert "lp: done in 0.02 s, no goals" in done.stdout
+    old = run(*arguments, "--law", str(file))  # the deprecated spelling
+    assert old.returncode == 0 and "--law is deprecated; use --controller" in old.stderr
     done = run(*arguments)
     assert done.returncode == 2 and "no law 'Spring' here" in done.stderr
-    law.write_text("x = 3\n", encoding="utf-8")
-    done = run(*arguments, "--law", str(law))
-    assert done.returncode == 2 and "mylaw.py: has no law" in done.stderr
+    file.write_text("x = 3\n", encoding="utf-8")
+    done = run(*arguments, "--controller", str(file))
+    assert done.returncode == 2 and "mine.py: no controller found" in done.stderr
 
 
-def test_a_run_that_takes_too_long_is_given_up(tmp_path):
+def test_run_stops_at_the_time_limit(tmp_path):
     program = tmp_path / "endless.yaml"
     program.write_text(ENDLESS, encoding="utf-8")
     done = run("cooperative", "-p", str(program), "--headless", "--until", "0.5")
@@ -129,18 +131,18 @@ def test_a_run_that_takes_too_long_is_given_up(tmp_path):
         (("solo-puma560", "--headless"), "no program is shipped for cell 'solo-puma560'"),
         (("cooperative", "--headless", "-p", "dance"), "no program named 'dance'"),
         (("solo-puma560", "--headless", "-p", "cooperative"), "no robot 'scara2' in cell"),
-        (("cooperative", "--headless", "--seeds", "3"), "--seeds runs varied cells"),
-        (("cooperative", "--vary", "--seeds", "2"), "belongs to runs without a browser"),
-        (("cooperative", "--headless", "--until", "-1"), "wanted seconds"),
+        (("cooperative", "--headless", "--seeds", "3"), "--seeds requires --vary"),
+        (("cooperative", "--vary", "--seeds", "2"), "--seeds requires --headless"),
+        (("cooperative", "--headless", "--until", "-1"), "expected seconds"),
         (("cooperative", "--headless", "--grip-force", "-5"), "grip force"),
     ],
 )
-def test_bad_input_is_exit_2_and_a_line_a_mistake(arguments, wanted, tmp_path):
+def test_invalid_input_exits_with_2_and_one_line_per_error(arguments, wanted, tmp_path):
     done = run(*arguments)
     assert done.returncode == 2
     assert wanted in done.stderr and "Traceback" not in done.stderr
     lines = done.stderr.strip().splitlines()
-    assert len(lines) == (2 if "no robot" in wanted else 1)  # neither of the two is there
+    assert len(lines) == (2 if "no robot" in wanted else 1)  # both robots are missing
     assert all(line.startswith("error: ") for line in lines)
 
 
@@ -160,8 +162,8 @@ def complete_rows(part: Path) -> int:
     return size // (8 * columns)
 
 
-# A process that has imported everything and waits for work; each run is a fork of it, which starts
-# in milliseconds instead of a second.
+# A process that has imported everything and forks once per run: a run then starts in milliseconds
+# instead of a second.
 FORKS = """
 import os, signal, sys, time
 from pathlib import Path
@@ -188,8 +190,8 @@ for line in sys.stdin:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no kill -9 on this system")
-def test_a_killed_run_can_be_read_up_to_its_last_whole_chunk(tmp_path):
-    """At 20 random moments: none of the rows written is lost, none is torn."""
+def test_killed_run_can_be_read_up_to_its_last_complete_frame(tmp_path):
+    """Killed at 20 random times: no written row is lost or incomplete."""
     program = tmp_path / "endless.yaml"
     program.write_text(ENDLESS, encoding="utf-8")
     rng = np.random.default_rng(1)
@@ -222,20 +224,20 @@ class Mine(Controller):
 
 
 @pytest.mark.parametrize(
-    ("method", "said"),
+    ("method", "message"),
     [
         ("command", "own.py:6: robot 'scara1', law Mine, t = 0.0000 s: ValueError: boom"),
-        ("torque", "own.py: class Mine lacks command"),
+        ("torque", "own.py: controller class Mine does not define command"),
         (None, "no law 'Mine' here; there are: "),
     ],
 )
-def test_what_is_wrong_with_a_controller_of_ones_own(tmp_path, method, said):
+def test_errors_in_a_custom_controller(tmp_path, method, message):
     program = tmp_path / "p.yaml"
     program.write_text("name: p\ncell: cooperative\nrobots: {scara1: [set_controller: Mine]}\n")
     own = tmp_path / "own.py"
     own.write_text(OWN.format(method=method))
-    options = [] if method is None else ["--law", str(own)]
+    options = [] if method is None else ["--controller", str(own)]
     done = run(str(program), "--headless", *options)
-    assert done.returncode == 2 and said in done.stderr
+    assert done.returncode == 2 and message in done.stderr
     assert "Traceback" not in done.stderr and done.stderr.count("\n") == 1
-    assert method is not None or "brazo run … --law FILE.py" in done.stderr
+    assert method is not None or "brazo run … --controller FILE.py" in done.stderr

@@ -1,4 +1,4 @@
-"""The shell as a user meets it: real processes, exit codes, tables and JSON."""
+"""The shell commands: real processes, exit codes, tables and JSON."""
 
 import json
 import math
@@ -35,7 +35,7 @@ def run(*arguments: str, cwd=None) -> subprocess.CompletedProcess:
 
 
 def test_help_is_quick_and_lists_the_verbs():
-    # Processor time: how long a user waits on a quiet machine, whatever this one is doing.
+    # CPU time, which is the waiting time on an idle machine.
     best = math.inf
     for _ in range(3):
         before = os.times()
@@ -72,7 +72,7 @@ def test_show_has_the_tables():
     assert (
         "107.815" in drives and "coulomb" in drives and "Tool frame" in run("show", "scara1").stdout
     )
-    assert "Clamp: opens 0 to 80 mm, at most 120 N" in result.stdout
+    assert "Gripper: opening 0 to 80 mm, max force 120 N" in result.stdout
 
 
 def test_show_check_and_lab_state_the_tip_and_take_another(tmp_path, monkeypatch):
@@ -104,10 +104,12 @@ def test_show_check_and_lab_state_the_tip_and_take_another(tmp_path, monkeypatch
 def test_fk_and_ik_report_implausible_values_and_still_compute():
     runner = CliRunner()
     result = runner.invoke(app, ["fk", "scara1", "10", "20", "30", "40", "50", "--json"])
-    said = "30 m (30000 mm) is outside the limits 0 .. 200 mm of joint 'quill'; did you mean 30mm?"
+    message = (
+        "30 m (30000 mm) is outside the limits 0 .. 200 mm of joint 'quill'; did you mean 30mm?"
+    )
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["warnings"] == [said]
-    assert f"warning: {said}" in result.stderr
+    assert json.loads(result.stdout)["warnings"] == [message]
+    assert f"warning: {message}" in result.stderr
     result = runner.invoke(app, ["fk", "scara1", "10", "200", "30mm", "40", "50"])
     assert "200 deg is outside the limits" in result.stderr
     assert runner.invoke(app, ["fk", "scara1", "home"]).stderr == ""
@@ -193,15 +195,15 @@ robots:
         (STRANGE, ["3: goals", "6: grip", "7: set_controller", "9: line", "11: robots"]),
     ],
 )  # fmt: skip
-def test_check_tells_every_mistake_of_a_cell_and_of_a_program(text, places, tmp_path):
+def test_check_reports_every_error_of_a_cell_or_program(text, places, tmp_path):
     path = tmp_path / "file.yaml"
     path.write_text(text, encoding="utf-8")
     result = run("check", str(path))
-    said = [line.removeprefix(f"error: {path}:") for line in result.stderr.splitlines()]
+    message = [line.removeprefix(f"error: {path}:") for line in result.stderr.splitlines()]
     assert result.returncode == 2
-    assert [": ".join(line.split(": ")[:2]) for line in said] == places
+    assert [": ".join(line.split(": ")[:2]) for line in message] == places
     errors = json.loads(run("check", str(path), "--json").stdout)["errors"]
-    assert [error.removeprefix(f"{path}:") for error in errors] == said
+    assert [error.removeprefix(f"{path}:") for error in errors] == message
 
 
 @pytest.mark.parametrize(
@@ -215,23 +217,27 @@ def test_bad_input_exits_2_without_a_traceback(arguments):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("fk", "scara1", "0", "0", "abc", "0", "0"), "joint 'quill': unknown name 'abc' in 'abc'"),
         (("fk", "scara1", "0", "0", "abc", "0", "0"), "wanted a number, such as 0.4, 30deg or 5cm"),
         (("fk", "scara1", "5cm", "0", "0", "0", "0"), "joint 'shoulder': '5cm' is a length"),
         (("ik", "scara1", "--xyz", "0.3", "0", "up"), "--xyz: unknown name 'up'"),
         (("id", "scara1", "--q", "home", "--qd", "0 0 0 0 x"), "--qd: unknown name 'x'"),
-        (("id", "scara1", "--q", "home", "--qd", "0"), "--qd: 5 values wanted, got 1"),
+        (("id", "scara1", "--q", "home", "--qd", "0"), "--qd: expected 5 values in quotes, got 1"),
+        (("id", "scara1", "--q", "0", "90", "0", "0", "0"), "in quotes: --q '0 90 0 0 0'"),
+        (("fd", "scara1", "--q=0", "-30", "0", "0", "0"), "in quotes: --q '0 -30 0 0 0'"),
+        (("simulate", "scara1", "--q0", "10deg", "5"), "in quotes: --q0 '10deg 5'"),
+        (("ik", "scara1", "--xyz", "0", "0", "0", "--q0", "0", "1"), "in quotes: --q0 '0 1'"),
     ],
 )
-def test_a_word_where_a_number_belongs_is_told_with_its_place(arguments, said, monkeypatch, capsys):
+def test_invalid_number_is_reported_with_its_option(arguments, message, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["brazo", *arguments])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_:
         main()
-    assert left.value.code == 2
+    assert exit_.value.code == 2
     error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
+    assert message in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -244,36 +250,36 @@ def test_a_word_where_a_number_belongs_is_told_with_its_place(arguments, said, m
         (("--help",), 0),
     ],
 )
-def test_a_reader_that_leaves_early_changes_nothing_else(arguments, code, tmp_path):
+def test_closed_output_pipe_does_not_change_exit_code_or_files(arguments, code, tmp_path):
     read, write = os.pipe()
     os.close(read)
-    with os.fdopen(write, "wb") as nobody:
-        left = subprocess.run(
+    with os.fdopen(write, "wb") as closed:
+        done = subprocess.run(
             [sys.executable, "-m", "brazo", *arguments],
-            stdout=nobody,
+            stdout=closed,
             stderr=subprocess.PIPE,
             cwd=tmp_path,
             timeout=60,
         )
-    assert (left.returncode, left.stderr) == (code, b"")
+    assert (done.returncode, done.stderr) == (code, b"")
     assert (tmp_path / "run.csv").is_file() == ("run.csv" in arguments)
 
 
-def test_nor_does_one_that_read_the_errors_as_well(tmp_path):
+def test_closed_error_pipe_does_not_change_exit_code(tmp_path):
     (tmp_path / "bad.yaml").write_text("name: arm\njoints: none\n", encoding="utf-8")
     read, write = os.pipe()
     os.close(read)
-    with os.fdopen(write, "wb") as nobody:
+    with os.fdopen(write, "wb") as closed:
         command = [sys.executable, "-m", "brazo", "check", "bad.yaml"]
-        left = subprocess.run(command, stdout=nobody, stderr=nobody, cwd=tmp_path, timeout=60)
-    assert left.returncode == 2
+        done = subprocess.run(command, stdout=closed, stderr=closed, cwd=tmp_path, timeout=60)
+    assert done.returncode == 2
 
 
-def test_check_takes_the_name_of_a_cell(monkeypatch, capsys):
+def test_check_accepts_the_name_of_a_cell(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["brazo", "check", "teleop-wall"])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_:
         main()
-    assert left.value.code == 0
+    assert exit_.value.code == 0
     assert capsys.readouterr().out.startswith("ok: cell teleop-wall, master, follower")
 
 
@@ -300,7 +306,7 @@ def test_fk_and_ik_are_inverse():
 def test_ik_of_a_position_reports_no_orientation_error(robot, z):
     point = ("ik", robot, "--xyz", "0.1", "0.2", z)
     shown = run(*point).stdout
-    assert "off" not in shown or " mm off:" in shown
+    assert "°" not in shown and "orientation" not in shown
     assert json.loads(run(*point, "--json").stdout)["orientation_error"] is None
 
 
@@ -319,7 +325,7 @@ def test_out_of_reach_exits_1_with_the_reason():
     assert "not reached" in result.stdout and "m" in result.stdout
 
 
-def test_export_writes_what_loads_again(tmp_path):
+def test_exported_files_load_as_the_same_robot(tmp_path):
     for option, name in (("--urdf", "puma560.urdf"), ("--mjcf", "puma560.xml")):
         result = run("export", "puma560", option, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
@@ -331,11 +337,11 @@ def test_export_writes_what_loads_again(tmp_path):
     assert refused.returncode == 2 and "--mjcf" in refused.stderr
 
 
-def test_export_keeps_the_robots_own_file_and_wants_the_right_ending(tmp_path):
+def test_export_keeps_the_source_file_and_requires_the_suffix(tmp_path):
     assert run("export", "scara1", "--urdf", "-o", "own.urdf", cwd=tmp_path).returncode == 0
     before = (tmp_path / "own.urdf").read_bytes()
     refused = run("export", "own.urdf", "--urdf", "-o", "own.urdf", "-f", cwd=tmp_path)
-    assert refused.returncode == 2 and "is the robot's own file" in refused.stderr
+    assert refused.returncode == 2 and "is the robot's source file" in refused.stderr
     assert (tmp_path / "own.urdf").read_bytes() == before
     for option, ending in (("--urdf", ".urdf"), ("--mjcf", ".xml")):
         refused = run("export", "scara1", option, "-o", "arm.yaml", "-f", cwd=tmp_path)
@@ -358,22 +364,23 @@ def test_inverse_and_forward_dynamics_are_inverse():
     assert refused.returncode == 2 and "kinematic only" in refused.stderr
 
 
-def test_a_fall_past_the_joint_limits_is_told(tmp_path):
+def test_limit_violations_of_a_fall_are_reported(tmp_path):
     fall = run("simulate", "scara1", "--q0", "home", "--t-end", "0.5")
     # The quill falls freely: 0.05 m + g t² / 2 = 0.2 m.
     reached = math.ceil(1000 * math.sqrt(2 * 0.15 / 9.81)) / 1000
-    said = f"went past joint limits: quill 0.2 m at {reached:g} s; --stops halts joints there"
-    assert said in fall.stdout
+    message = f"joint limits exceeded: quill 0.2 m at {reached:g} s; --stops halts joints there"
+    assert message in fall.stdout
     plain = json.loads(run("simulate", "scara1", "--t-end", "0.5", "--json").stdout)
-    (passed,) = plain["limits_passed"]
-    assert passed == {"joint": "quill", "limit": 0.2, "t": pytest.approx(reached)}
+    (violation,) = plain["limit_violations"]
+    assert violation == {"joint": "quill", "limit": 0.2, "t": pytest.approx(reached)}
+    assert plain["limits_passed"] == plain["limit_violations"]  # deprecated name
     assert "limits" not in run("simulate", "scara1", "--t-end", "0.5", "--stops").stdout
     turned = run("simulate", "puma560", "--t-end", "0.5").stdout
     assert "shoulder -45 deg at 0.414 s" in turned
     path = tmp_path / "turn.py"
     path.write_text("def trajectory(t): return [4 * t] + 4 * [0], [4] + 4 * [0], 5 * [0]\n")
     given = run("simulate", "rv2aj", "--trajectory", str(path), "--t-end", "1").stdout
-    assert "went past joint limits: " in given and "--stops" not in given
+    assert "joint limits exceeded: " in given and "--stops" not in given
 
 
 def test_simulate_writes_a_table_with_units(tmp_path):
@@ -404,7 +411,7 @@ def test_simulate_writes_a_table_with_units(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("def torque(t, q, qd)\n    pass\n", "forces.py:1: not valid Python"),
         ("x = 1\n", "has no function torque(t, q, qd)"),
@@ -413,15 +420,15 @@ def test_simulate_writes_a_table_with_units(tmp_path):
         ("def torque(t, q, qd):\n    return 1 / 0\n", "raised ZeroDivisionError at t = 0 s"),
     ],
 )
-def test_user_files_get_clear_errors(tmp_path, text, said):
+def test_user_files_get_clear_errors(tmp_path, text, message):
     forces = tmp_path / "forces.py"
     forces.write_text(text, encoding="utf-8")
     result = run("simulate", "puma560", "--torque", str(forces))
     assert result.returncode == 2
-    assert said in result.stderr and "Traceback" not in result.stderr
+    assert message in result.stderr and "Traceback" not in result.stderr
 
 
-def test_a_misspelt_pose_is_told_from_a_number():
+def test_misspelt_pose_gets_a_suggestion():
     result = run("id", "puma560", "--q", "nominall")
     assert result.returncode == 2
     assert "no pose 'nominall'; did you mean 'nominal'?" in result.stderr
@@ -439,7 +446,7 @@ def test_t_end_cuts_a_trajectory_file(tmp_path):
     assert late.returncode == 2 and "ends at 5 s, before 6 s" in late.stderr
 
 
-def test_a_run_that_breaks_down_is_a_failed_task_not_bad_input(tmp_path):
+def test_diverged_run_exits_with_1_not_2(tmp_path):
     forces = tmp_path / "push.py"
     forces.write_text("def torque(t, q, qd):\n    return [0, 1e9, 0, 0, 0, 0]\n")
     diverged = run("simulate", "puma560", "--torque", str(forces), "--dt", "0.5", "--t-end", "10")
@@ -450,7 +457,7 @@ def test_a_run_that_breaks_down_is_a_failed_task_not_bad_input(tmp_path):
     assert refused.returncode == 2
 
 
-def test_check_warns_of_a_singular_mass_matrix_and_fd_refuses_it(tmp_path):
+def test_check_warns_about_a_singular_mass_matrix_and_fd_rejects_it(tmp_path):
     path = tmp_path / "balanced.yaml"
     path.write_text(
         "name: balanced\njoints:\n"

@@ -21,7 +21,7 @@ def brazo(*arguments, **options):
     )
 
 
-def test_a_proxy_runs_its_script(tmp_path):
+def test_proxy_runs_its_script(tmp_path):
     script = tmp_path / "bad.yaml"
     script.write_text("steps: [{at: 200ms, for: 200ms, half_open: true}]", encoding="utf-8")
     with FollowerLink() as follower:
@@ -53,20 +53,20 @@ def test_counts_as_json():
     assert json.loads(out) == {"counts": {"up": {}, "down": {}}, "events": []}
 
 
-def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys):
+def test_errors_are_one_line(tmp_path, monkeypatch, capsys):
     script = tmp_path / "bad.yaml"
     script.write_text("steps: [{at: 0s, loss: 7}]", encoding="utf-8")
-    for arguments, said in (
+    for arguments, message in (
         (("proxy", "--to", "nowhere"), "address 'nowhere'"),
         (("proxy", "--to", "a:1", "--script", script), "bad.yaml:1: steps[0].loss: loss is 7.0"),
         (("measure", "--rate", "0"), "wanted up to a day"),
     ):
         monkeypatch.setattr(sys, "argv", ["brazo", "teleop", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as exit_:
             main()
-        assert left.value.code == 2
+        assert exit_.value.code == 2
         error = capsys.readouterr().err
-        assert error.startswith("error: ") and said in error and error.count("\n") == 1
+        assert error.startswith("error: ") and message in error and error.count("\n") == 1
 
 
 def test_the_link_is_measured():
@@ -80,17 +80,17 @@ def test_the_link_is_measured():
     assert found["round_trip"] > 0.0
 
 
-def test_a_master_whom_nobody_answers_says_so_once_and_sums_up():
-    with socket.socket() as taken:  # bound, but nobody listens
+def test_master_without_a_follower_reports_it_once_and_prints_its_counts():
+    with socket.socket() as taken:  # bound, but not listening
         taken.bind(("127.0.0.1", 0))
         there = f"127.0.0.1:{taken.getsockname()[1]}"
         master = brazo("master", "--connect", there, "--page", "127.0.0.1:0", "--no-browser")
         with master:
             try:
                 assert master.stdout is not None
-                assert "its page: " in master.stdout.readline()
-                said = master.stdout.readline()
-                assert f"s  nobody answers at {there}; start `brazo teleop follower`" in said
+                assert "page: " in master.stdout.readline()
+                line = master.stdout.readline()
+                assert f"s  nobody answers at {there}; start `brazo teleop follower`" in line
             finally:
                 master.send_signal(signal.SIGINT)
                 out, error = master.communicate(timeout=60)
@@ -98,10 +98,10 @@ def test_a_master_whom_nobody_answers_says_so_once_and_sums_up():
     assert "nobody answers" not in out and out.endswith(" attempts\n")
 
 
-def test_a_script_that_ran_without_a_link_fails(tmp_path):
+def test_script_without_a_link_fails(tmp_path):
     script = tmp_path / "hand.yaml"
     script.write_text("steps: [{at: 0s, engage: true}]", encoding="utf-8")
-    with socket.socket() as taken:  # bound, but nobody listens
+    with socket.socket() as taken:  # bound, but not listening
         taken.bind(("127.0.0.1", 0))
         there = f"127.0.0.1:{taken.getsockname()[1]}"
         here = ("--page", "127.0.0.1:0", "--no-browser")
@@ -111,16 +111,16 @@ def test_a_script_that_ran_without_a_link_fails(tmp_path):
     assert f"error: the script ran without a link to ws://{there}/teleop: nobody answers" in error
 
 
-def test_both_ends_have_a_page():
+def test_both_stations_have_a_page():
     from urllib.request import urlopen
 
     def page(process) -> str:
         assert process.stdout is not None
         line = process.stdout.readline()
-        while "its page: " not in line:
+        while "page: " not in line:
             assert line, process.stderr.read()
             line = process.stdout.readline()
-        return line.split("its page: ")[1].split()[0]
+        return line.split("page: ")[1].split()[0]
 
     here = ("--page", "127.0.0.1:0", "--no-browser")
     follower = brazo("follower", "--robot", "teleop-scara", "--listen", "127.0.0.1:0", *here)
@@ -139,10 +139,10 @@ def test_both_ends_have_a_page():
                     assert master.stdout.readline().endswith("connected\n")
                 finally:
                     master.terminate()
-                    out, said = master.communicate(timeout=60)
-            assert master.returncode == 0, said
+                    out, error = master.communicate(timeout=60)
+            assert master.returncode == 0, error
             assert re.search(r"\b[1-9]\d* connections?, ", out.splitlines()[-1])
         finally:
             follower.terminate()
-            _, said = follower.communicate(timeout=60)
-    assert follower.returncode == 0, said
+            _, error = follower.communicate(timeout=60)
+    assert follower.returncode == 0, error

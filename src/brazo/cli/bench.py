@@ -1,4 +1,4 @@
-"""`brazo bench`: brazo's speed on this machine, alone or beside its peers."""
+"""`brazo bench`: measure brazo's speed on this machine, optionally next to other libraries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from brazo.cli.output import console, print_json, say, table
+from brazo.cli.output import console, print_json, print_line, table
 from brazo.cli.overwriting import FORCE, require_replaceable
 from brazo.errors import BrazoError
 
@@ -16,13 +16,15 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    peers: bool = typer.Option(False, "--peers", help="Time the peers that are installed, too."),
-    quick: bool = typer.Option(False, "--quick", help="Everything, too short to trust ratios."),
-    only: str = typer.Option(None, help="Sections to measure, separated by commas."),
+    peers: bool = typer.Option(False, "--peers", help="Also measure the installed peer libraries."),
+    quick: bool = typer.Option(
+        False, "--quick", help="Short run of all sections; ratios are unreliable."
+    ),
+    only: str = typer.Option(None, help="Comma-separated sections to measure."),
     json: Path = typer.Option(None, help="Write all figures to this file ('-': print them)."),
     force: bool = FORCE,
 ) -> None:
-    """Measure calls, batches, closed loops, compilation and start-up; best round of many."""
+    """Measure calls, batches, closed loops, compilation and start-up (best of many rounds)."""
     from brazo.bench import SECTIONS, Settings, run
 
     if str(json) != "-":
@@ -37,15 +39,15 @@ def bench(
     if json is not None and str(json) == "-":
         print_json(report.plain())
         return
-    words = [f"{key} {value}" for key, value in report.machine.items() if value is not None]
-    say(", ".join(words))
+    machine = [f"{key} {value}" for key, value in report.machine.items() if value is not None]
+    print_line(", ".join(machine))
     for section in report.sections:
-        say()
+        print_line()
         rows = [[_cell(row.get(column)) for column in section.columns] for row in section.rows]
         if rows:
             table(section.title, section.columns, rows)
         for note in section.notes:
-            say(f"note: {note}")
+            print_line(f"note: {note}")
     if json is not None:
         import msgspec
 
@@ -57,7 +59,7 @@ def bench(
 
 
 def _cell(value) -> str:
-    """Three significant digits, in plain notation."""
+    """Format with three significant digits, without an exponent."""
     if value is None:
         return ""
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""`brazo derive`: equations of motion on the terminal, or as LaTeX, C, Python, Octave files."""
+"""`brazo derive`: print equations of motion, or write them as LaTeX, C, Python or Octave."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import typer
 
-from brazo.cli.output import console, say
+from brazo.cli.output import console, print_line
 from brazo.cli.overwriting import FORCE, require_replaceable
-from brazo.cli.slips import load_robot
+from brazo.cli.unit_warnings import load_robot
 from brazo.errors import BrazoError
 from brazo.text import printable
 
@@ -26,7 +26,7 @@ def derive(
     output: Path = typer.Option(
         None, "-o", "--output", help="Folder to write into, or the file (x.tex, x.py, x.txt)."
     ),
-    numeric: bool = typer.Option(False, "--numeric", help="Numbers in place of the letters."),
+    numeric: bool = typer.Option(False, "--numeric", help="Substitute numeric parameter values."),
     form: str = typer.Option(
         "auto", help="expanded, recursive, or auto: expanded unless too long."
     ),
@@ -48,7 +48,7 @@ def derive(
 
 
 def _derived(model: Any, parameters: str, form: str) -> Any:
-    """Derive behind a progress bar on the error stream."""
+    """Derive the equations with a progress bar on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -86,6 +86,6 @@ def _write(equations: Any, to: str, folder: Path, force: bool) -> None:
     make_folder(folder)
     for file, text in files.items():
         write_file(folder / file, text.encode("utf-8"))
-        say(f"wrote {folder / file}")
+        print_line(f"wrote {folder / file}")
     for note in equations.notes:
-        say(f"note: {note}", style="yellow")
+        print_line(f"note: {note}", style="yellow")

@@ -1,10 +1,10 @@
-"""`brazo doctor`: does generated code work here, which way does it run, are its numbers right?"""
+"""`brazo doctor`: check that generated code runs on this machine and returns correct results."""
 
 from __future__ import annotations
 
 import typer
 
-from brazo.cli.output import print_json, say, table
+from brazo.cli.output import print_json, print_line, table
 
 
 def register(app: typer.Typer) -> None:
@@ -12,7 +12,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
-    """Check the generated code on this machine.  Exit code 1 when something is wrong."""
+    """Check the generated code on this machine.  Exit code 1 when a check fails."""
     from brazo.codegen.diagnose import diagnose
     from brazo.dynamics.self_check import robot_checks
     from brazo.simulation.stretch import stretch_check
@@ -22,10 +22,10 @@ def doctor(json: bool = typer.Option(False, "--json", help="Print JSON.")) -> No
     if json:
         print_json({"healthy": healthy, "checks": [_plain(check) for check in checks]})
     else:
-        rows = [("ok" if c.ok else "WRONG", c.name, c.found) for c in checks]
-        table("Generated code on this machine", ("", "", "found"), rows, left=3)
-        say(
-            "all is well" if healthy else "something is wrong",
+        rows = [("ok" if c.ok else "FAILED", c.name, c.found) for c in checks]
+        table("Generated code on this machine", ("", "check", "result"), rows, left=3)
+        print_line(
+            "all checks passed" if healthy else "some checks failed",
             style=None if healthy else "bold red",
         )
     raise typer.Exit(0 if healthy else 1)

@@ -1,4 +1,4 @@
-"""`brazo id | fd | simulate`: torques from motion, motion from torques, and whole runs."""
+"""`brazo id | fd | simulate`: inverse dynamics, forward dynamics and simulation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import typer
 from brazo import units
 from brazo.cli.interruption import samples_kept
 from brazo.cli.kinematics import joint_values, number_of
-from brazo.cli.output import number, print_json, progress_bar, say, table
+from brazo.cli.output import number, print_json, print_line, progress_bar, table
 from brazo.cli.overwriting import FORCE, require_replaceable
-from brazo.cli.slips import load_robot
+from brazo.cli.quoted_values import QuotedValuesCommand
+from brazo.cli.unit_warnings import load_robot
 from brazo.cli.user_code import load_function
 from brazo.errors import BrazoError
 
@@ -23,9 +24,9 @@ T_END = 2.0  # s
 
 
 def register(app: typer.Typer) -> None:
-    app.command("id")(inverse_dynamics)
-    app.command("fd")(forward_dynamics)
-    app.command("simulate")(simulate)
+    app.command("id", cls=QuotedValuesCommand)(inverse_dynamics)
+    app.command("fd", cls=QuotedValuesCommand)(forward_dynamics)
+    app.command("simulate", cls=QuotedValuesCommand)(simulate)
 
 
 def inverse_dynamics(
@@ -38,7 +39,7 @@ def inverse_dynamics(
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
-    """Inverse dynamics: the joint torques a motion needs, with their parts."""
+    """Inverse dynamics: joint torques for a motion, with inertia, Coriolis and gravity terms."""
     arm = load_robot(robot, tip)
     position = joint_values(arm, _words(q), rad)
     speed, gain = _rates(arm, qd, rad, "qd"), _rates(arm, qdd, rad, "qdd")
@@ -69,7 +70,7 @@ def forward_dynamics(
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
-    """Forward dynamics: the joint accelerations torques cause."""
+    """Forward dynamics: joint accelerations for given torques."""
     arm = load_robot(robot, tip)
     position = joint_values(arm, _words(q), rad)
     speed, torque = _rates(arm, qd, rad, "qd"), _plain(arm.n, tau, "tau")
@@ -104,7 +105,7 @@ def simulate(
     dt: float = typer.Option(1e-3, help="Step of rk4, spacing of the output of dopri5."),
     method: str = typer.Option("rk4", help="rk4 or dopri5."),
     rtol: float = typer.Option(1e-9, help="Relative tolerance of dopri5."),
-    stops: bool = typer.Option(False, "--stops", help="Joints halt at their limits."),
+    stops: bool = typer.Option(False, "--stops", help="Hard stops: joints halt at their limits."),
     output: Path = typer.Option(
         None, "-o", "--output", help="Write the run: .parquet, .csv, .xlsx or .mcap."
     ),
@@ -113,15 +114,15 @@ def simulate(
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
 ) -> None:
-    """Let a robot fall or be driven (--torque), or carry it along a motion (--trajectory)."""
+    """Simulate a robot under gravity and torques (--torque), or along a motion (--trajectory)."""
     from brazo.recording.recording import Recording
 
     if trajectory is not None and (torque, q0, qd0) != (None, None, None):
-        raise BrazoError("--trajectory gives the whole motion: leave out --torque, --q0, --qd0")
+        raise BrazoError("--trajectory defines the motion: omit --torque, --q0 and --qd0")
     if trajectory is not None and (stops or method != "rk4"):
-        raise BrazoError("--trajectory integrates nothing: leave out --method and --stops")
+        raise BrazoError("--trajectory is not integrated: omit --method and --stops")
     if output is not None and output.suffix.lower() not in FORMATS:
-        raise BrazoError(f"{output}: unknown format; a run leaves as {', '.join(FORMATS)}")
+        raise BrazoError(f"{output}: unknown format; supported: {', '.join(FORMATS)}")
     require_replaceable(output, force=force)
     arm = load_robot(robot, tip)
 
@@ -150,6 +151,7 @@ def simulate(
                 )
         if output is not None:
             write(run)
+    violations = _limit_violations(arm, run)
     report = {
         "robot": run.robot,
         "method": run.method,
@@ -160,7 +162,8 @@ def simulate(
         "tool": run.tool[-1, :3, 3],
         "energy": None if run.energy is None else run.energy[-1],
         "energy_change": None if run.energy is None else np.ptp(run.energy.sum(axis=1)),
-        "limits_passed": _limits_passed(arm, run),
+        "limit_violations": violations,
+        "limits_passed": violations,  # deprecated name
         "output": None if output is None else str(output),
     }
     if json:
@@ -170,7 +173,7 @@ def simulate(
 
 
 def _source(arm, output: Path) -> dict[str, str]:
-    """What a replay needs to draw the robot, for the formats that can be replayed."""
+    """Return the metadata a replay needs to draw the robot, for .parquet output."""
     if output.suffix.lower() != ".parquet":
         return {}
     from brazo.lab.app.opening import as_cell
@@ -179,7 +182,7 @@ def _source(arm, output: Path) -> dict[str, str]:
 
     found = recorded_source(as_cell(arm))
     if reason := found.get(LEFT_OUT):
-        say(f"note: the recording does not hold the robot: {reason}", style="yellow")
+        print_line(f"note: the recording does not hold the robot: {reason}", style="yellow")
     path = arm.model.path
     return found if path is None else {**found, "cell_file": str(path.absolute())}
 
@@ -197,7 +200,7 @@ def _as_recorded(robot: str, columns: dict) -> dict:
 
 
 def _print_run(arm, run, report: dict, rad: bool, given: bool) -> None:
-    """The summary of a run; `given`: its motion was, nothing fell."""
+    """Print the summary of a run; `given` means that its motion was prescribed."""
 
     def position(i: int, value: float) -> str:
         if arm.joint_kinds[i] == "prismatic":
@@ -209,30 +212,30 @@ def _print_run(arm, run, report: dict, rad: bool, given: bool) -> None:
     for i, name in enumerate(arm.joint_names):
         tau = "" if run.tau is None else number(float(np.abs(run.tau[:, i]).max()), 4)
         rows.append((name, *(position(i, run.q[k, i]) for k in (0, -1)), tau))
-    say(f"{run.robot}: {run.method}, {len(run.t)} samples to {run.t[-1]:g} s")
-    columns = ("joint", "start", "end", "greatest |torque|")
+    print_line(f"{run.robot}: {run.method}, {len(run.t)} samples to {run.t[-1]:g} s")
+    columns = ("joint", "start", "end", "max |torque|")
     table(f"Joint positions [{unit}, m], torques [N m, N]", columns, rows)
     passed = []
-    for found in report["limits_passed"]:
+    for found in report["limit_violations"]:
         turns = arm.joint_kinds[arm.joint_names.index(found["joint"])] == "revolute"
         limit = math.degrees(found["limit"]) if turns and not rad else found["limit"]
         where = f"{limit:.6g} {unit if turns else 'm'}"
         passed.append(f"{found['joint']} {where} at {found['t']:g} s")
     if passed:
         advice = "" if given else "; --stops halts joints there"
-        say(f"went past joint limits: {', '.join(passed)}{advice}", style="yellow")
+        print_line(f"joint limits exceeded: {', '.join(passed)}{advice}", style="yellow")
     if run.energy is not None:
         kinetic, potential = run.energy[-1]
-        say(
+        print_line(
             f"energy at the end: kinetic {kinetic:.6g} J, potential {potential:.6g} J; "
             f"total changed by {report['energy_change']:.3g} J over the run"
         )
     if report["output"]:
-        say(f"wrote {report['output']}")
+        print_line(f"wrote {report['output']}")
 
 
-def _limits_passed(arm, run) -> list[dict]:
-    """Joints that went past a limit: which, and when (s), the first of them first."""
+def _limit_violations(arm, run) -> list[dict]:
+    """Return the joints that exceeded a limit, with the limit and the time (s), in time order."""
     found = []
     for name, q, (low, high) in zip(arm.joint_names, run.q.T, arm.limits, strict=True):
         beyond = (q < low - 1e-9) | (q > high + 1e-9)
@@ -247,7 +250,7 @@ def _trajectory(path: Path):
     if path.suffix.lower() != ".npy":
         return load_function(path, "trajectory", "trajectory(t) -> q, qd, qdd")
     try:
-        # Mapped, not read: a head that claims terabytes costs nothing.
+        # Memory-mapped, so that a header that claims terabytes allocates nothing.
         return np.load(path, allow_pickle=False, mmap_mode="r")
     except (OSError, ValueError, EOFError, MemoryError) as error:
         raise BrazoError(f"{path}: not a NumPy array file: {error}") from None
@@ -278,7 +281,7 @@ def _plain(count: int, text: str | None, what: str) -> np.ndarray:
         return np.zeros(count)
     words = _words(text)
     if len(words) != count:
-        raise BrazoError(f"--{what}: {count} values wanted, got {len(words)}")
+        raise BrazoError(f"--{what}: expected {count} values in quotes, got {len(words)}")
     return np.array([number_of(word, units.NUMBER, f"--{what}") for word in words])
 
 

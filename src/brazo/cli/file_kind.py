@@ -1,4 +1,4 @@
-"""Which kind of file a YAML file is: a robot, a cell or a program, told by its fields."""
+"""Detect whether a YAML file describes a robot, a cell or a program, from its fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _ROBOT = (
 
 
 def kind_of(name_or_path: str) -> FileKind | None:
-    """The kind of a YAML file, which raises when it is none; None for names and other files."""
+    """Return the kind of a YAML file; None for names and other files.
+
+    Raises `BrazoError` for a YAML file of none of the kinds.
+    """
     from brazo.formats.document import read_document
 
     path = existing(name_or_path)
@@ -34,18 +37,18 @@ def kind_of(name_or_path: str) -> FileKind | None:
         return "robot"
     found = ", ".join(list(fields)[:8]) or "none"
     raise BrazoError(
-        f"{path}: neither a robot (told by its field joints, or kind: delta), nor a cell (robots: "
-        "a list; or bodies, fixtures, chute, floor), nor a program (robots: the steps of each); "
-        f"its fields: {found}. Lists of points and scripts are checked by what plays them"
+        f"{path}: not a robot (field joints, or kind: delta), a cell (robots: a list; or bodies, "
+        "fixtures, chute, floor) or a program (robots: a map of steps); "
+        f"fields found: {found}. Lists of points and scripts are checked when they are loaded"
     )
 
 
 def cell_of(program_path: Path | None, cell: str | None) -> str:
-    """The cell a program names: a shipped one, or a file beside the program."""
+    """Return the cell a program names: a shipped name, or a path relative to the program."""
     from brazo.world.cell_file import CELLS
 
     if cell is None:
-        raise BrazoError(f"{program_path}: names no cell; give one: brazo run CELL -p PROGRAM")
+        raise BrazoError(f"{program_path}: has no field cell; run brazo run CELL -p PROGRAM")
     if Path(cell).suffix.lower() in CELLS.suffixes and program_path is not None:
         return str(program_path.parent / cell)
     return cell

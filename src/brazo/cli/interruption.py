@@ -1,6 +1,6 @@
-"""Ctrl+C in a long command: what was done is kept and reported, and the exit code is 130.
+"""Ctrl+C in a long command: partial results are kept and reported; the exit code is 130.
 
-A second Ctrl+C within ten seconds ends any command within five more, a third one at once.
+A second Ctrl+C within 10 s ends any command within 5 s, a third one immediately.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from typing import Any, NoReturn
 
 import typer
 
-from brazo.cli.output import say
+from brazo.cli.output import print_line
 from brazo.errors import BrazoError
 from brazo.text import one_line
 
-INTERRUPTED = 130  # exit code, as shells have it
-GRACE = 5.0  # s a command has to end by itself after the second Ctrl+C
-WITHIN = 10.0  # s; after a longer time Ctrl+C counts as the first: a lab may stay open after one
+INTERRUPTED = 130  # exit code of shells for SIGINT
+GRACE = 5.0  # s; time for a command to end by itself after the second Ctrl+C
+WITHIN = 10.0  # s; later presses count as the first one, since a lab may stay open after one
 
 
 @cache
 def end_on_second_press() -> None:
-    """Have a second Ctrl+C end the process, whatever it does, and a third one at once.
+    """End the process `GRACE` seconds after a second Ctrl+C, and immediately after a third.
 
-    Python runs signal handlers on the main thread between two of its instructions, so a long call
-    of compiled code there delays them.  The byte that the interpreter writes at each signal is not
-    delayed; a thread counts them.
+    Python runs signal handlers on the main thread between bytecode instructions, so a long call
+    into compiled code delays them.  The wakeup byte that the interpreter writes at each signal is
+    not delayed; a thread counts these bytes.
     """
     reading, writing = os.pipe()
     if os.name != "nt":
         os.set_blocking(writing, False)
-        # A forked process has the pipe too: its Ctrl+C would count here.
+        # A forked process inherits the pipe; its Ctrl+C must not count here.
         os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     threading.Thread(
@@ -63,7 +63,7 @@ def _count_presses(pipe: int) -> None:
 
 
 def exit_now(code: int) -> NoReturn:
-    """End the process without waiting for threads that compile."""
+    """Exit without waiting for threads that are compiling."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
@@ -72,9 +72,9 @@ def exit_now(code: int) -> NoReturn:
 
 @contextlib.contextmanager
 def between_steps() -> Iterator[Callable[[], None]]:
-    """Give a function to call between steps: it raises KeyboardInterrupt after Ctrl+C.
+    """Yield a function to call between steps; it raises KeyboardInterrupt after Ctrl+C.
 
-    No step is left half done.  A second Ctrl+C interrupts at once.
+    Every step is completed.  A second Ctrl+C interrupts immediately.
     """
     pressed = False
 
@@ -89,7 +89,7 @@ def between_steps() -> Iterator[Callable[[], None]]:
             raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield check  # signals reach the main thread alone
+        yield check  # signals are delivered to the main thread only
         return
     before = signal.signal(signal.SIGINT, press)
     try:
@@ -100,9 +100,9 @@ def between_steps() -> Iterator[Callable[[], None]]:
 
 @contextlib.contextmanager
 def samples_kept(output: Path | None, write: Callable[[Any], None]) -> Iterator[None]:
-    """For work whose file is written at its end: keep the samples before a failure or Ctrl+C.
+    """Write the samples computed before a failure or Ctrl+C to `output`.
 
-    The error carries them as `run` (see `brazo.dynamics.simulate`).
+    The exception has them as attribute `run` (see `brazo.dynamics.simulate`).
     """
     try:
         yield
@@ -122,12 +122,12 @@ def samples_kept(output: Path | None, write: Callable[[Any], None]) -> Iterator[
         raise typer.Exit(INTERRUPTED) from None
 
 
-def say_recorded(file: Path) -> None:
-    """Print what is in a recording that was just written, and how to see it."""
+def print_recorded(file: Path) -> None:
+    """Print the length of a recording that was just written and the command to replay it."""
     from brazo.recording.source import open_source
 
     source = open_source(file)
     blocks = [block[0] for block in source.read([source.time])]
     length = blocks[-1][-1] - blocks[0][0] if blocks else 0.0
-    say(f"wrote {file}: {length:.2f} s, {source.rows} rows")
-    say(f"see it again: brazo replay {shlex.quote(str(file))}")
+    print_line(f"wrote {file}: {length:.2f} s, {source.rows} rows")
+    print_line(f"replay: brazo replay {shlex.quote(str(file))}")

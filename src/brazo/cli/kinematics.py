@@ -1,4 +1,4 @@
-"""`brazo fk | ik`: joint values in, pose out, and back.  Degrees on the shell, or `--rad`."""
+"""`brazo fk | ik`: forward and inverse kinematics.  Angles in degrees, or radians with `--rad`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import numpy as np
 import typer
 
 from brazo import units
-from brazo.cli.output import number, print_json, say, table
-from brazo.cli.slips import load_robot, warn
+from brazo.cli.output import number, print_json, print_line, table
+from brazo.cli.quoted_values import QuotedValuesCommand
+from brazo.cli.unit_warnings import load_robot, warn
 from brazo.errors import BrazoError
 
-_NUMBERS = {"ignore_unknown_options": True}  # so that -30 is a value, not an option
+_NUMBERS = {"ignore_unknown_options": True}  # -30 is a value, not an option
 
 
 def register(app: typer.Typer) -> None:
     app.command("fk", context_settings=_NUMBERS)(fk)
-    app.command("ik", context_settings=_NUMBERS)(ik)
+    app.command("ik", cls=QuotedValuesCommand, context_settings=_NUMBERS)(ik)
 
 
 def fk(
@@ -87,7 +88,9 @@ def ik(
     rpy: tuple[str, str, str] = typer.Option(None, help="Roll, pitch, yaw."),
     oat: tuple[str, str, str] = typer.Option(None, help="Unimation O, A, T."),
     quat: tuple[float, float, float, float] = typer.Option(None, help="Quaternion w x y z."),
-    q0: str = typer.Option(None, help="Start near these joint values: '0 90 -90 0 0 0'."),
+    q0: str = typer.Option(
+        None, help="Initial joint values 'v1 v2 …'; the nearest solution is chosen."
+    ),
     branch: str = typer.Option(None, help="A branch's name or part of it, e.g. 'LEFTY ABOVE'."),
     orientation: str = typer.Option(None, help="full (default), nearest or free (position only)."),
     method: str = typer.Option("auto", help="auto, closed or numeric."),
@@ -142,7 +145,7 @@ def ik(
 
 
 def joint_values(arm, values: list[str], rad: bool) -> np.ndarray:
-    """Joint values typed on the shell, or the name of a pose."""
+    """Parse joint values or the name of a pose, as typed on the shell."""
     if len(values) == 1 and values[0] in arm.poses:
         return np.array(arm.poses[values[0]])
     poses = ", ".join(arm.poses) or "none"
@@ -166,7 +169,7 @@ def joint_values(arm, values: list[str], rad: bool) -> np.ndarray:
 
 
 def _value_notes(arm, q: np.ndarray, values: list[str]) -> list[str]:
-    """Joint values past their limits, and lengths that were probably meant in mm."""
+    """Return warnings on joint values out of limits and lengths that are probably in mm."""
     from brazo.formats.robot_yaml.joint_fields import outside
     from brazo.model.plausible import doubt
 
@@ -186,7 +189,7 @@ def _value_notes(arm, q: np.ndarray, values: list[str]) -> list[str]:
 
 
 def _target_notes(arm, position: np.ndarray, texts: Sequence[str]) -> list[str]:
-    """A target far out of reach whose numbers have no units."""
+    """Return a warning if a target without units is far out of reach."""
     from brazo.model.plausible import target_doubt
 
     if any(units.parse(text).dimension is not None for text in texts):
@@ -196,7 +199,7 @@ def _target_notes(arm, position: np.ndarray, texts: Sequence[str]) -> list[str]:
 
 
 def number_of(text: str, dimension: units.Dimension, what: str) -> float:
-    """A number typed on the shell; `what` it was meant for is told where it is none."""
+    """Parse a number typed on the shell; errors start with `what`."""
     try:
         return units.quantity(text, dimension)
     except BrazoError as error:
@@ -239,14 +242,14 @@ def _print_solutions(arm, result, rad: bool, free: bool) -> None:
     off = math.degrees(result.residual.orientation)
     if result.success:
         gap = f"; orientation {off:.3f}° off" if off > 1e-6 else ""
-        say(f"reached ({result.method}{', ' + result.branch if result.branch else ''}){gap}")
+        print_line(f"reached ({result.method}{', ' + result.branch if result.branch else ''}){gap}")
     else:
-        say(f"not reached: {result.reason}", style="yellow")
+        print_line(f"not reached: {result.reason}", style="yellow")
         gap = f"{1000 * result.residual.position:.3f} mm" + ("" if free else f" and {off:.3f}°")
-        say(f"nearest inside the limits, {gap} off:")
+        print_line(f"closest solution within the limits, error {gap}:")
     rows = [] if result.success else [("this one", *texts(result.q), "")]
     for solution in result.all:
-        # By number: names would not fit beside the values.
+        # Joint numbers, because names would not fit next to the values.
         over = " ".join(str(i + 1) for i in solution.limit_violations)
         rows.append((solution.name or "this one", *texts(solution.q), over or "none"))
-    table(f"Joint values [{unit}, m]", ("branch", *arm.joint_names, "limits broken"), rows)
+    table(f"Joint values [{unit}, m]", ("branch", *arm.joint_names, "out of limits"), rows)

@@ -1,4 +1,4 @@
-"""`brazo lab | replay`: a cell, a robot or a recording in the browser."""
+"""`brazo lab | replay`: open a cell, a robot or a recording in the browser."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from brazo.robot import Robot
 
 DEFAULT = "cooperative"
-HOST = typer.Option("127.0.0.1", help="Address to listen on; others need a token.")
-PORT = typer.Option(8080, help="Port; the next free one is taken when it is busy.")
-TOKEN = typer.Option(False, "--token", help="Ask for a token on this machine, too.")
+HOST = typer.Option("127.0.0.1", help="Address to listen on; other than loopback requires a token.")
+PORT = typer.Option(8080, help="Port; the next free port is used if it is busy.")
+TOKEN = typer.Option(False, "--token", help="Require a token on this machine too.")
 RUNS = typer.Option(
-    None, "--runs", metavar="DIR", help="Folder for the lab's recordings; else $BRAZO_RUNS."
+    None, "--runs", metavar="DIR", help="Folder for the lab's recordings; default $BRAZO_RUNS."
 )
 BROWSER = typer.Option(True, help="Open the page in the default browser.")
 
@@ -51,10 +51,10 @@ def lab(
 
 def replay(
     recording: Path = typer.Argument(
-        metavar="FILE", help="A recording: .parquet, .csv, or the .parquet.part of a killed run."
+        metavar="FILE", help="A recording: .parquet, .csv, or .parquet.part of an interrupted run."
     ),
     cell: str = typer.Option(
-        None, "--cell", help="Its cell or robot, where the recording does not say or it is gone."
+        None, "--cell", help="Cell or robot to show if the recording does not contain it."
     ),
     host: str = HOST,
     port: int = PORT,
@@ -62,13 +62,13 @@ def replay(
     browser: bool = BROWSER,
     runs: Path = RUNS,
 ) -> None:
-    """Open a recording in the lab: a timeline, plots and 3D view in step, what happened."""
-    from brazo.cli.output import say
+    """Open a recording in the lab: 3D view, plots and events on one timeline."""
+    from brazo.cli.output import print_line
     from brazo.lab.app.replay import Replay
 
     shown = Replay(recording, cell)
     for note in shown.notes:
-        say(f"note: {note}")
+        print_line(f"note: {note}")
     _serve(shown, host, port, browser, token, runs)
 
 

@@ -1,6 +1,6 @@
-"""The `brazo` command: verbs are registered here, one file a verb group does the work.
+"""The `brazo` command.  Each module of this package registers one group of subcommands.
 
-Exit codes: 0 done, 1 the task failed (an unreachable target, a dropped bar), 2 bad input.
+Exit codes: 0 success, 1 the task failed (unreachable target, dropped bar), 2 invalid input.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from brazo.cli import (
     teleop,
 )
 from brazo.cli.interruption import end_on_second_press
-from brazo.cli.output import Unread
+from brazo.cli.output import PipeStream
 from brazo.errors import BrazoError, RunFailed
 from brazo.text import printable
 
 app = typer.Typer(
     name="brazo",
-    help="A robotics lab: one file describes a manipulator, everything else follows.",
+    help="A robotics lab: describe a manipulator in one file; everything else is derived from it.",
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -52,9 +52,9 @@ lab.register(app)
 @app.callback(invoke_without_command=True)
 def _default(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version and leave."),
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
-    """Without a command the lab opens."""
+    """Open the lab when no command is given."""
     if version:
         from importlib.metadata import version as installed
 
@@ -65,17 +65,17 @@ def _default(
 
 
 def _terminate(*_: object) -> None:
-    """End as after an error: temporary files are removed and recordings closed on the way out."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends the process at once
+    """Exit through SystemExit, so that temporary files are removed and recordings closed."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second signal ends the process immediately
     raise SystemExit(128 + signal.SIGTERM)
 
 
 def main() -> None:
-    """Entry of the console script: an error is one line; exit code 2, or 1 for a failed run."""
+    """Run the console script; print errors on one line and exit with 2, or 1 for a failed run."""
     if sys.stdout is not None:
-        sys.stdout = Unread(sys.stdout)
+        sys.stdout = PipeStream(sys.stdout)
     if sys.stderr is not None:
-        sys.stderr = Unread(sys.stderr)
+        sys.stderr = PipeStream(sys.stderr)
     with contextlib.suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, _terminate)
         end_on_second_press()

@@ -1,4 +1,4 @@
-"""How numbers leave the shell: rich tables for people, one JSON object for programs."""
+"""Output of the shell commands: rich tables, or one JSON object with `--json`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import numpy as np
 from brazo.text import json_text, one_line
 
 
-class Unread:
-    """A stream whose reader may leave early, as `head` does: from then on nobody is told.
+class PipeStream:
+    """A stream whose reader may close it early, as `head` does; later output is discarded.
 
-    The work goes on without a word, so its files are whole and its exit code tells how it went.
+    The command continues, so its files are complete and its exit code is valid.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -28,7 +28,7 @@ class Unread:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        with self._until_left():
+        with self._until_closed():
             self._stream.write(text)
         return len(text)
 
@@ -37,25 +37,25 @@ class Unread:
             self.write(line)
 
     def flush(self) -> None:
-        with self._until_left():
+        with self._until_closed():
             self._stream.flush()
 
     @contextlib.contextmanager
-    def _until_left(self) -> Iterator[None]:
+    def _until_closed(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            # Windows says EINVAL of a pipe nobody reads.
-            left = (errno.EPIPE, errno.EINVAL) if os.name == "nt" else (errno.EPIPE,)
-            if error.errno not in left:
+            # Windows reports EINVAL for a closed pipe.
+            closed = (errno.EPIPE, errno.EINVAL) if os.name == "nt" else (errno.EPIPE,)
+            if error.errno not in closed:
                 raise
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self._stream.fileno())
+            os.close(null)
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document; arrays as lists, infinite numbers as null."""
+    """Print one JSON document; arrays become lists, non-finite numbers null."""
     print(json_text(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)))
 
 
@@ -68,15 +68,15 @@ def table(
 ) -> None:
     """Print a table whose first `left` columns are text and the others numbers.
 
-    Only column `wrap` may be broken over lines: a number or a name is never cut, and where the
-    terminal is too narrow the lines run on instead.
+    Only column `wrap` may be wrapped.  Numbers and names are never cut; in a narrow terminal the
+    lines are longer than the terminal instead.
     """
     from rich.box import SIMPLE_HEAD
     from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
-    # Text objects: names and units in brackets must not be read as markup.
+    # Text objects, because rich would parse names and units in brackets as markup.
     grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for i, column in enumerate(columns):
         justify = "right" if i >= left else "left"
@@ -87,17 +87,17 @@ def table(
         grid.add_row(*(Text(one_line(cell)) for cell in row))
     out = console()
     if title:
-        say(title)
+        print_line(title)
     needed = Measurement.get(out, out.options.update(max_width=10_000), grid).maximum
     out.width = needed if wrap is None or not out.is_terminal else min(needed, out.width)
     out.print(grid)
     out.print()
 
 
-def say(text: str = "", style: str | None = None) -> None:
+def print_line(text: str = "", style: str | None = None) -> None:
     """Print one line of text, wrapped to the terminal.
 
-    Names in it are never read as markup, and their control characters are escaped.
+    Markup is not interpreted, and control characters are escaped.
     """
     out = console()
     out.print(
@@ -113,7 +113,7 @@ def console():
 
 @contextlib.contextmanager
 def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on the error stream where that is a terminal; gives `show(fraction)`."""
+    """Show a progress bar on stderr if it is a terminal; yield `show(fraction)`."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -125,7 +125,7 @@ def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A fixed-point number without a minus sign on zero; ∞ where there is no limit."""
+    """Format a fixed-point number; no minus sign on zero, ∞ for infinity."""
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     text = f"{value:.{digits}f}"

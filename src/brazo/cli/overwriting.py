@@ -1,4 +1,4 @@
-"""The one rule for output files that exist: ask on a terminal, elsewhere refuse without --force."""
+"""Existing output files: ask for confirmation on a terminal, otherwise require --force."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import typer
 
 from brazo.errors import BrazoError
 
-FORCE: bool = typer.Option(False, "--force", "-f", help="Replace output files that exist.")
+FORCE: bool = typer.Option(False, "--force", "-f", help="Replace existing output files.")
 _SHOWN = 3  # files a message names
 
 
 def require_replaceable(*files: Path | None, force: bool) -> bool:
-    """Return when no file is there or all may be replaced; call it before the work begins.
+    """Check, before the work starts, that output files do not exist or may be replaced.
 
-    The result says whether there are files to replace: when not, one that appears during the work
-    is another process's and must be kept.  On a terminal the user is asked, and the command ends
-    with code 1 when the answer is no.  Without a terminal, and without `force`, it is a
-    `BrazoError`.
+    Returns whether there are files to replace.  If not, a file that appears during the work
+    belongs to another process and must be kept.  On a terminal the user is asked, and the command
+    exits with code 1 if the answer is no.  Without a terminal and without `force`, an existing
+    file raises `BrazoError`.
     """
     found = [file for file in files if file is not None and file.is_file()]
     if force or not found:

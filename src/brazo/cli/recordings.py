@@ -1,4 +1,4 @@
-"""`brazo signals | convert | plot | report`: what is in a recording, and what can be made of it."""
+"""`brazo signals | convert | plot | report`: inspect and convert recordings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from brazo import units
-from brazo.cli.output import print_json, progress_bar, say, table
+from brazo.cli.output import print_json, print_line, progress_bar, table
 from brazo.cli.overwriting import FORCE, require_replaceable
 from brazo.errors import BrazoError
 from brazo.text import one_line
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from brazo.recording.recording import Recording
     from brazo.recording.source import Source
 
-LARGE = 20_000_000  # bytes; a file of more gets a hint
-_SOURCE = typer.Argument(help="A recording: .parquet, .csv, or the .parquet.part of a killed run.")
-_SIGNALS = typer.Option(
-    None, "--signals", "-s", help="Only these: a name, a start of names or a pattern; repeatable."
+LARGE = 20_000_000  # bytes; a hint is printed for larger files
+_SOURCE = typer.Argument(
+    help="A recording: .parquet, .csv, or .parquet.part of an interrupted run."
 )
-_FROM = typer.Option(None, "--from", help="Start here (s, or with a unit: 1500ms).")
-_TO = typer.Option(None, "--to", help="End here.")
+_SIGNALS = typer.Option(
+    None, "--signals", "-s", help="Signals to include: a name, prefix or pattern; repeatable."
+)
+_FROM = typer.Option(None, "--from", help="Start time (s, or with a unit: 1500ms).")
+_TO = typer.Option(None, "--to", help="End time.")
 
 
 def register(app: typer.Typer) -> None:
@@ -40,14 +42,14 @@ def signals(
     recording: Path = _SOURCE,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """List what a recording holds: signals, units, ranges, events."""
+    """List the signals of a recording with units and ranges, and its events."""
     import numpy as np
 
     from brazo.recording.origin import SOURCE
     from brazo.recording.recording import Recording
 
     run = Recording.open(recording)
-    _say_notes(run.notes)
+    _print_notes(run.notes)
     rows = []
     for name in run:
         values = run[name][np.isfinite(run[name])]
@@ -57,46 +59,49 @@ def signals(
     for event in run.events:
         kinds[str(event.get("kind", ""))] = kinds.get(str(event.get("kind", "")), 0) + 1
     if json:
-        keys = ("name", "unit", "least", "greatest")
         about = {key: value for key, value in run.about.items() if key != SOURCE}
-        listed = [dict(zip(keys, row, strict=True)) for row in rows]
+        listed = [
+            # least and greatest are the deprecated names of min and max.
+            {"name": n, "unit": u, "min": low, "max": high, "least": low, "greatest": high}
+            for n, u, low, high in rows
+        ]
         print_json({"rows": len(run), "signals": listed, "events": kinds, "about": about})
         return
-    say(f"{recording}: {len(run)} rows, {run.duration:g} s, {len(run.names)} signals")
+    print_line(f"{recording}: {len(run)} rows, {run.duration:g} s, {len(run.names)} signals")
     texts = [(name, unit, f"{low:.6g}", f"{high:.6g}") for name, unit, low, high in rows]
-    table("", ("signal", "unit", "least", "greatest"), texts, left=2)
+    table("", ("signal", "unit", "min", "max"), texts, left=2)
     if kinds:
-        say("events: " + ", ".join(f"{kind} {count}" for kind, count in kinds.items()))
+        print_line("events: " + ", ".join(f"{kind} {count}" for kind, count in kinds.items()))
 
 
 def convert(
     recording: Path = _SOURCE,
-    target: Path = typer.Argument(help="What to write: .parquet, .csv, .xlsx, .mcap or .html."),
+    target: Path = typer.Argument(help="Output file: .parquet, .csv, .xlsx, .mcap or .html."),
     chosen: list[str] = _SIGNALS,
     start: str = _FROM,
     stop: str = _TO,
     rate: float = typer.Option(
-        None, "--rate", help="So many rows a second (Hz), taken from those recorded."
+        None, "--rate", help="Downsample to this many rows per second (Hz)."
     ),
     cell: str = typer.Option(
-        None, "--cell", help="For .html: its cell or robot, instead of the recording's own."
+        None, "--cell", help="For .html: cell or robot to show instead of the recording's own."
     ),
     salvage: bool = typer.Option(
-        False, "--salvage", help="Of a damaged recording write the rows that are intact."
+        False, "--salvage", help="Write the intact rows of a damaged recording."
     ),
     force: bool = FORCE,
 ) -> None:
-    """Write a recording in another format; .html is a 3D replay in one page.
+    """Convert a recording to another format; .html is a self-contained 3D replay.
 
-    The `run.parquet.part` of an interrupted run converted to `run.parquet` is finished and removed.
+    Converting the `run.parquet.part` of an interrupted run to `run.parquet` removes the .part file.
     """
     from brazo.recording.conversion import chosen_rows
     from brazo.recording.conversion import convert as convert_file
 
-    if target.resolve() != recording.resolve():  # which has a message of its own
+    if target.resolve() != recording.resolve():  # `convert_file` rejects that case
         require_replaceable(target, force=force)
     if rate is not None and not (math.isfinite(rate) and rate > 0.0):
-        raise BrazoError(f"--rate {rate:g}: wanted rows a second, greater than 0")
+        raise BrazoError(f"--rate {rate:g}: expected rows per second, greater than 0")
     part = {
         "signals": chosen or None,
         "start": _seconds(start),
@@ -105,28 +110,28 @@ def convert(
         "salvage": salvage,
     }
     source = chosen_rows(recording, **part)
-    _say_notes(source.notes)
+    _print_notes(source.notes)
     drawn = _drawn(source, recording, target, cell)
     with progress_bar(f"writing {target.name}") as progress:
         convert_file(recording, target, **part, cell=drawn, progress=progress)
     size = target.stat().st_size
-    say(f"wrote {target} ({_size(size)}, {source.rows} rows)")
+    print_line(f"wrote {target} ({_size(size)}, {source.rows} rows)")
     if rate is None and size > LARGE and target.suffix.lower() != ".html":
-        say("note: --rate 100 writes a hundred rows a second, --signals some signals alone")
+        print_line("note: --rate 100 writes 100 rows per second, --signals only some signals")
 
 
 def plot(
     recording: Path = _SOURCE,
-    target: Path = typer.Argument(help="The figure: .png, .svg or .pdf."),
+    target: Path = typer.Argument(help="Output file: .png, .svg or .pdf."),
     chosen: list[str] = _SIGNALS,
     start: str = _FROM,
     stop: str = _TO,
-    title: str = typer.Option("", help="A title over the figure."),
+    title: str = typer.Option("", help="Title of the figure."),
     rad: bool = typer.Option(False, "--rad", help="Angles in radians."),
-    events: bool = typer.Option(True, help="Show what happened above the signals."),
+    events: bool = typer.Option(True, help="Show events above the signals."),
     force: bool = FORCE,
 ) -> None:
-    """Draw signals over time, an axis a unit; without --signals the positions of all joints."""
+    """Plot signals over time, one axis per unit; default: all joint positions."""
     from brazo.recording.canvas import save
     from brazo.recording.plots import figure
     from brazo.recording.robots import robots_of
@@ -136,45 +141,45 @@ def plot(
     names = chosen or [name for robot in robots_of(run) for name in robot.group("q")] or run.names
     with progress_bar(f"drawing {target.name}"):
         save(figure(run, names, title, not rad, events), target)
-    say(f"wrote {target}")
+    print_line(f"wrote {target}")
 
 
 def report(
     recording: Path = _SOURCE,
-    target: Path = typer.Argument(help="The page: .html."),
+    target: Path = typer.Argument(help="Output file: .html."),
     start: str = _FROM,
     stop: str = _TO,
-    title: str = typer.Option("", help="Its heading; default: the name of the cell."),
+    title: str = typer.Option("", help="Heading; default: the name of the cell."),
     force: bool = FORCE,
 ) -> None:
-    """Write a run as one page: key numbers, figures, events; it needs nothing else to be read."""
+    """Write a self-contained HTML report of a run: key figures, plots, events."""
     require_replaceable(target, force=force)
     run = _opened(recording, start, stop)
     with progress_bar(f"writing {target.name}"):
         run.report(target, title)
-    say(f"wrote {target} ({_size(target.stat().st_size)})")
+    print_line(f"wrote {target} ({_size(target.stat().st_size)})")
 
 
 def _drawn(source: Source, recording: Path, target: Path, cell: str | None) -> Any:
-    """The cell of an .html replay; its notes are printed."""
+    """Return the cell of an .html replay and print its notes."""
     if target.suffix.lower() != ".html":
         if cell is not None:
-            raise BrazoError(f"--cell: {target.name} has no picture; an .html replay has")
+            raise BrazoError(f"--cell: applies to .html replays only, not to {target.name}")
         return None
     from brazo.lab.app.recorded_cell import recorded_cell
 
     found, notes = recorded_cell(source, recording, cell)
     for note in notes:
-        say(f"note: {note}", style="yellow")
+        print_line(f"note: {note}", style="yellow")
     return found
 
 
 def _opened(path: Path, start: str | None, stop: str | None) -> Recording:
-    """A recording, or the part of it from one moment to another, which must hold something."""
+    """Open a recording, or its rows between two times; raises if there are none."""
     from brazo.recording.recording import Recording
 
     run = Recording.open(path)
-    _say_notes(run.notes)
+    _print_notes(run.notes)
     first, last = _seconds(start), _seconds(stop)
     if not len(run) or (first is None and last is None):
         return run
@@ -182,13 +187,13 @@ def _opened(path: Path, start: str | None, stop: str | None) -> Recording:
     if not len(part):
         low, high = float(run.t[0]), float(run.t[-1])
         raise BrazoError(
-            f"{path}: nothing was recorded from {low if first is None else first:g} s to "
-            f"{high if last is None else last:g} s; it goes from {low:g} s to {high:g} s"
+            f"{path}: no rows from {low if first is None else first:g} s to "
+            f"{high if last is None else last:g} s; the recording covers {low:g} s to {high:g} s"
         )
     return part
 
 
-def _say_notes(notes: Iterable[str]) -> None:
+def _print_notes(notes: Iterable[str]) -> None:
     for note in notes:
         print(f"note: {one_line(note)}", file=sys.stderr)
 

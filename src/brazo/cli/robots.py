@@ -1,4 +1,4 @@
-"""`brazo robots | show | check | export`: what robots there are and what is in them."""
+"""`brazo robots | show | check | export`: list, print, check and export robots."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from textwrap import shorten
 import typer
 
 from brazo.cli.file_kind import cell_of, kind_of
-from brazo.cli.output import number, print_json, say, table
+from brazo.cli.output import number, print_json, print_line, table
 from brazo.cli.overwriting import FORCE, require_replaceable
-from brazo.cli.slips import load_robot
+from brazo.cli.unit_warnings import load_robot
 from brazo.errors import BrazoError
 from brazo.model.description import DeltaModel
 
@@ -50,16 +50,16 @@ def show(
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Show a robot: joints, D-H table, limits, inertia, poses, findings."""
+    """Show a robot: joints, D-H table, limits, inertia, poses, warnings."""
     import brazo
 
     arm = brazo.load(robot, tip=tip)
     if json:
         print_json(_everything(arm))
         return
-    say(f"{arm.name}", style="bold")
+    print_line(f"{arm.name}", style="bold")
     if arm.about:
-        say(" ".join(arm.about.split()))
+        print_line(" ".join(arm.about.split()))
     _show_joints(arm)
     model = arm.model
     if isinstance(model, DeltaModel):
@@ -88,7 +88,7 @@ def check(
     tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Check a robot, cell or program file: what is wrong (exit code 2) or odd, and where."""
+    """Check a robot, cell or program file; errors (exit code 2) and warnings name file and line."""
     import brazo
     from brazo.body.drawable import undrawable
     from brazo.formats.library import robot_names
@@ -97,7 +97,7 @@ def check(
     try:
         shipped = file in cell_names() and file not in robot_names()
         if shipped or kind_of(file) in ("cell", "program"):
-            _check_work(file, json)
+            _check_cell_or_program(file, json)
             return
         arm = brazo.load(file, tip=tip)
         if found := undrawable(arm.model):
@@ -113,16 +113,16 @@ def check(
         print_json({"ok": True, "findings": findings, **_summary(arm), "tip": _tip(arm)})
         return
     for finding in arm.findings:
-        say(f"warning: {finding}", style="yellow")
+        print_line(f"warning: {finding}", style="yellow")
     _show_tip(arm)
     dynamics = "with dynamics" if arm.has_dynamics else "kinematic only (inertia missing)"
     joints = f"{arm.n} joint{'' if arm.n == 1 else 's'}"
     warnings = f"{len(arm.findings)} warning{'' if len(arm.findings) == 1 else 's'}"
-    say(f"ok: {arm.name}, {joints}, {dynamics}, {warnings}")
+    print_line(f"ok: {arm.name}, {joints}, {dynamics}, {warnings}")
 
 
 def _mistakes(file: str) -> list[str]:
-    """Everything that is wrong with the fields of a YAML file."""
+    """Return all errors in the fields of a YAML file."""
     from brazo.formats.document import read_document
     from brazo.formats.mistakes import mistakes
     from brazo.formats.robot_yaml.robot_file import RobotFile
@@ -141,8 +141,8 @@ def _mistakes(file: str) -> list[str]:
     return mistakes(root, read_cell if kind == "cell" else read_program)
 
 
-def _check_work(file: str, json: bool) -> None:
-    """A cell, or a program in the cell it names."""
+def _check_cell_or_program(file: str, json: bool) -> None:
+    """Check a cell, or a program in the cell it names."""
     from brazo.body.drawable import require_drawable
     from brazo.program import load_program
     from brazo.simulation import Simulation
@@ -162,11 +162,11 @@ def _check_work(file: str, json: bool) -> None:
         print_json({"ok": True, "findings": findings, "kind": kind, "name": name})
         return
     for finding in findings:
-        say(f"warning: {finding}", style="yellow")
+        print_line(f"warning: {finding}", style="yellow")
     warnings = f"{len(findings)} warning{'' if len(findings) == 1 else 's'}"
     robots = ", ".join(sim.robots) or "no robots"
     what = f"cell {sim.cell.name}" if program is None else f"program {program.name} in {cell}"
-    say(f"ok: {what}, {robots}, {warnings}")
+    print_line(f"ok: {what}, {robots}, {warnings}")
 
 
 def export(
@@ -195,11 +195,11 @@ def export(
     if path.suffix.lower() != ending:
         raise BrazoError(f"{path}: {'a URDF' if urdf else 'an MJCF'} file name ends in {ending}")
     if arm.model.path is not None and path.resolve() == arm.model.path.resolve():
-        raise BrazoError(f"{path}: is the robot's own file; choose another name")
+        raise BrazoError(f"{path}: is the robot's source file; choose another name")
     require_replaceable(path, *mesh_folder(path).glob("*.stl"), force=force)
     for note in write(arm.model, path):
-        say(f"{'left out' if urdf else 'note'}: {note}", style="yellow")
-    say(f"wrote {path}")
+        print_line(f"{'left out' if urdf else 'note'}: {note}", style="yellow")
+    print_line(f"wrote {path}")
 
 
 def _structure(arm) -> str:
@@ -311,8 +311,8 @@ def _show_dh(arm) -> None:
 def _show_inertia(arm) -> None:
     bodies = arm.model.bodies[1:]
     if all(body.inertia is None for body in bodies):
-        say("No inertia is given: the robot is kinematic only.")
-        say()
+        print_line("No inertia is given: the robot is kinematic only.")
+        print_line()
         return
     rows = []
     for body in bodies:
@@ -331,8 +331,8 @@ def _show_inertia(arm) -> None:
 
 def _show_delta_masses(model: DeltaModel) -> None:
     if model.arm_inertia is None:
-        say("No masses are given: the robot is kinematic only.")
-        say()
+        print_line("No masses are given: the robot is kinematic only.")
+        print_line()
         return
     I = model.arm_inertia
     rows = [
@@ -344,7 +344,7 @@ def _show_delta_masses(model: DeltaModel) -> None:
 
 
 def _drives(arm) -> list:
-    """Drive and friction of each joint."""
+    """Return drive and friction of each joint."""
     model = arm.model
     if isinstance(model, DeltaModel):
         return [(model.drive, model.friction)] * 3
@@ -352,7 +352,7 @@ def _drives(arm) -> list:
 
 
 def _show_drives(arm) -> None:
-    """What moves and brakes the joints; columns nobody filled in are left out."""
+    """Print drives and friction; columns without values are omitted."""
     drives = _drives(arm)
     columns: list[tuple[str, list[str]]] = []
 
@@ -381,7 +381,7 @@ def _show_drives(arm) -> None:
 
 
 def _tip(arm) -> dict | None:
-    """The link that carries the tool of an imported robot, and why."""
+    """Return the tip link of an imported robot and the reason it was chosen."""
     choice = getattr(arm.model, "tip_choice", None)
     return None if choice is None else {"link": choice.link, "reason": choice.reason or "given"}
 
@@ -390,7 +390,7 @@ def _show_tip(arm) -> None:
     tip = _tip(arm)
     if tip is not None:
         hint = "" if tip["reason"] == "given" else "; --tip LINK chooses another"
-        say(f"tip: {tip['link']} ({tip['reason']}){hint}")
+        print_line(f"tip: {tip['link']} ({tip['reason']}){hint}")
 
 
 def _show_tool(arm) -> None:
@@ -403,12 +403,12 @@ def _show_tool(arm) -> None:
     if gripper is not None:
         low, high = (f"{1000 * x:g}" for x in gripper.opening)
         finger = " x ".join(f"{1000 * x:g}" for x in gripper.finger)
-        say(
-            f"Clamp: opens {low} to {high} mm, at most {gripper.max_force:g} N, "
+        print_line(
+            f"Gripper: opening {low} to {high} mm, max force {gripper.max_force:g} N, "
             f"fingers {finger} mm\n"
         )
 
 
 def _show_findings(arm) -> None:
     for finding in arm.findings:
-        say(f"warning: {finding}", style="yellow")
+        print_line(f"warning: {finding}", style="yellow")

@@ -1,6 +1,6 @@
-"""`brazo run`: a cell and its program, in the lab or headless with a recording and a report.
+"""`brazo run`: run a program in a cell, in the lab or headless, with a recording and a report.
 
-Exit codes: 0 every goal was reached, 1 the task failed, 2 bad input, 130 stopped by Ctrl+C.
+Exit codes: 0 all goals reached, 1 the task failed, 2 invalid input, 130 stopped by Ctrl+C.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from brazo.cli.file_kind import cell_of, kind_of
-from brazo.cli.interruption import INTERRUPTED, between_steps, say_recorded
+from brazo.cli.interruption import INTERRUPTED, between_steps, print_recorded
 from brazo.cli.lab import BROWSER, HOST, PORT, TOKEN
-from brazo.cli.output import print_json, say, table
+from brazo.cli.output import print_json, print_line, table
 from brazo.cli.overwriting import FORCE, require_replaceable
-from brazo.cli.slips import warn_cell, warn_slips
+from brazo.cli.unit_warnings import warn, warn_cell, warn_units
 from brazo.errors import BrazoError
 from brazo.text import one_line
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from brazo.world import Cell
 
 RECORDING, REPORT = "run.parquet", "report.html"
-ON_THE_PAGE = ("simulated", "greatest internal force", "cost")  # a report tells these itself
+IN_REPORT = ("simulated", "greatest internal force", "cost")  # rows the report computes itself
 
 
 def register(app: typer.Typer) -> None:
@@ -46,88 +46,93 @@ def run(
     program: str = typer.Option(
         None, "--program", "-p", help="A shipped program's name or a program file."
     ),
-    headless: bool = typer.Option(False, "--headless", help="No browser: run to the end and stop."),
+    headless: bool = typer.Option(False, "--headless", help="Run to the end without a browser."),
     output: Path = typer.Option(
         None,
         "-o",
         "--output",
-        help="A folder for run.parquet and report.html; with --seeds one in it a seed.",
+        help="Folder for run.parquet and report.html; with --seeds one subfolder per seed.",
     ),
-    record: Path = typer.Option(None, help="Where the recording goes, instead of the folder."),
+    record: Path = typer.Option(
+        None, help="Recording file, instead of run.parquet in the output folder."
+    ),
     force: bool = FORCE,
-    seed: int = typer.Option(0, min=0, help="Of the planner, and of what --vary draws."),
+    seed: int = typer.Option(0, min=0, help="Random seed of the planner and of --vary."),
     vary: bool = typer.Option(
-        False, "--vary", help="Bodies elsewhere and of other masses, pads of other friction."
+        False, "--vary", help="Randomise body positions and masses and the pads' friction."
     ),
-    seeds: int = typer.Option(None, min=1, help="With --vary: this many runs, from --seed on."),
-    grip_force: float = typer.Option(None, help="Every grip with this force (N)."),
+    seeds: int = typer.Option(None, min=1, help="With --vary: number of runs, starting at --seed."),
+    grip_force: float = typer.Option(None, help="Grip force of every grasp (N)."),
     feedback: bool = typer.Option(
         True,
         "--force-feedback/--no-force-feedback",
-        help="Off: robots ride through what they hit, clamps weld.",
+        help="Contact response. Off: robots pass through obstacles, grippers weld.",
     ),
-    law: Path = typer.Option(
-        None, "--law", help="A Python file with laws of your own, for set_controller."
+    controller: Path = typer.Option(
+        None, "--controller", help="Python file with custom controllers, for set_controller."
     ),
-    until: float = typer.Option(600.0, help="Give up after this many simulated seconds."),
+    law: Path = typer.Option(None, "--law", hidden=True),
+    until: float = typer.Option(600.0, help="Time limit in simulated seconds."),
     json: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
     host: str = HOST,
     port: int = PORT,
     token: bool = TOKEN,
     browser: bool = BROWSER,
 ) -> None:
-    """Run a program in a cell; exit 0 only when every goal was reached.
+    """Run a program in a cell; exit code 0 only if all goals are reached.
 
-    Without --headless it begins when a page of the lab is open, and Ctrl+C closes the lab.
+    Without --headless the run starts when a page of the lab is open; Ctrl+C closes the lab.
     """
     from brazo.world import load_cell
 
     if seeds is not None and not vary:
-        raise BrazoError("--seeds runs varied cells: give --vary, too")
+        raise BrazoError("--seeds requires --vary")
     if not headless and seeds is not None:
-        raise BrazoError("--seeds belongs to runs without a browser: --headless")
+        raise BrazoError("--seeds requires --headless")
     if not (math.isfinite(until) and until > 0.0):
-        raise BrazoError(f"--until {until:g}: wanted seconds, greater than 0")
+        raise BrazoError(f"--until {until:g}: expected seconds, greater than 0")
     if law is not None:
-        _laws_of(law)
+        warn(["--law is deprecated; use --controller"])
+    if (own := controller or law) is not None:
+        _load_controllers(own)
     cell, wanted = _which(cell, program)
     nominal, chosen = load_cell(cell), _program(cell, wanted)
-    warn_slips(chosen.findings)
-    if headless:  # else the lab reports those of its cell
+    warn_units(chosen.findings)
+    if headless:  # otherwise the lab prints the warnings of its cell
         warn_cell(nominal)
     _note_mismatch(cell, nominal, chosen, json)
     if not feedback:
-        # Friction holds nothing where nothing pushes: clamps take hold by the weld rule.
-        still = tuple(
+        # Without contact forces friction holds nothing, so grippers weld.
+        welding = tuple(
             replace(robot, force_feedback=False, grasp="weld") for robot in nominal.robots
         )
-        nominal = replace(nominal, robots=still)
-    work = _Work(nominal, chosen, vary, grip_force, until)
+        nominal = replace(nominal, robots=welding)
+    job = _Job(nominal, chosen, vary, grip_force, until)
     with _stop_reported(json):
         if seeds is not None:
             if record is not None:
-                raise BrazoError("--record is one file; with --seeds give a folder: -o")
+                raise BrazoError("--record is a single file; with --seeds use a folder: -o")
             all_seeds = range(seed, seed + seeds)
             folders = [_seed_folder(output, one) for one in all_seeds]
             written = (file for folder in folders for file in _files(folder))
-            work.replace = require_replaceable(*written, force=force)
-            _many(work, all_seeds, output, json)
+            job.replace = require_replaceable(*written, force=force)
+            _many(job, all_seeds, output, json)
             return
-        work.replace = require_replaceable(*_files(output, record), force=force)
+        job.replace = require_replaceable(*_files(output, record), force=force)
         if output is not None:
             _folder(output)
         file = _file(output, record)
         if headless:
-            summary, files = work.run(seed, file, output, quiet=json)
-            _tell(summary, files, json)
+            summary, files = job.run(seed, file, output, quiet=json)
+            _print_summary(summary, files, json)
         else:
-            summary = _show(work, seed, file, output, json, host, port, browser, token)
+            summary = _show(job, seed, file, output, json, host, port, browser, token)
         if not summary.succeeded:
             raise typer.Exit(1)
 
 
 class Stopped(Exception):
-    """A run that Ctrl+C ended: when (s, simulated), and the recording, if it was to be written."""
+    """A run stopped by Ctrl+C, with the simulated time (s) and the recording, if any."""
 
     def __init__(self, time: float, file: Path | None) -> None:
         super().__init__(f"stopped by user at {time:.2f} s")
@@ -135,18 +140,18 @@ class Stopped(Exception):
         self.file = file if file is not None and file.is_file() else None
 
 
-class _Work:
-    """A cell, a program and how to run them."""
+class _Job:
+    """A cell, a program and the options to run them with."""
 
     def __init__(
         self, cell: Cell, program: Program, vary: bool, grip_force: float | None, until: float
     ) -> None:
         self.cell, self.program, self.vary = cell, program, vary
         self.grip_force, self.until = grip_force, until
-        self.replace = False  # existing files
+        self.replace = False  # whether existing files are replaced
 
     def start(self, seed: int) -> tuple[Any, Any]:
-        """The simulation and the program at work in it."""
+        """Start the program in a new simulation; return simulation and execution."""
         from brazo.program.variation import describe, nominal_loads, varied
         from brazo.simulation import Simulation
 
@@ -162,13 +167,13 @@ class _Work:
     def run(
         self, seed: int, record: Path | None, folder: Path | None, quiet: bool = False
     ) -> tuple[Summary, list[Path]]:
-        with between_steps() as check, _progress(quiet) as tell:
+        with between_steps() as check, _progress(quiet) as show:
             sim, execution = self.start(seed)
 
             def progress(fraction: float, text: str) -> None:
                 check()
-                if tell is not None:
-                    tell(fraction, text)
+                if show is not None:
+                    show(fraction, text)
 
             try:
                 recording = sim.run(
@@ -188,7 +193,7 @@ class _Work:
         folder: Path | None,
         time: float | None = None,
     ) -> tuple[Summary, list[Path]]:
-        """How it went, and the files there are of it; `time` is when, if not now."""
+        """Return the summary of a run and its files; `time` (s) is its end, default now."""
         from brazo.program.summary import summarise
 
         summary = summarise(execution, recording)
@@ -209,7 +214,7 @@ class _Work:
             self._title,
             verdict=summary.verdict,
             success=summary.succeeded,
-            numbers={"Task": {k: v for k, v in summary.rows().items() if k not in ON_THE_PAGE}},
+            numbers={"Task": {k: v for k, v in summary.rows().items() if k not in IN_REPORT}},
             costs={
                 "engine": costs.engine,
                 "control": costs.control,
@@ -225,19 +230,19 @@ class _Work:
 
 
 def _which(cell: str, program: str | None) -> tuple[str, str | None]:
-    """Cell and program; a program file alone brings its own cell."""
+    """Return cell and program; a program file given alone names its cell."""
     kind = kind_of(cell)
     if program is not None and kind_of(program) == "cell":
-        raise BrazoError(f"{program}: is a cell, not a program: brazo run CELL -p PROGRAM")
+        raise BrazoError(f"{program}: is a cell, not a program; use brazo run CELL -p PROGRAM")
     if kind == "robot":
         raise BrazoError(
-            f"{cell}: is neither a cell (robots: a list, bodies, fixtures) nor a program (robots: "
-            "their steps)"
+            f"{cell}: not a cell (robots: a list, bodies, fixtures) or a program (robots: a map of "
+            "steps)"
         )
     if kind != "program":
         return cell, program
     if program is not None:
-        raise BrazoError(f"{cell}: is a program, not a cell: brazo run CELL -p PROGRAM")
+        raise BrazoError(f"{cell}: is a program, not a cell; use brazo run CELL -p PROGRAM")
     from brazo.program import load_program
 
     found = load_program(cell)
@@ -245,15 +250,15 @@ def _which(cell: str, program: str | None) -> tuple[str, str | None]:
 
 
 def _note_mismatch(cell: str, nominal: Cell, program: Program, quiet: bool) -> None:
-    """A program may run in another cell than it was written for; that is worth a word."""
+    """Print a note if the program was written for another cell."""
     if program.cell is None or quiet:
         return
     if Path(program.cell).stem not in (nominal.name, Path(cell).stem):
-        say(f"note: {program.name} was written for cell '{program.cell}', this is '{cell}'")
+        print_line(f"note: {program.name} was written for cell '{program.cell}', this is '{cell}'")
 
 
 def _program(cell: str, program: str | None) -> Program:
-    """The program named, or the shipped one of the cell."""
+    """Load the given program, or the shipped program of the cell."""
     from brazo.program import load_program, program_names
 
     if program is not None:
@@ -262,13 +267,13 @@ def _program(cell: str, program: str | None) -> Program:
     if name in program_names():
         return load_program(name)
     raise BrazoError(
-        f"no program is shipped for cell '{cell}': give one with --program, a file or one of "
+        f"no program is shipped for cell '{cell}'; use --program with a file or one of "
         f"{', '.join(program_names())}"
     )
 
 
-def _laws_of(path: Path) -> None:
-    """Run a user's file; its laws are known by their names from then on."""
+def _load_controllers(path: Path) -> None:
+    """Execute a user's file, which registers its controllers by name."""
     from brazo.cli.user_code import load_module
     from brazo.control import Controller, controllers
 
@@ -281,13 +286,13 @@ def _laws_of(path: Path) -> None:
                 and issubclass(found, Controller)
                 and found.__module__ == (module.__name__)
             ):
-                lacks = ", ".join(sorted(found.__abstractmethods__))
-                raise BrazoError(f"{path}: class {name} lacks {lacks}, which a controller has")
-        raise BrazoError(f"{path}: has no law: a class derived from brazo.control.Controller")
+                missing = ", ".join(sorted(found.__abstractmethods__))
+                raise BrazoError(f"{path}: controller class {name} does not define {missing}")
+        raise BrazoError(f"{path}: no controller found (a subclass of brazo.control.Controller)")
 
 
 def _show(
-    work: _Work,
+    job: _Job,
     seed: int,
     file: Path | None,
     folder: Path | None,
@@ -297,41 +302,41 @@ def _show(
     browser: bool,
     token: bool,
 ) -> Summary:
-    """Run in the lab; how it went is told when it is over, and what counts when the lab closes."""
-    from brazo.cli.shown_run import ShownRun
+    """Run in the lab; print a summary when a run ends, return the last one when the lab closes."""
+    from brazo.cli.lab_run import LabRun
     from brazo.lab.serving import serve
 
     found: list[tuple[Summary, list[Path]]] = []
 
-    def tell(execution: Any, recording: Any, time: float) -> None:
-        found.append(work.finish(execution, recording, file, folder, time))
+    def report(execution: Any, recording: Any, time: float) -> None:
+        found.append(job.finish(execution, recording, file, folder, time))
         if not json:  # one document, at the end
-            _tell(*found[-1], json)
+            _print_summary(*found[-1], json)
 
     with tempfile.TemporaryDirectory(prefix="brazo-run-") as scratch:
-        sim, execution = work.start(seed)
+        sim, execution = job.start(seed)
         record = file or Path(scratch) / RECORDING
-        run = ShownRun(execution, work.until, record, tell, work.replace)
+        run = LabRun(execution, job.until, record, report, job.replace)
         with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
-            serve(sim, host, port, browser, wait=True, meanwhile=run.look, token=token)
+            serve(sim, host, port, browser, wait=True, meanwhile=run.poll, token=token)
         run.close()
     if json:
-        _tell(*found[-1], json)
+        _print_summary(*found[-1], json)
     return found[-1][0]
 
 
-def _many(work: _Work, seeds: range, output: Path | None, json: bool) -> None:
-    """One run a seed, each with a folder of its own, and a table of them."""
+def _many(job: _Job, seeds: range, output: Path | None, json: bool) -> None:
+    """Run once per seed, each with its own folder, and print a table."""
     found = []
     for seed in seeds:
         folder = _seed_folder(output, seed)
         if folder is not None:
             _folder(folder)
-        summary, files = work.run(seed, _file(folder, None), folder, quiet=True)
+        summary, files = job.run(seed, _file(folder, None), folder, quiet=True)
         found.append((seed, summary, files))
         if not json:
             where = f" ({folder})" if folder is not None else ""
-            say(f"seed {seed}: {summary.verdict}{where}")
+            print_line(f"seed {seed}: {summary.verdict}{where}")
     good = sum(summary.succeeded for _, summary, _ in found)
     if json:
         runs = [{"seed": n, **s.plain(), "files": [str(f) for f in files]} for n, s, files in found]
@@ -354,25 +359,25 @@ def _many(work: _Work, seeds: range, output: Path | None, json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _tell(summary: Summary, files: list[Path], json: bool) -> None:
+def _print_summary(summary: Summary, files: list[Path], json: bool) -> None:
     if json:
         print_json({**summary.plain(), "files": [str(file) for file in files]})
         return
-    say(f"{summary.program}: {summary.verdict}", None if summary.succeeded else "bold red")
+    print_line(f"{summary.program}: {summary.verdict}", None if summary.succeeded else "bold red")
     rows = summary.rows()
     wide = max(len(name) for name in rows)
     for name, value in rows.items():
-        say(f"  {name:<{wide}}  {value}")
+        print_line(f"  {name:<{wide}}  {value}")
     for file in files:
-        say(f"wrote {file}")
+        print_line(f"wrote {file}")
     for file in files:
         if file.suffix == ".parquet":
-            say(f"see it again: brazo replay {shlex.quote(str(file))}")
+            print_line(f"replay: brazo replay {shlex.quote(str(file))}")
 
 
 @contextlib.contextmanager
 def _stop_reported(json: bool) -> Iterator[None]:
-    """After Ctrl+C, print what was recorded; exit code 130."""
+    """After Ctrl+C, print the recorded files and exit with code 130."""
     try:
         yield
     except Stopped as stopped:
@@ -380,9 +385,9 @@ def _stop_reported(json: bool) -> Iterator[None]:
             files = [] if stopped.file is None else [str(stopped.file)]
             print_json({"stopped": True, "time": stopped.time, "files": files})
         else:
-            say(f"{stopped} (simulated)", style="bold red")
+            print_line(f"{stopped} (simulated)", style="bold red")
             if stopped.file is not None:
-                say_recorded(stopped.file)
+                print_recorded(stopped.file)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -390,7 +395,7 @@ def _folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BrazoError(f"{path}: no folder can be made here: {error.strerror}") from error
+        raise BrazoError(f"{path}: cannot create folder: {error.strerror}") from error
 
 
 def _file(folder: Path | None, record: Path | None) -> Path | None:
@@ -400,7 +405,7 @@ def _file(folder: Path | None, record: Path | None) -> Path | None:
 
 
 def _files(folder: Path | None, record: Path | None = None) -> list[Path | None]:
-    """The files that a run writes."""
+    """Return the files that a run writes."""
     return [_file(folder, record), None if folder is None else folder / REPORT]
 
 
@@ -410,7 +415,7 @@ def _seed_folder(output: Path | None, seed: int) -> Path | None:
 
 @contextlib.contextmanager
 def _progress(quiet: bool) -> Iterator[Any]:
-    """A bar on the terminal; nothing where nobody looks."""
+    """Show a progress bar on stderr if it is a terminal; yield a function, or None."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -424,8 +429,8 @@ def _progress(quiet: bool) -> Iterator[Any]:
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task("starting", total=1.0)
 
-        def tell(fraction: float, text: str) -> None:
+        def show(fraction: float, text: str) -> None:
             done = 0.0 if math.isnan(fraction) else fraction
             bar.update(task, completed=done, description=f"{one_line(text)} simulated")
 
-        yield tell
+        yield show

@@ -1,7 +1,7 @@
-"""Functions a user hands over in a Python file: `forces.py: torque(t, q, qd)` and the like.
+"""Load functions and classes from a user's Python file, e.g. `torque(t, q, qd)` in `forces.py`.
 
-The file is the user's own and is run as such; what goes wrong in it is told in one sentence with
-its line, not as a traceback through brazo.
+The file is executed with the user's rights.  Errors in it are reported in one sentence with file
+and line, without a traceback through brazo.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from brazo.files import require_file
 
 
 def load_function(path: Path, name: str, signature: str) -> Callable[..., Any]:
-    """The function `name` of a Python file."""
+    """Return the function `name` of a Python file."""
     found = getattr(load_module(path), name, None)
     if not callable(found):
         raise BrazoError(f"{path}: has no function {signature}")
@@ -27,13 +27,13 @@ def load_function(path: Path, name: str, signature: str) -> Callable[..., Any]:
 
 
 def load_module(path: Path) -> ModuleType:
-    """A Python file, run once."""
+    """Execute a Python file and return it as a module."""
     require_file(path)
     spec = importlib.util.spec_from_file_location(f"user_file_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise BrazoError(f"{path}: not a Python file; its name must end in .py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses and the like look their module up
+    sys.modules[spec.name] = module  # dataclasses look up their module by name
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:

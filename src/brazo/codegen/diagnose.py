@@ -1,8 +1,8 @@
-"""Whether generated code works on this machine, and on which way it runs.
+"""Self-check of generated code on this machine.
 
-:func:`diagnose` looks at the machine, the route, LLVM and the cache, makes a kernel with every
-operation there is, and compares its numbers with the same graph in extended precision and its bits
-alone, in a batch and among threads.
+:func:`diagnose` inspects the machine, the call route, LLVM and the cache.  It compiles a kernel
+with every operation, compares its results with the same graph in extended precision, and checks
+that a single call, a batch and several threads give bit-identical results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WORTH_NAMING = ("avx2", "fma", "avx512f", "avx512dq", "neon", "sve")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing looked at; ``ok`` is False where something is wrong."""
+    """Name and result of one check; ``ok`` is False if it failed."""
 
     name: str
     found: str
@@ -42,7 +42,7 @@ class Check:
 
 
 def diagnose() -> list[Check]:
-    """Everything worth knowing about generated code in this process."""
+    """Run all checks of generated code in this process."""
     checks = [
         Check("Python", f"{platform.python_implementation()} {platform.python_version()}"),
         Check("NumPy", np.__version__),
@@ -56,7 +56,7 @@ def diagnose() -> list[Check]:
         llvm = host.version.split()
         checks.append(Check("LLVM", f"{llvm[1]} (llvmlite {llvm[0]}), code for {host.cpu}"))
         checks.append(
-            Check("SIMD", f"{host.width} doubles a lane group; {', '.join(named) or 'baseline'}")
+            Check("SIMD", f"{host.width} doubles per vector; {', '.join(named) or 'baseline'}")
         )
     else:
         checks.append(Check("LLVM", reason, ok=False))
@@ -68,7 +68,7 @@ def diagnose() -> list[Check]:
 
 
 def cpu_name() -> str:
-    """The processor's own name for itself."""
+    """Return the processor's model name."""
     if sys.platform == "darwin":
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
@@ -82,17 +82,17 @@ def cpu_name() -> str:
 
 def _route() -> Check:
     try:
-        way = route()
+        chosen = route()
     except BrazoError as error:
         return Check("route", str(error), ok=False)
     forced = " (BRAZO_ROUTE)" if os.environ.get("BRAZO_ROUTE") else ""
-    words = {
-        "builtin": "builtin: machine code behind a generated builtin",
-        "ctypes": "ctypes: machine code; some hundred nanoseconds more a call"
-        + ("" if forced else ", because objects lie otherwise in this interpreter"),
-        "numpy": "numpy: interpreted, no machine code; far slower",
+    texts = {
+        "builtin": "builtin: machine code called through a generated builtin function",
+        "ctypes": "ctypes: machine code; a few hundred nanoseconds more per call"
+        + ("" if forced else ", because this interpreter has another object layout"),
+        "numpy": "numpy: interpreted, no machine code; much slower",
     }
-    return Check("route", words[way] + forced, ok=way != "numpy" or bool(forced))
+    return Check("route", texts[chosen] + forced, ok=chosen != "numpy" or bool(forced))
 
 
 def _cache() -> Check:
@@ -103,12 +103,12 @@ def _cache() -> Check:
             pass
         sizes = [f.stat().st_size for f in folder.glob("*.obj")]
     except (OSError, RuntimeError, BrazoError) as error:
-        return Check("cache", f"not usable, kernels are compiled by every process ({error})", False)
+        return Check("cache", f"not usable, every process compiles its kernels ({error})", False)
     return Check("cache", f"{folder}: {len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB")
 
 
 def _numbers() -> list[Check]:
-    """Numbers against extended precision, bits against each other."""
+    """Compare results with extended precision, and batches with single calls bit by bit."""
     try:
         kernel = _everything()
         rng = np.random.default_rng(0)
@@ -120,7 +120,7 @@ def _numbers() -> list[Check]:
             [kernel.reference(x[i].astype(np.longdouble), y[i].astype(np.longdouble)) for i in some]
         )
         error = float(np.abs(many[list(some)] - exact).max())
-        checks = [Check("numbers", f"{error:.1e} from extended precision", error < 1e-14)]
+        checks = [Check("accuracy", f"error {error:.1e} vs extended precision", error < 1e-14)]
         alone = np.array([kernel(x[i], y[i]) for i in some])
         same = np.array_equal(many, kernel(x, y, threads=2))
         if route() == "numpy":  # floats and columns differ in the last place of a sine
@@ -128,14 +128,14 @@ def _numbers() -> list[Check]:
             return [*checks, Check("batches", "rows agree with single calls", bool(same))]
         same = same and np.array_equal(alone, many[list(some)])
         same = same and np.array_equal(many[:500], kernel(x[:500].copy(), y[:500].copy()))
-        found = "the same alone, in a batch and among threads" if same else "differ"
-        return [*checks, Check("bits", found, same)]
-    except Exception as error:  # whatever goes wrong here is the finding
-        return [Check("numbers", f"{type(error).__name__}: {error}", ok=False)]
+        found = "identical in single calls, batches and threads" if same else "differ"
+        return [*checks, Check("reproducibility", found, same)]
+    except Exception as error:  # any failure is the result of the check
+        return [Check("accuracy", f"{type(error).__name__}: {error}", ok=False)]
 
 
 def _everything() -> Kernel:
-    """A kernel with every operation there is."""
+    """Compile a kernel with every operation."""
     g = Graph()
     x, y = g.inputs("x", 3), g.inputs("y", 2)
     out = []

@@ -180,7 +180,7 @@ class _Check:
         """Law and gains; gains alone are those of the law of the step before."""
         if step.controller is not None:
             self.law_known = step.controller in (*controllers(), IDEAL)
-            own = "a controller of your own: brazo run … --law FILE.py"
+            own = "a controller of your own: brazo run … --controller FILE.py"
             self.name(step, step.controller, [*controllers(), IDEAL], "law", own)
             self.law = controllers().get(step.controller)
         elif not self.law_known:

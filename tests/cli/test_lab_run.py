@@ -1,4 +1,4 @@
-"""`brazo run` in the lab: it waits for a page, tells how it went, ends by Ctrl+C with its code."""
+"""`brazo run` in the lab: waits for a page, reports the result, exits on Ctrl+C with its code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to an
 
 
 class Shell:
-    """A `brazo run` under way, line by line."""
+    """A running `brazo run`, read line by line."""
 
     def __init__(self, process):
         self.process = process
@@ -53,17 +53,17 @@ class Shell:
         self._queue.put("")  # the end
 
     def until(self, text):
-        """Read on to the line with this text."""
+        """Read lines up to one that contains the text."""
         while not self.lines or text not in self.lines[-1]:
             self.lines.append(self._queue.get(timeout=SOON))
-            assert self.lines[-1], f"it ended: {self.said}"
+            assert self.lines[-1], f"process ended: {self.output}"
         return self.lines[-1]
 
     def url(self):
         return self.until("http://").split()[2]
 
     def interrupt(self):
-        """Ctrl+C; the exit code."""
+        """Send Ctrl+C and return the exit code."""
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(SOON)
         self._thread.join(SOON)
@@ -72,7 +72,7 @@ class Shell:
         return code
 
     @property
-    def said(self):
+    def output(self):
         return "".join(self.lines)
 
 
@@ -98,21 +98,21 @@ def running(*arguments, **options):
 
 @contextmanager
 def page_of(url):
-    """A page as far as the lab can tell."""
+    """Connect to the lab's channel as a page does."""
     address = urlsplit(url)
     key = secrets.token_urlsafe(18)
     with connect(
         f"ws://{address.netloc}/channel?page={key}", origin=Origin(f"http://{address.netloc}")
-    ) as line:
-        yield line
+    ) as channel:
+        yield channel
 
 
-def news(line, name, wanted):
-    """Read on until the page is told this."""
+def receive(channel, name, condition):
+    """Read messages until the value of `name` satisfies the condition."""
     while True:
-        told = json.loads(line.recv(timeout=SOON))
-        if name in told and wanted(told[name]):
-            return told[name]
+        message = json.loads(channel.recv(timeout=SOON))
+        if name in message and condition(message[name]):
+            return message[name]
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def program(tmp_path):
 
 
 @pytest.mark.browser
-def test_it_begins_with_the_first_page_and_ends_with_its_verdict(program, tmp_path, chromium_path):
+def test_run_starts_with_the_first_page_and_reports_its_result(program, tmp_path, chromium_path):
     out = tmp_path / "out"
     with running("cooperative", "-p", str(program), "-o", str(out)) as shell:
         url = shell.url()
@@ -141,19 +141,19 @@ def test_it_begins_with_the_first_page_and_ends_with_its_verdict(program, tmp_pa
             page.locator("[role=tab][aria-controls=panel-program]").click()
             panel = page.locator("#panel-program")
             expect(panel.get_by_text("done at ")).to_be_visible(timeout=1000 * SOON)
-            # It is the program of the shell that the panel shows.
+            # The panel shows the program given on the shell.
             assert "name: short" in panel.get_by_label("Text of the program").input_value()
             browser.close()
         shell.until("short: done in ")
-        shell.until("see it again: brazo replay ")
+        shell.until("replay: brazo replay ")
         assert shell.interrupt() == 0
-    assert "unintended contacts" in shell.said and (out / "report.html").is_file()
+    assert "unintended contacts" in shell.output and (out / "report.html").is_file()
     recording = Recording.open(out / "run.parquet")
-    # It began at the start: nothing passed before the page came, and nothing of it is missing.
+    # Simulated time did not pass before the page connected, and no row is missing.
     assert recording.t[0] == 0.0 and recording.events_of("note")[0]["text"] == "hello"
 
 
-def test_the_same_verdict_as_without_a_browser(program):
+def test_same_result_as_headless(program):
     headless = subprocess.run(
         [*COMMAND, "cooperative", "-p", str(program), "--headless", "--json"],
         capture_output=True, text=True, timeout=SOON,
@@ -162,15 +162,15 @@ def test_the_same_verdict_as_without_a_browser(program):
         assert shell.process.stderr is not None
         line = next(one for one in shell.process.stderr if "http://" in one)
         with page_of(line.split()[2]) as page:
-            news(page, "clock/time", lambda t: float(t) > 2.0)
+            receive(page, "clock/time", lambda t: float(t) > 2.0)
         code = shell.interrupt()
     assert code == headless.returncode == 0
-    shown, wanted = json.loads(shell.said), json.loads(headless.stdout)
+    shown, wanted = json.loads(shell.output), json.loads(headless.stdout)
     for key in ("program", "succeeded", "time", "goals", "failure", "collisions"):
         assert shown[key] == wanted[key]
 
 
-def test_a_run_that_fails_is_exit_1(tmp_path):
+def test_failed_run_exits_with_1(tmp_path):
     program = tmp_path / "far.yaml"
     program.write_text(OUT_OF_REACH, encoding="utf-8")
     with running("cooperative", "-p", str(program)) as shell, page_of(shell.url()):
@@ -178,8 +178,8 @@ def test_a_run_that_fails_is_exit_1(tmp_path):
         assert shell.interrupt() == 1
 
 
-def test_closed_before_it_is_over_is_not_done(program):
+def test_run_closed_before_its_end_is_not_done(program):
     with running("cooperative", "-p", str(program)) as shell:
-        shell.url()  # and no page comes
+        shell.url()  # no page connects
         assert shell.interrupt() == 1
-    assert "short: not done after 0.00 s" in shell.said
+    assert "short: not done after 0.00 s" in shell.output

@@ -1,8 +1,8 @@
-"""A program run in the lab and followed from the shell.
+"""A program run in the lab, monitored from the shell.
 
-Time begins with the first page.  The run is recorded as a headless one is; when it is over its
-outcome is told at once and the lab stays open.  A program that is started anew on the page is
-followed, too: the outcome that counts is the last one's.
+The simulation starts when the first page connects.  The run is recorded like a headless one; its
+result is reported when it ends, and the lab stays open.  A program that is started again on the
+page is monitored too; the exit code is that of the last run.
 """
 
 from __future__ import annotations
@@ -21,32 +21,37 @@ if TYPE_CHECKING:
     from brazo.program import Execution
     from brazo.simulation.events import Event
 
-Tell = Callable[["Execution", "Recording | None", float], None]
+Report = Callable[["Execution", "Recording | None", float], None]
 
 
-class ShownRun:
-    """Watches a lab; `tell(execution, recording, time)` is called once for every run that ends.
+class LabRun:
+    """Monitor a lab and call `report(execution, recording, time)` once for every run that ends.
 
-    `time` is when it was over, which the simulation was not: it goes on.  The first run is
-    recorded to `record`, a .parquet file; later ones are not.
+    `time` (s) is the end of the program; the simulation continues after it.  The first run is
+    recorded to `record`, a .parquet file; later runs are not recorded.
     """
 
     def __init__(
-        self, execution: Execution, until: float, record: Path, tell: Tell, replace: bool = False
+        self,
+        execution: Execution,
+        until: float,
+        record: Path,
+        report: Report,
+        replace: bool = False,
     ) -> None:
         self._execution = execution
-        self._until, self._record, self._tell = until, record, tell
+        self._until, self._record, self._report = until, record, report
         self._recorded, self._replace = False, replace
-        self._told = False
-        self._ended = 0.0  # when a program last said something of itself: at its end it does
+        self._reported = False
+        self._ended = 0.0  # time (s) of the program's last event, which it logs when it ends
         execution.sim.on_event(self._note)
         execution.sim.start_recording(record, replace=replace)
 
-    def look(self, lab: Lab) -> None:
-        """Some times a second while the lab is open."""
+    def poll(self, lab: Lab) -> None:
+        """Check the running program; called several times a second while the lab is open."""
         running = program_in(lab.sim)
         if running is not None and running is not self._execution:
-            self._execution, self._told = running, False
+            self._execution, self._reported = running, False
         execution = self._execution
         sim = execution.sim
         if not execution.done and sim.time > self._until:
@@ -56,26 +61,26 @@ class ShownRun:
             self._end()
 
     def close(self) -> None:
-        """The lab is closed: what is not over by now is not done."""
+        """Report a run that is still active when the lab is closed."""
         self._end()
 
     def _end(self) -> None:
-        if not self._told:
-            self._told = True
+        if not self._reported:
+            self._reported = True
             execution = self._execution
             over = execution.done and self._ended > 0.0
             time = self._ended + execution.sim.dt if over else execution.sim.time
             recording = self._recording()
             if recording is not None and over:
                 recording = recording.between(None, self._ended)
-            self._tell(execution, recording, time)
+            self._report(execution, recording, time)
 
     def _note(self, event: Event) -> None:
         if event.kind in ("program", "failure"):
             self._ended = event.t
 
     def _recording(self) -> Recording | None:
-        """What was recorded, the first time; made of the stream beside the loop, not in it."""
+        """Return the recording of the first run; converted here, not in the simulation loop."""
         if self._recorded:
             return None
         self._recorded = True

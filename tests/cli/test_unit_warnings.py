@@ -1,4 +1,4 @@
-"""Commands report numbers of files that were probably meant in mm or degrees."""
+"""Commands warn about numbers in files that are probably in mm or degrees."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def folder(tmp_path, monkeypatch):
         "export crane.yaml --mjcf -o out.xml",
     ],
 )
-def test_a_command_on_a_robot_file_warns_once_on_the_error_stream(folder, words):
+def test_command_on_robot_file_warns_once_on_stderr(folder, words):
     result = CliRunner().invoke(app, words.split())
     warnings = [line for line in result.stderr.splitlines() if line.startswith("warning:")]
     assert [AT_PARAMETER in line for line in warnings].count(True) == 1
@@ -56,7 +56,7 @@ def test_a_command_on_a_robot_file_warns_once_on_the_error_stream(folder, words)
         json.loads(result.stdout)
 
 
-def test_a_run_warns_of_its_program_and_of_the_robots_in_its_cell(folder):
+def test_run_warns_about_its_program_and_the_robots_of_its_cell(folder):
     result = CliRunner().invoke(app, ["run", "p.yaml", "--headless", "--until", "0.01"])
     places = [line.split(" without")[0] for line in result.stderr.splitlines() if "mean" in line]
     assert [place.partition("yaml:")[2] for place in places] == [
