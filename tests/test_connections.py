@@ -1,4 +1,4 @@
-"""A websocket server with limits, and clients that do not respect them."""
+"""Connection limits of a WebSocket server, with clients that exceed them."""
 
 import asyncio
 import gc
@@ -22,13 +22,13 @@ MORE = bytes([0x00, 0x80, 0, 0, 0, 0])
 
 
 class Server:
-    """Counts what it receives."""
+    """A server that counts received messages."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate, self.received, self.port = gate, Counter(), 0
 
-    async def talk(self, connection) -> None:
-        self.gate.introduced(connection)
+    async def handle(self, connection) -> None:
+        self.gate.identified(connection)
         path = connection.request.path
         async for _ in connection:
             self.received[path] += 1
@@ -43,7 +43,7 @@ async def running(exempt=lambda connection: False, **limits):
     gate = Gate(ConnectionLimits(**{"frames": 100.0, "burst": 200.0} | limits), exempt)
     server = Server(gate)
     async with serve(
-        server.talk,
+        server.handle,
         "127.0.0.1",
         0,
         create_connection=lambda *arguments, **options: gate.connection(*arguments, **options),
@@ -71,20 +71,20 @@ async def closing(client) -> ConnectionClosed:
 @pytest.mark.parametrize(
     "flood", [EMPTY * 5000, PING * 5000, FIRST + MORE * 5000], ids=["messages", "pings", "pieces"]
 )
-def test_a_flood_is_closed_with_a_reason(flood):
+def test_flooding_connection_is_closed_with_a_reason(flood):
     async def main():
         async with running() as server, connect(server.url) as client:
             client.transport.write(flood)
             error = await closing(client)
             assert error.rcvd.code == 1008
-            assert error.rcvd.reason == "flooding: more than 100 messages a second"
+            assert error.rcvd.reason == "flooding: more than 100 messages per second"
             assert server.gate.counts["flooding"] == 1
             assert server.received["/"] < 500
 
     asyncio.run(main())
 
 
-def test_who_is_exempt_is_neither_closed_nor_loses_a_message():
+def test_exempt_connection_stays_open_and_loses_no_message():
     async def main():
         async with running(lambda connection: True) as server, connect(server.url) as client:
             client.transport.write(EMPTY * 20_000)
@@ -94,8 +94,8 @@ def test_who_is_exempt_is_neither_closed_nor_loses_a_message():
     asyncio.run(main())
 
 
-def test_a_burst_of_small_frames_is_read_in_slices():
-    """Between two turns of the loop only so much is read as one slice has time for."""
+def test_burst_of_small_frames_is_read_in_slices():
+    """One iteration of the event loop reads one slice."""
 
     async def main():
         async with running(lambda connection: True) as server, connect(server.url) as client:
@@ -122,13 +122,13 @@ def test_a_burst_of_small_frames_is_read_in_slices():
 
 async def _connections(server: Server):
     found = []
-    talk = server.gate.introduced
+    original = server.gate.identified
 
-    def introduced(connection):
+    def identified(connection):
         found.append(connection)
-        talk(connection)
+        original(connection)
 
-    server.gate.introduced = introduced
+    server.gate.identified = identified
     async with connect(server.url + "/second"):
         await until(lambda: found)
         (server_side,) = [c for c in found[0].server.connections if c.request.path == "/"]
@@ -136,12 +136,12 @@ async def _connections(server: Server):
     return [server_side]
 
 
-def test_the_oldest_connection_that_is_silent_makes_room():
+def test_oldest_pending_connection_is_evicted():
     async def main():
-        async with running(strangers=8, handshake=60.0) as server:
+        async with running(pending=8, handshake=60.0) as server:
             silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(30)]
             await until(lambda: server.gate.counts["evicted"] == 22)
-            assert server.gate.strangers == 8
+            assert server.gate.pending == 8
             async with connect(server.url) as client:
                 await client.send(b"")
                 await until(lambda: server.received["/"] == 1)
@@ -151,20 +151,20 @@ def test_the_oldest_connection_that_is_silent_makes_room():
     asyncio.run(main())
 
 
-def test_an_opening_handshake_has_a_deadline():
+def test_opening_handshake_has_a_deadline():
     async def main():
         async with running(handshake=0.2) as server:
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
             writer.write(b"GET / HTTP/1.1\r\n")
             async with asyncio.timeout(PATIENCE):
                 assert await reader.read() == b""
-            assert server.gate.strangers == 0
+            assert server.gate.pending == 0
             writer.close()
 
     asyncio.run(main())
 
 
-def test_an_address_that_opens_connections_too_fast_has_them_dropped():
+def test_connections_of_an_address_above_its_rate_limit_are_dropped():
     async def main():
         limits = {"opened": 0.001, "opened_burst": 5.0}
         async with running(**limits) as server, connect(server.url) as client:
@@ -178,29 +178,29 @@ def test_an_address_that_opens_connections_too_fast_has_them_dropped():
     asyncio.run(main())
 
 
-def test_the_address_with_most_silent_connections_loses_one():
-    class Silent:
+def test_address_with_most_pending_connections_loses_one():
+    class Pending:
         def __init__(self, address):
-            self.transport, self.address, self.gone = self, address, False
+            self.transport, self.address, self.aborted = self, address, False
 
         def get_extra_info(self, name):
             return (self.address, 1)
 
         def abort(self):
-            self.gone = True
+            self.aborted = True
 
-        def turn_away(self, reason):
-            gate._strangers.pop(self)
+        def reject(self, reason):
+            gate._pending.pop(self)
 
-    gate = Gate(ConnectionLimits(100.0, 100.0, strangers=4))
-    first = Silent("10.0.0.1")
-    many = [Silent("10.0.0.2") for _ in range(4)]
+    gate = Gate(ConnectionLimits(100.0, 100.0, pending=4))
+    first = Pending("10.0.0.1")
+    many = [Pending("10.0.0.2") for _ in range(4)]
     for one in (first, *many):
         gate.enter(one)
-    assert [one.gone for one in (first, *many)] == [False, True, False, False, False]
+    assert [one.aborted for one in (first, *many)] == [False, True, False, False, False]
 
 
-def test_a_lost_connection_is_freed_without_garbage_collection():
+def test_lost_connection_is_freed_without_garbage_collection():
     async def main():
         alive = weakref.WeakSet()
         async with running(opened=0.001, opened_burst=5.0) as server:

@@ -1,4 +1,4 @@
-"""The documentation builds, is complete, tells the truth and works without a network."""
+"""The documentation builds, is complete, has working examples and needs no network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a user's own code raised."""
+"""Location of an error in user code."""
 
 import runpy
 
@@ -8,7 +8,7 @@ import pytest
 from brazo.errors import BrazoError, at, user_place
 
 
-def test_the_place_is_the_users_line_not_the_librarys(tmp_path):
+def test_location_is_in_user_code_not_in_a_library(tmp_path):
     file = tmp_path / "own.py"
     file.write_text("import numpy as np\ndef f():\n    return np.linalg.inv(np.zeros((2, 2)))\n")
     own = runpy.run_path(str(file))
@@ -17,6 +17,6 @@ def test_the_place_is_the_users_line_not_the_librarys(tmp_path):
     assert user_place(raised.value) == f"{file}:3"
 
 
-def test_an_error_without_a_trace_has_no_place():
+def test_error_without_a_traceback_has_no_location():
     assert user_place(BrazoError("x")) == ""
     assert at("a.yaml", 3, "joints") == "a.yaml:3: joints: "

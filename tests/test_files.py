@@ -1,4 +1,4 @@
-"""Pipes, sockets and devices are refused as input, whatever reads it; none of them hangs."""
+"""All readers reject pipes, sockets and devices without blocking."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ def claim(path: Path) -> None:
         (load_triangles, "part.stl"),
     ],
 )
-def test_a_pipe_is_refused_by_every_reader(tmp_path, read, name):
+def test_every_reader_rejects_a_pipe(tmp_path, read, name):
     path = pipe(tmp_path / name)
     with pytest.raises(BrazoError, match=r"named pipe \(FIFO\); give a regular file") as caught:
         read(path)
     assert str(path) in str(caught.value)
 
 
-def test_via_points_in_a_pipe_are_refused(tmp_path):
+def test_via_point_reader_rejects_a_pipe(tmp_path):
     with pytest.raises(BrazoError, match="named pipe"):
         read_via_points(pipe(tmp_path / "points.yaml"), brazo.load("scara2"))
 
 
 def test_sockets_devices_and_folders_are_named(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # the address of a socket is short
+    monkeypatch.chdir(tmp_path)  # socket addresses are limited to about 100 characters
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("end")
         with pytest.raises(BrazoError, match="it is a socket"):
@@ -83,8 +83,8 @@ def test_sockets_devices_and_folders_are_named(tmp_path, monkeypatch):
         require_file(tmp_path / "none")
 
 
-def test_a_pipe_beside_a_file_does_no_harm(tmp_path):
-    """A recording may name any cell file, and a package's folder may hold any package.xml."""
+def test_pipe_referenced_by_a_file_is_ignored(tmp_path):
+    """A recording may name any cell file; a package's folder may contain any package.xml."""
     assert digest_of(pipe(tmp_path / "cell.yaml")) == ""
     assert digest_of(Path("/dev/zero")) == ""
     assert writer_of(pipe(tmp_path / "run.parquet.part")) is None
@@ -105,7 +105,7 @@ def test_a_pipe_beside_a_file_does_no_harm(tmp_path):
         '<asset><hfield name="h" file="part.png" size="1 1 1 1"/></asset>',
     ],
 )
-def test_a_pipe_inside_mjcf_is_refused(tmp_path, body):
+def test_pipe_referenced_by_mjcf_is_rejected(tmp_path, body):
     (tmp_path / "sub").mkdir()
     for name in ("part.xml", "part.stl", "part.png", "sub/deep.stl"):
         pipe(tmp_path / name)
@@ -116,13 +116,13 @@ def test_a_pipe_inside_mjcf_is_refused(tmp_path, body):
 
 
 @pytest.mark.parametrize("name", ["9" * 400 + ".xml", "a/" * 3000 + "b.xml", "a\0b.xml"])
-def test_a_name_the_system_cannot_hold_is_no_file(tmp_path, name):
+def test_invalid_file_name_is_not_a_regular_file(tmp_path, name):
     assert not is_regular(tmp_path / name)
     with pytest.raises(BrazoError):
         brazo.load(tmp_path / name)
 
 
-def test_mjcf_and_robot_files_may_name_such_a_file(tmp_path):
+def test_mjcf_and_robot_files_with_invalid_file_names_are_rejected(tmp_path):
     long = "9" * 290
     (tmp_path / "a.xml").write_text(f'<mujoco><include file="{long}"/></mujoco>')
     with pytest.raises(BrazoError, match=r"a\.xml"):

@@ -1,4 +1,4 @@
-"""Where brazo keeps files of the user, and who may open them."""
+"""User folders of brazo and their permissions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POSIX = pytest.mark.skipif(os.name == "nt", reason="owners and modes of POSIX")
         ("linux", {"BRAZO_RUNS": "/mine", "XDG_DATA_HOME": "/somewhere"}, "/mine"),
     ],
 )
-def test_recordings_are_where_the_platform_keeps_data(monkeypatch, platform, environment, end):
+def test_recordings_are_in_the_data_folder_of_the_platform(monkeypatch, platform, environment, end):
     for key in ("BRAZO_RUNS", "XDG_DATA_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(key, raising=False)
     for key, value in environment.items():
@@ -35,19 +35,19 @@ def test_recordings_are_where_the_platform_keeps_data(monkeypatch, platform, env
 
 
 @POSIX
-def test_a_new_folder_is_private_and_an_existing_one_is_checked(tmp_path):
+def test_new_folder_is_private_and_existing_folder_is_checked(tmp_path):
     folder = tmp_path / "a" / "b"
     make_private(folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     make_private(folder)
     folder.chmod(0o755)
-    check_private(folder)  # others may read: the choice of its owner
+    check_private(folder)  # read access for others is allowed
     folder.chmod(0o770)
     with pytest.raises(BrazoError, match=r"mode 0770.*chmod 700"):
         make_private(folder)
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_with_its_path(tmp_path):
+def test_error_for_a_folder_that_cannot_be_created_names_its_path(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(BrazoError, match=r"file.below: cannot be created: "):
         make_private(tmp_path / "file" / "below")

@@ -1,4 +1,4 @@
-"""Spoilt files of every kind are read or refused; `tools/fuzz.py` runs many more."""
+"""Corrupted files of every kind are read or rejected; `tools/fuzz.py` runs many more."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_samples_are_read(all_kinds, folder):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_spoilt_files_are_read_or_refused(all_kinds, folder):
+def test_corrupted_files_are_read_or_rejected(all_kinds, folder):
     refused = 0
     for number in range(CASES * len(all_kinds)):
         kind, data = case(all_kinds, SEED, number)
@@ -46,10 +46,10 @@ def test_spoilt_files_are_read_or_refused(all_kinds, folder):
             refused += 1
         except Exception as error:
             raise AssertionError(f"{kind.name}, case {number} of seed {SEED}") from error
-    assert 0.2 < refused / (CASES * len(all_kinds)) < 0.95  # neither whole nor hopeless
+    assert 0.2 < refused / (CASES * len(all_kinds)) < 0.95  # neither intact nor trivial to reject
 
 
-def test_an_integer_beyond_every_double_is_refused_or_left_out():
+def test_integer_too_large_for_a_double_is_rejected_or_ignored():
     """JSON has integers of any size; float() raises OverflowError."""
     huge = 10**400
     with pytest.raises(BrazoError, match="q: not an array of numbers"):

@@ -1,11 +1,11 @@
-"""Names of machines."""
+"""Addresses and host names."""
 
 import socket
 
 import pytest
 
 from brazo.errors import BrazoError
-from brazo.hosts import address, is_loopback, means_us
+from brazo.hosts import address, is_loopback, names_this_machine
 
 
 def test_an_address_is_a_host_and_a_port():
@@ -15,24 +15,24 @@ def test_an_address_is_a_host_and_a_port():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("robot", "wanted host:port"),
-        (":9000", "wanted host:port"),
-        ("http://robot:1", "wanted host:port"),
-        ("robot:99999", "no number from 0 to 65535; wanted host:port, such as 127.0.0.1:9000"),
-        ("127.0.0.1:abc", "no number from 0 to 65535; wanted host:port, such as 127.0.0.1:9000"),
-        ("[::1:9000", "wanted host:port"),
-        ("a..b:1", "no host can have that name"),
-        ("x" * 64 + ":1", "no host can have that name"),
+        ("robot", "expected host:port"),
+        (":9000", "expected host:port"),
+        ("http://robot:1", "expected host:port"),
+        ("robot:99999", "must be from 0 to 65535; expected host:port, such as 127.0.0.1:9000"),
+        ("127.0.0.1:abc", "must be from 0 to 65535; expected host:port, such as 127.0.0.1:9000"),
+        ("[::1:9000", "expected host:port"),
+        ("a..b:1", "invalid host name"),
+        ("x" * 64 + ":1", "invalid host name"),
     ],
 )
-def test_what_is_no_address_is_refused(text, said):
-    with pytest.raises(BrazoError, match=said):
+def test_invalid_address_is_rejected(text, message):
+    with pytest.raises(BrazoError, match=message):
         address(text)
 
 
-def test_the_loopback():
+def test_loopback():
     for host in ("localhost", "LOCALHOST", "127.0.0.1", "127.9.8.7", "::1"):
         assert is_loopback(host), host
     for host in ("0.0.0.0", "192.168.1.5", "::", "localhost.evil.com", ""):
@@ -55,5 +55,5 @@ def test_the_loopback():
         ("0.0.0.0", "", False),
     ],
 )
-def test_a_host_header_has_to_name_this_machine(host, header, ours):
-    assert means_us(header, host) == ours
+def test_host_header_must_name_this_machine(host, header, ours):
+    assert names_this_machine(header, host) == ours

@@ -1,4 +1,4 @@
-"""The arrows between the folders: the layer order, and what each folder may import at all."""
+"""Import rules: the order of the layers, and the imports allowed for each folder."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-# What a folder may import besides itself. The order of layers, kept by import-linter, allows more:
-# it cannot say that the world, which stands above the kinematics, has no use for them.
+# Folders that a folder may import. The order of the layers, checked by import-linter, allows more:
+# it cannot express that the world, which is above kinematics, does not use it.
 BASE = {"deprecation", "errors", "text", "etree", "files", "units", "library"}
 FORMATS = BASE | {"model", "body", "formats"}
 KINEMATICS = FORMATS | {"codegen", "kinematics"}

@@ -1,4 +1,4 @@
-"""`import brazo`: what is reachable from it, and what it costs."""
+"""`import brazo`: available names and modules loaded."""
 
 import json
 import pkgutil
@@ -31,7 +31,7 @@ MODULES = sorted({module.name for module in pkgutil.iter_modules(brazo.__path__)
 
 
 def fresh(code: str) -> str:
-    """What a new interpreter prints."""
+    """Return the output of code in a new interpreter."""
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()

@@ -1,4 +1,4 @@
-"""Whose connection it is, with real connections of another user."""
+"""Owner of a connection, tested with real connections of another user."""
 
 import os
 import socket
@@ -21,7 +21,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists own
 as_root = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be another user"
 )
-# All modules are loaded before the change of user, who may not read them.
+# All modules are imported before the user changes, because the new user may not read them.
 CLIENT = """
 import encodings.idna, os, socket, sys
 uid, host, port = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -49,7 +49,7 @@ def client(uid, host, port, request=b""):
 
 
 def answer(uid, host, port, request):
-    """The first bytes a server answers to a request of a user."""
+    """Return the first bytes of a server's reply to a request of a user."""
     out, _ = client(uid, host, port, request).communicate(timeout=60)
     return out
 
@@ -79,31 +79,31 @@ def upgrade(path, port, **headers):
     [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("127.0.0.1", "::ffff:127.0.0.1")],
 )
 @pytest.mark.parametrize("uid", [0, NOBODY])
-def test_the_owner_of_a_connection_is_known(listen, connect, uid):
+def test_owner_of_a_connection(listen, connect, uid):
     family = socket.AF_INET6 if ":" in listen else socket.AF_INET
-    with socket.socket(family) as door:
+    with socket.socket(family) as server:
         try:
-            door.bind((listen, 0))
+            server.bind((listen, 0))
         except OSError:
             pytest.skip("no IPv6 here")
-        door.listen()
-        door.settimeout(20)
-        other = client(uid, connect, door.getsockname()[1])
-        line, peer = door.accept()
-        with line:
-            assert owner_of(peer[:2], line.getsockname()[:2]) == uid
-            line.close()
+        server.listen()
+        server.settimeout(20)
+        other = client(uid, connect, server.getsockname()[1])
+        connection, peer = server.accept()
+        with connection:
+            assert owner_of(peer[:2], connection.getsockname()[:2]) == uid
+            connection.close()
         other.communicate(timeout=20)
 
 
 @linux
-def test_a_connection_that_was_closed_has_no_owner():
-    """A closed socket is listed as root's: it must not pass for one."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        other = socket.create_connection(door.getsockname())
-        line, peer = door.accept()
-        with line:
-            own = line.getsockname()
+def test_closed_connection_has_no_owner():
+    """Linux lists a closed socket with owner root, which must not count as root."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        other = socket.create_connection(server.getsockname())
+        connection, peer = server.accept()
+        with connection:
+            own = connection.getsockname()
             assert owner_of(peer, own) == os.geteuid()
             other.sendall(b"drive")
             other.close()
@@ -115,7 +115,7 @@ def test_a_connection_that_was_closed_has_no_owner():
 
 @linux
 @as_root
-def test_a_lab_answers_its_own_user_and_no_other():
+def test_lab_serves_only_its_own_user():
     server = LabServer("127.0.0.1", 0, Requests())
     try:
         port = server.port
@@ -131,7 +131,7 @@ def test_a_lab_answers_its_own_user_and_no_other():
 
 @linux
 @as_root
-def test_with_a_token_it_is_the_token_that_counts():
+def test_token_replaces_the_check_of_the_user():
     server = LabServer("127.0.0.1", 0, Requests(), token=True)
     try:
         port, token = server.port, server.access.token
@@ -141,17 +141,17 @@ def test_with_a_token_it_is_the_token_that_counts():
             assert " 401 " in refused
             welcome = answer(uid, "127.0.0.1", port, http(f"/?token={token}", port))
             assert " 303 " in welcome.splitlines()[0]
-        # The browser's code is of no use to another user, who can read it in the list of processes.
-        shown = server.browser_url()
-        assert str(token) not in shown
-        code = shown.partition(str(port))[2]
+        # Another user, who can read the browser's code in the process list, cannot use it.
+        url = server.browser_url()
+        assert str(token) not in url
+        code = url.partition(str(port))[2]
         for uid, status in ((NOBODY, " 401 "), (0, " 303 "), (0, " 401 ")):
             assert status in answer(uid, "127.0.0.1", port, http(code, port)).splitlines()[0]
     finally:
         server.stop()
 
 
-def test_a_code_is_good_once_and_for_a_minute(monkeypatch):
+def test_code_is_valid_once_and_for_one_minute(monkeypatch):
     from websockets.datastructures import Headers
 
     access = Access.on("127.0.0.1", 8080, token=True)
@@ -171,7 +171,7 @@ def test_a_code_is_good_once_and_for_a_minute(monkeypatch):
 
 @linux
 @as_root
-def test_a_follower_answers_its_own_user_and_no_other():
+def test_follower_serves_only_its_own_user():
     with FollowerLink(joints=2) as link:
         request = upgrade("/teleop", link.port, Sec_WebSocket_Protocol="brazo-teleop.1")
         assert " 101 " in answer(0, "127.0.0.1", link.port, request).splitlines()[0]
@@ -186,6 +186,6 @@ def test_a_follower_answers_its_own_user_and_no_other():
         assert " 101 " in answer(NOBODY, "127.0.0.1", link.port, request).splitlines()[0]
 
 
-def test_a_token_is_compared_whatever_is_shown():
+def test_any_text_can_be_compared_with_a_token():
     assert same_token("a token", "a token")
-    assert not any(same_token(shown, "a token") for shown in ("", "é", "\udce9", "a token "))
+    assert not any(same_token(text, "a token") for text in ("", "é", "\udce9", "a token "))

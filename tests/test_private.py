@@ -1,4 +1,4 @@
-"""Folders and files that only their user may write."""
+"""Folders and files that only their owner may write."""
 
 import os
 import stat
@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @unix
-def test_the_cache_and_the_dumps_are_for_their_user_alone(folder):
+def test_cache_and_dumps_are_private(folder):
     assert cache.store("key", b"code") and cache.load("key") == b"code"
     dumps = own_folder()
     assert dumps is not None
@@ -36,7 +36,7 @@ def test_the_cache_and_the_dumps_are_for_their_user_alone(folder):
 
 @unix
 @pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
-def test_a_cache_that_others_may_write_is_refused_and_said_once(folder, mode, recwarn):
+def test_cache_writable_by_others_is_rejected_with_one_warning(folder, mode, recwarn):
     assert cache.store("key", b"code")
     folder.chmod(mode)
     assert cache.load("key") is None and not cache.store("other", b"code")
@@ -50,7 +50,7 @@ def test_a_cache_that_others_may_write_is_refused_and_said_once(folder, mode, re
 
 @unix
 @as_root
-def test_a_cache_of_another_user_is_refused(folder, recwarn):
+def test_cache_of_another_user_is_rejected(folder, recwarn):
     assert cache.store("key", b"code")
     os.chown(folder / "key.obj", 65534, 65534)
     assert cache.load("key") is None  # one planted file
@@ -63,13 +63,13 @@ def test_a_cache_of_another_user_is_refused(folder, recwarn):
 
 
 @unix
-def test_a_file_of_the_cache_that_others_may_write_is_not_run(folder):
+def test_cached_file_writable_by_others_is_not_loaded(folder):
     assert cache.store("key", b"code")
     (folder / "key.obj").chmod(0o620)
     assert cache.load("key") is None
 
 
-def test_old_files_leave_by_number_and_by_size(tmp_path):
+def test_prune_limits_number_and_size(tmp_path):
     for k in range(6):
         path = tmp_path / f"{k}.obj"
         path.write_bytes(bytes(100))
@@ -87,7 +87,7 @@ def test_old_files_leave_by_number_and_by_size(tmp_path):
     assert left() == ["5"] and (tmp_path / "other.txt").exists()
 
 
-def test_a_token_is_read_from_a_private_file_only(tmp_path):
+def test_token_is_read_only_from_a_private_file(tmp_path):
     path = tmp_path / "token"
     path.write_text("a token for two machines\n")
     path.chmod(0o600)

@@ -1,4 +1,4 @@
-"""The face of `Robot`: signatures, docstrings, types, keywords, and attributes that stay."""
+"""The interface of `Robot`: signatures, docstrings, types, keywords, read-only attributes."""
 
 import inspect
 import pickle
@@ -74,17 +74,31 @@ def test_a_type_checker_sees_real_types(tmp_path):
         text=True,
         cwd=Path(brazo.__file__).parents[1],
     )
-    said = checked.stdout
+    output = checked.stdout
     for line in (4, 5):
-        assert f'user.py:{line}:13 - information: Type of "arm.' in said, said
-    assert said.count("NDArray[float64]") + said.count("dtype[float64]") >= 3, said
+        assert f'user.py:{line}:13 - information: Type of "arm.' in output, output
+    assert output.count("NDArray[float64]") + output.count("dtype[float64]") >= 3, output
     for line in (8, 9, 10):
-        assert f"user.py:{line}:" in said, said
-    assert "3 errors" in said, said
+        assert f"user.py:{line}:" in output, output
+    assert "3 errors" in output, output
 
 
-def test_a_robot_refuses_assignment(arm):
-    for name, said in {
+def test_pose_name_given_as_joint_values_is_reported_with_the_poses(arm):
+    name = next(iter(arm.poses))
+    q = arm.random_q(seed=0)
+    for call in (
+        lambda: arm.fk(name),
+        lambda: arm.jacobian(q=name),
+        lambda: brazo.Robot.gravity(arm, name),
+        lambda: arm.inverse_dynamics(name, q, q),
+    ):
+        with pytest.raises(brazo.BrazoError, match=f"expected {arm.n} numbers, got the text") as e:
+            call()
+        assert f"poses['{name}']" in str(e.value)
+
+
+def test_robot_attributes_cannot_be_assigned(arm):
+    for name, message in {
         "gravity": "gravity is a method and cannot be assigned. Give another gravity to the call",
         "fk": "fk is a method and cannot be assigned. A robot is read-only: with_parameters",
         "limits": "limits is read-only. Set `limits:`",
@@ -96,13 +110,13 @@ def test_a_robot_refuses_assignment(arm):
     }.items():
         with pytest.raises(brazo.BrazoError) as refused:
             setattr(arm, name, 3)
-        assert said in str(refused.value) and arm.name in str(refused.value)
+        assert message in str(refused.value) and arm.name in str(refused.value)
         with pytest.raises(brazo.BrazoError):
             delattr(arm, name)
     assert arm.gravity(arm.random_q(seed=0) * 0.1).shape == (arm.n,)
 
 
-def test_what_a_robot_shows_is_read_only(arm):
+def test_robot_properties_are_read_only(arm):
     for mapping in (arm.poses, arm.parameters, arm.model.poses):
         with pytest.raises(brazo.BrazoError, match="read-only"):
             mapping["new"] = 1.0

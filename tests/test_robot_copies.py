@@ -1,4 +1,4 @@
-"""A robot is its description: copies, also in another process, give the same numbers to the bit."""
+"""Copies of a robot, also in another process, give bit-identical results."""
 
 import copy
 import multiprocessing
@@ -52,7 +52,7 @@ def same(one: brazo.Robot, other: brazo.Robot) -> bool:
 @pytest.mark.parametrize(
     "make", [copy.copy, copy.deepcopy, lambda arm: pickle.loads(pickle.dumps(arm))]
 )
-def test_a_used_robot_is_copied(kind, make, tmp_path):
+def test_copy_of_a_used_robot(kind, make, tmp_path):
     arm = robot_whose_file_is_deleted(kind, tmp_path)
     numbers(arm)
     assert same(make(arm), arm)
@@ -61,7 +61,7 @@ def test_a_used_robot_is_copied(kind, make, tmp_path):
     assert not same(make(heavy), arm)
 
 
-def test_a_copy_keeps_parameters_and_takes_others():
+def test_copy_keeps_parameters_and_accepts_others():
     arm = brazo.load("scara2").with_parameters(L1=0.3).with_payload(2.0)
     twin = pickle.loads(pickle.dumps(arm))
     assert twin.parameters == arm.parameters and twin.parameters["L1"] == 0.3

@@ -1,4 +1,4 @@
-"""Text of others on its way out: no control character reaches a terminal, a log or a workbook."""
+"""Escaping of untrusted text: no control character reaches a terminal, a log or a workbook."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def test_the_shell_prints_a_name_on_one_line(capsys):
     assert not set(out) & set("\x1b\x9b\u202e\u2028\ud800")
 
 
-def test_a_diary_and_a_log_of_events_have_one_line_an_entry():
+def test_diary_and_event_log_have_one_line_per_entry():
     diary = Diary()
     diary.add(f"'{FORGED}' is connected")
     _, lines = diary.after(0)
@@ -65,7 +65,7 @@ def test_a_diary_and_a_log_of_events_have_one_line_an_entry():
     assert safe(event.text)
 
 
-def test_what_a_peer_says_is_one_line():
+def test_texts_from_a_peer_are_one_line():
     def read(frame, reader):
         return reader(msgspec.msgpack.encode(frame))
 
@@ -95,7 +95,7 @@ def test_a_recorder_escapes_names_and_events(tmp_path):
     assert safe(run.events[0].text) and run.events[0].kind == "note\\n"
 
 
-def test_a_name_with_control_characters_in_a_foreign_file_is_refused(tmp_path):
+def test_name_with_control_characters_in_a_foreign_file_is_rejected(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
@@ -112,7 +112,7 @@ def test_a_name_with_control_characters_in_a_foreign_file_is_refused(tmp_path):
 FORMULAS = ["=1+1", "+1", "-1.x", "@SUM(A1)", "'=x", "''", "＝1", "'plain"]
 
 
-def test_a_name_that_looks_like_a_formula_is_text_in_csv_and_comes_back(tmp_path):
+def test_name_that_looks_like_a_formula_survives_csv_as_text(tmp_path):
     columns = {name: (np.zeros(2), name) for name in FORMULAS}
     run = Recording({"t": (np.arange(2.0), "s"), **columns})
     path = run.to_csv(tmp_path / "run.csv")
@@ -144,7 +144,7 @@ def test_a_name_that_looks_like_a_formula_is_text_in_a_workbook(tmp_path):
     assert book.get_sheet_by_name("events").to_python()[1][1:] == ["=1+1", "@x\\ny"]
 
 
-def test_the_code_of_equations_has_no_line_of_a_name(tmp_path):
+def test_generated_code_contains_no_line_from_a_name(tmp_path):
     arm = brazo.load("scara2")
     import dataclasses
 

@@ -1,4 +1,4 @@
-"""Brazo: describe a manipulator in one file, then see it, jog it and derive everything from it."""
+"""Brazo: describe a manipulator in one file; model, simulate, control and teleoperate it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _MODULES = (
     "world",
 )
 
-# Imported on first use: `import brazo` stays light.
+# Imported on first use, so that `import brazo` is fast.
 _LAZY = {
     "Branch": "brazo.kinematics.result",
     "IKResult": "brazo.kinematics.result",

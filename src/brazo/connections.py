@@ -1,19 +1,19 @@
-"""Limits for the connections of a websocket server, so that one client cannot starve the others.
+"""Limits for the connections of a WebSocket server, so that one client cannot starve the others.
 
     gate = Gate(ConnectionLimits(frames=500, burst=500), exempt)
     serve(handler, …, create_connection=gate.connection, open_timeout=gate.limits.handshake,
           backlog=ACCEPTS)
 
-- A connection is read in slices of about a millisecond.  One that sends thousands of small frames
-  at once gets its next slice after the other connections had theirs.
-- Every frame counts, also pings and fragments.  A connection that sends more than its budget is
+- Connections are read round-robin in slices of about a millisecond, so that thousands of small
+  frames on one connection do not delay the others.
+- Every frame counts, including pings and fragments.  A connection that exceeds its rate limit is
   closed with a reason, unless `exempt(connection)`.
-- An address that opens connections faster than its budget has them dropped as they are accepted,
-  before they cost a handshake.
-- Connections that have not introduced themselves are limited in number and in time.  One too many
-  evicts the oldest of the address that has most of them.
+- If an address opens connections faster than its rate limit, they are dropped when accepted,
+  before the handshake.
+- Pending connections (not yet identified) are limited in number and time.  When there are too
+  many, the oldest one of the address with the most pending connections is closed.
 
-How a connection is read in slices is in `brazo.internals.websockets`.
+Reading in slices is implemented in `brazo.internals.websockets`.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from websockets.asyncio.server import ServerConnection
 from brazo.internals import websockets as internals
 from brazo.internals.websockets import CountedConnection, LimitedConnection
 
-ACCEPTS = 8  # connections accepted between two looks at those that are open
-MAX_ADDRESSES = 1000  # whose budgets are kept
-WAITING = 128  # connections that wait to be accepted
+ACCEPTS = 8  # connections accepted per iteration of the event loop
+MAX_ADDRESSES = 1000  # addresses whose rate limits are kept
+WAITING = 128  # connections waiting to be accepted
 
 
 def queue_connections(sockets: Iterable[socket.socket]) -> None:
-    """Have the system keep connections until they are accepted.
+    """Set the length of the system's accept queue.
 
-    The `backlog` of asyncio is both this number and that of connections accepted at a time.
+    The `backlog` of asyncio sets both this length and the number of connections accepted at once.
     """
     for sock in sockets:
         with socket.fromfd(sock.fileno(), sock.family, sock.type) as same:
@@ -47,14 +47,14 @@ def queue_connections(sockets: Iterable[socket.socket]) -> None:
 
 
 class RateLimit:
-    """So many frames a second, and a burst after a pause (a token bucket)."""
+    """Token bucket: `rate` frames per second, with bursts of up to `burst` frames."""
 
     def __init__(self, rate: float, burst: float) -> None:
         self.rate, self.burst = rate, burst
         self._left, self._at = burst, 0
 
     def allows(self, now: int) -> bool:
-        """Whether one more frame may come at `now` (µs)."""
+        """Whether one more frame is allowed at `now` (µs); counts it if so."""
         self._left = min(self.burst, self._left + max(now - self._at, 0) * 1e-6 * self.rate)
         self._at = now
         if self._left < 1.0:
@@ -65,18 +65,18 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """What a server allows its clients."""
+    """Limits that a server applies to its clients."""
 
     frames: float  # per second and connection
-    burst: float  # frames beyond that after a pause
-    strangers: int = 64  # connections that have not introduced themselves
-    handshake: float = 5.0  # s that an opening handshake may take
-    opened: float = 100.0  # connections per second and address; a page needs some thirty
+    burst: float  # frames, after a pause
+    pending: int = 64  # connections that are not yet identified
+    handshake: float = 5.0  # s; max duration of the opening handshake
+    opened: float = 100.0  # connections per second and address; a page needs about 30
     opened_burst: float = 300.0
 
 
 class Gate:
-    """What the connections of one server share; `counts` has how many were turned away and why."""
+    """Shared state of a server's connections; `counts` maps reasons to rejected connections."""
 
     def __init__(
         self,
@@ -87,58 +87,58 @@ class Gate:
         self.limits = limits
         self.exempt = exempt
         self.counts: Counter[str] = Counter() if counts is None else counts
-        self._strangers: dict[LimitedConnection, str] = {}  # oldest first, with their addresses
+        self._pending: dict[LimitedConnection, str] = {}  # to address, oldest first
         self._opened: OrderedDict[str, RateLimit] = OrderedDict()  # by address
 
     def connection(self, *arguments: Any, **options: Any) -> ServerConnection:
-        """Make a connection; `create_connection` of `websockets.asyncio.server.serve`."""
+        """Create a connection; `create_connection` of `websockets.asyncio.server.serve`."""
         kind = LimitedConnection if internals.unusable() is None else CountedConnection
         return kind(self, *arguments, **options)
 
-    def budget(self) -> RateLimit:
-        """Frames that a new connection may send."""
+    def rate_limit(self) -> RateLimit:
+        """Return the rate limit of a new connection."""
         return RateLimit(self.limits.frames, self.limits.burst)
 
     def flooding(self, connection: ServerConnection) -> str | None:
-        """Reason to close a connection that passed its budget; None if it is exempt."""
+        """Return the reason to close a connection that exceeds its limit; None if exempt."""
         if self.exempt(connection):
             return None
         self.counts["flooding"] += 1
-        return f"flooding: more than {self.limits.frames:g} messages a second"
+        return f"flooding: more than {self.limits.frames:g} messages per second"
 
     def admits(self, transport: asyncio.BaseTransport) -> bool:
-        """Whether one more connection of its address may open."""
+        """Whether the address of a transport may open one more connection."""
         address = _address(transport)
-        budget = self._opened.pop(address, None)
-        if budget is None:
-            budget = RateLimit(self.limits.opened, self.limits.opened_burst)
-        self._opened[address] = budget
+        limit = self._opened.pop(address, None)
+        if limit is None:
+            limit = RateLimit(self.limits.opened, self.limits.opened_burst)
+        self._opened[address] = limit
         if len(self._opened) > MAX_ADDRESSES:
             self._opened.popitem(last=False)
-        if budget.allows(time.monotonic_ns() // 1000):
+        if limit.allows(time.monotonic_ns() // 1000):
             return True
         self.counts["too many connections"] += 1
         return False
 
     def enter(self, connection: LimitedConnection) -> None:
-        """A connection was accepted."""
-        self._strangers[connection] = _address(connection.transport)
-        if len(self._strangers) > self.limits.strangers:
-            crowded, _ = Counter(self._strangers.values()).most_common(1)[0]
-            oldest = next(one for one, at in self._strangers.items() if at == crowded)
+        """Register an accepted connection as pending; close the oldest if there are too many."""
+        self._pending[connection] = _address(connection.transport)
+        if len(self._pending) > self.limits.pending:
+            crowded, _ = Counter(self._pending.values()).most_common(1)[0]
+            oldest = next(one for one, at in self._pending.items() if at == crowded)
             self.counts["evicted"] += 1
-            oldest.turn_away("too many connections that do not introduce themselves")
+            oldest.reject("too many pending connections")
             oldest.transport.abort()
 
-    def introduced(self, connection: ServerConnection) -> None:
-        """A connection has introduced itself, or is gone."""
+    def identified(self, connection: ServerConnection) -> None:
+        """Remove a connection from the pending ones, because it is identified or closed."""
         if isinstance(connection, LimitedConnection):
-            self._strangers.pop(connection, None)
+            self._pending.pop(connection, None)
 
     @property
-    def strangers(self) -> int:
-        """Connections that have not introduced themselves."""
-        return len(self._strangers)
+    def pending(self) -> int:
+        """Number of connections that are not yet identified."""
+        return len(self._pending)
 
 
 def _address(transport: asyncio.BaseTransport) -> str:

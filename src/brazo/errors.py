@@ -1,8 +1,8 @@
-"""The one exception root: every complaint brazo raises about a user's input is a `BrazoError`.
+"""Exceptions.  Every error that brazo raises for invalid user input is a `BrazoError`.
 
-A message says what was wrong, where (file, line, field), what is allowed and what to do.  `at`
-builds the `file:line: field:` head that all readers share, so the shell and the lab can print any
-error as it stands.
+A message states what is wrong, where (file, line, field), what is allowed and what to do.  `at`
+builds the prefix `file:line: field:` that all readers share, so that the shell and the lab can
+print any message unchanged.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ _PACKAGE = Path(__file__).parent
 
 
 class BrazoError(Exception):
-    """Something the user gave cannot be used; the message is meant for the user."""
+    """Invalid user input; the message is written for the user."""
 
 
 class RunFailed(BrazoError):
-    """A run broke down after it started.  The shell exits with 1, not with 2 as for bad input."""
+    """A run failed after it started.  The shell exits with 1; with 2 for invalid input."""
 
 
 def at(path: str | Path | None, line: int | None, field: str = "") -> str:
-    """Return the head `file:line: field: ` of a message (parts that are unknown are left out)."""
+    """Return the prefix `file:line: field: ` of a message; unknown parts are omitted."""
     head = ""
     if path is not None:
         head = f"{path}:{line}: " if line else f"{path}: "
@@ -29,7 +29,7 @@ def at(path: str | Path | None, line: int | None, field: str = "") -> str:
 
 
 def user_place(error: BaseException) -> str:
-    """`file:line` of the user's own code that raised; empty where brazo or a library did alone."""
+    """Return `file:line` of the user code that raised; empty if no user code is involved."""
     import sysconfig
 
     libraries = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}

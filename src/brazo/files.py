@@ -1,7 +1,7 @@
-"""Regular files to read, files written whole or not at all, locks on files being written.
+"""Checks for regular files, atomic writes, and locks on files being written.
 
 A file is written under a temporary name in the same folder, synced, then renamed.  A lock belongs
-to an open file; the system releases it when the process ends, however it ends.
+to an open file; the system releases it when the process ends, even if it is killed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _KINDS = {
 
 
 def require_regular(path: Path) -> os.stat_result:
-    """Refuse what is not a regular file: reading a pipe, socket or device may never end.
+    """Return the status of a regular file; reject pipes, sockets and devices, which may block.
 
-    FileNotFoundError where there is nothing.
+    Raises FileNotFoundError if the path does not exist.
     """
     try:
         status = path.stat()
@@ -45,7 +45,7 @@ def require_regular(path: Path) -> os.stat_result:
 
 
 def require_file(path: Path) -> os.stat_result:
-    """As `require_regular`, and refuse a path where there is nothing."""
+    """As `require_regular`, but raise `BrazoError` if the path does not exist."""
     try:
         return require_regular(path)
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def existing(path: str | Path) -> Path | None:
 
 
 def is_regular(path: Path) -> bool:
-    """Whether there is a regular file; False for a name that the system cannot hold."""
+    """Whether a path is a regular file; False for a name that is invalid on this system."""
     try:
         require_regular(path)
     except (BrazoError, FileNotFoundError):
@@ -72,23 +72,23 @@ def is_regular(path: Path) -> bool:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, exclusive: bool = False) -> Iterator[Path]:
-    """Give a temporary path to write to; it takes the place of `path` only when all went well.
+    """Yield a temporary path to write to; it replaces `path` only if no exception is raised.
 
-    With `exclusive` an existing file is never replaced, even one that appears in the meantime.
+    With `exclusive` an existing file is never replaced, even one that is created meanwhile.
     """
     path = Path(path)
     temporary = temporary_name(path)
     try:
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        except ValueError as error:  # a name no file can have
+        except ValueError as error:  # an invalid file name
             raise BrazoError(f"{path}: cannot be written: {error}") from error
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         if exclusive:
             try:
-                name_once(temporary, path)
+                rename_exclusive(temporary, path)
             except FileExistsError as error:
                 raise BrazoError(f"{path}: exists already; it was not replaced") from error
         else:
@@ -101,32 +101,32 @@ def replacing(path: Path, *, exclusive: bool = False) -> Iterator[Path]:
 
 
 def temporary_name(path: Path) -> Path:
-    """A new hidden name beside a file, with its ending."""
+    """Return a new hidden name in the same folder, with the same suffix."""
     return path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}{path.suffix}")
 
 
-def name_once(temporary: Path, path: Path) -> None:
-    """Give a file its name; FileExistsError where that name is taken."""
+def rename_exclusive(temporary: Path, path: Path) -> None:
+    """Rename a file; raise FileExistsError if the new name exists."""
     try:
         os.link(temporary, path)
     except FileExistsError:
         raise
-    except OSError:  # a file system without links
+    except OSError:  # the file system has no hard links
         if path.exists():
             raise FileExistsError(path) from None
         temporary.rename(path)
 
 
 def lock(file: BinaryIO, *, shared: bool = False) -> bool:
-    """Take the lock of an open file, without waiting; False when another process has it.
+    """Acquire the lock of an open file without waiting; False if another process holds it.
 
-    Any number of processes may hold it `shared`.  A file system without locks counts as free.
+    Any number of processes may hold it `shared`.  Without file system locks the result is True.
     """
     try:
         if os.name == "nt":
             import msvcrt
 
-            # A byte far behind the content: on Windows a locked byte cannot be read by others.
+            # A byte far past the content, because on Windows others cannot read a locked byte.
             position = file.tell()
             file.seek(_LOCKED_BYTE)
             try:
@@ -144,7 +144,7 @@ def lock(file: BinaryIO, *, shared: bool = False) -> bool:
 
 
 def lock_is_held(path: Path) -> bool:
-    """Whether a process has the lock of a file for itself."""
+    """Whether a process holds the exclusive lock of a file."""
     try:
         require_regular(path)
         with path.open("rb") as file:

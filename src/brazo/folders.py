@@ -1,6 +1,6 @@
-"""The folders of the user that brazo writes to: compiled kernels and recordings of the lab.
+"""User folders that brazo writes to: compiled kernels and recordings of the lab.
 
-| what | variable | Linux | macOS | Windows |
+| content | variable | Linux | macOS | Windows |
 |---|---|---|---|---|
 | kernels | `BRAZO_CACHE_DIR` | `~/.cache/brazo` | `~/Library/Caches/brazo` | `…\\brazo\\Cache` |
 | recordings | `BRAZO_RUNS` | `~/.local/share/brazo/runs` | `~/Library/Application Support/brazo/runs` | `…\\brazo\\runs` |
@@ -19,7 +19,7 @@ CACHE, RUNS = "BRAZO_CACHE_DIR", "BRAZO_RUNS"
 
 
 def cache_folder() -> Path:
-    """Where compiled kernels are."""
+    """Return the folder of compiled kernels."""
     if chosen := os.environ.get(CACHE):
         return Path(chosen)
     if sys.platform == "win32":
@@ -30,7 +30,7 @@ def cache_folder() -> Path:
 
 
 def runs_folder() -> Path:
-    """Where the lab keeps its recordings."""
+    """Return the folder of the lab's recordings."""
     if chosen := os.environ.get(RUNS):
         return Path(chosen).expanduser()
     if sys.platform == "win32":

@@ -1,10 +1,11 @@
-"""Names of machines: `host:port` as a user writes it, and whether a name means this machine.
+"""Host names: parse `host:port`, and check whether a `Host` header names this machine.
 
-Whoever listens on the user's own machine can be knocked at by any web page the user visits, through
-a name that somebody else's DNS leads here.  So the `Host` of a request has to name this machine:
+Any web page the user visits can send requests to a server on the user's machine through a host
+name whose DNS entry points to it (DNS rebinding).  Therefore the `Host` header of a request must
+name this machine:
 
-    listening on the loopback    localhost, or an address of the loopback
-    beyond                       also any address (which no DNS can rebind) and the machine's name
+    listening on loopback     localhost, or a loopback address
+    listening elsewhere       also any IP address (which DNS cannot rebind) and the host name
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ _HOST = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?",
 
 
 def address(text: str) -> tuple[str, int]:
-    """`host:port`, or an address that begins with ws://, as host and port."""
+    """Parse `host:port`, or an address that starts with ws://, into host and port."""
     parts = address_parts(text, "ws")
     assert parts.hostname is not None and parts.port is not None
     return parts.hostname, parts.port
 
 
 def address_parts(text: str, *schemes: str) -> SplitResult:
-    """An address in its parts, host and port among them; the first scheme where it names none."""
+    """Split an address into its parts; the default scheme is the first one."""
     whole = " or ".join(f"{scheme}://host:port" for scheme in schemes)
-    wanted = f"wanted host:port, such as 127.0.0.1:9000, or {whole}"
+    wanted = f"expected host:port, such as 127.0.0.1:9000, or {whole}"
     try:
         parts = urlsplit(text if "://" in text else f"{schemes[0]}://{text}")
     except ValueError:
@@ -37,9 +38,7 @@ def address_parts(text: str, *schemes: str) -> SplitResult:
     try:
         port = parts.port
     except ValueError:
-        raise BrazoError(
-            f"address '{text}': the port is no number from 0 to 65535; {wanted}"
-        ) from None
+        raise BrazoError(f"address '{text}': the port must be from 0 to 65535; {wanted}") from None
     if parts.scheme not in schemes or not parts.hostname or port is None:
         raise BrazoError(f"address '{text}'; {wanted}")
     check_name(parts.hostname, text)
@@ -47,27 +46,27 @@ def address_parts(text: str, *schemes: str) -> SplitResult:
 
 
 def check_name(host: str, address: str) -> None:
-    """Refuse a name that the system could not even look for."""
+    """Raise if a host name is invalid."""
     try:
         host.encode("idna")
     except UnicodeError:
         raise BrazoError(
-            f"address '{address}': no host can have that name; its parts between the dots have "
-            "1 to 63 characters"
+            f"address '{address}': invalid host name; the parts between dots must have 1 to 63 "
+            "characters"
         ) from None
 
 
 def is_loopback(host: str) -> bool:
-    """True for `localhost` and the addresses only this machine can reach."""
+    """Whether a host is `localhost` or a loopback address."""
     return host.lower() == "localhost" or (
         _is_address(host) and ipaddress.ip_address(host).is_loopback
     )
 
 
-def means_us(header: str, host: str) -> bool:
-    """Whether a `Host` header names this machine, for one who listens on `host`.
+def names_this_machine(header: str, host: str) -> bool:
+    """Whether a `Host` header names this machine, for a server listening on `host`.
 
-    Any port: a tunnel may carry us to another one.
+    The port is not compared, because a tunnel may forward another one.
     """
     found = _HOST.fullmatch(header)
     name = "" if found is None else (found["v6"] or found["name"]).lower()

@@ -1,8 +1,8 @@
-"""The user at the other end of a connection on this machine, and the comparison of tokens.
+"""Owner of a local connection's peer, and token comparison.
 
-Any user of a machine can connect to its loopback.  Linux lists the sockets of a network namespace
-with their owners in `/proc/net/tcp` and `/proc/net/tcp6`; the client's socket is the one whose two
-ends are ours, exchanged.  Other systems do not tell.
+Any user of a machine can connect to its loopback address.  Linux lists the sockets of a network
+namespace with their owners in `/proc/net/tcp` and `/proc/net/tcp6`; the client's socket is the one
+with local and remote address exchanged.  Other systems do not provide this.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-UNKNOWN = -1  # no living process has the socket: it was closed before the answer
+UNKNOWN = -1  # no process owns the socket, because it is already closed
 
 REFUSAL = (
     "this connection belongs to another user of this machine; "
-    "start with --token to let in those who have the token"
+    "start with --token to admit users who have the token"
 )
 
 
 def refuses_user(transport: Any) -> bool:
-    """Whether a connection belongs to a user other than root and the one who runs this process.
+    """Whether a connection belongs to a user other than root and the owner of this process.
 
-    False where the system does not tell whose it is.
+    False if the system does not report the owner.
     """
     peer, own = (transport.get_extra_info(name) for name in ("peername", "sockname"))
     if not peer or not own or not hasattr(os, "geteuid"):
@@ -37,17 +37,17 @@ def refuses_user(transport: Any) -> bool:
 
 
 def owner_of(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
-    """User id of the process that has the peer's end of a connection on this machine.
+    """Return the user id that owns the peer's socket of a local connection.
 
-    `UNKNOWN` when the peer has closed its socket already, None where the system does not tell.
+    `UNKNOWN` if the peer has already closed its socket, None if the system does not report it.
     """
-    told = False
+    readable = False
     for table in TABLES:
         try:
             content = table.read_bytes()
         except OSError:
             continue
-        told = True
+        readable = True
         for wide in (False, True):
             ends = _hex(peer, wide), _hex(own, wide)
             at = content.find(f": {ends[0]} {ends[1]} ".encode()) if all(ends) else -1
@@ -57,24 +57,25 @@ def owner_of(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
             fields = content[at + 2 : at + 512].split()
             # A closed socket that still has data to send is listed with user 0 and inode 0.
             return int(fields[6]) if int(fields[8]) else UNKNOWN
-    return UNKNOWN if told else None
+    return UNKNOWN if readable else None
 
 
-def same_token(shown: str, token: str) -> bool:
-    """Whether two tokens are equal, compared in constant time; any text may be shown."""
-    # Headers that are not ASCII arrive as lone surrogates.
-    return hmac.compare_digest(*(text.encode("utf-8", "surrogatepass") for text in (shown, token)))
+def same_token(candidate: str, token: str) -> bool:
+    """Whether two tokens are equal, compared in constant time; `candidate` may be any text."""
+    # Non-ASCII headers arrive as lone surrogates.
+    pair = (text.encode("utf-8", "surrogatepass") for text in (candidate, token))
+    return hmac.compare_digest(*pair)
 
 
 def _hex(end: tuple[str, int], wide: bool) -> str:
-    """Address and port as the tables have them: words of the machine's byte order."""
+    """Format address and port as in /proc/net/tcp: 32-bit words in host byte order."""
     try:
         address = ipaddress.ip_address(end[0].partition("%")[0])
     except ValueError:
         return ""
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         address = address.ipv4_mapped
-    if wide:  # an IPv4 connection of a socket for both families is listed as ::ffff:a.b.c.d
+    if wide:  # IPv4 connections of a dual-stack socket are listed as ::ffff:a.b.c.d
         text = f"::ffff:{address}" if address.version == 4 else str(address)
         packed = socket.inet_pton(socket.AF_INET6, text)
     elif address.version == 6:
@@ -82,5 +83,5 @@ def _hex(end: tuple[str, int], wide: bool) -> str:
     else:
         packed = address.packed
     words = (packed[k : k + 4] for k in range(0, len(packed), 4))
-    shown = "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
-    return f"{shown}:{end[1]:04X}"
+    digits = "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
+    return f"{digits}:{end[1]:04X}"

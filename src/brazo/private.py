@@ -1,8 +1,8 @@
-"""Folders and files that only their user may write.
+"""Folders and files that only their owner may write.
 
-A compiled object is loaded and run, so the folder it is read from must belong to the user who runs
-it, and no one else may write there.  Systems without Unix permissions (Windows) keep a user's own
-folders private by themselves; nothing is checked there.
+Compiled objects are loaded and executed, so their folder must belong to the current user and must
+not be writable by others.  On systems without Unix permissions (Windows) user folders are private
+by default, and nothing is checked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _READABLE = stat.S_IRGRP | stat.S_IROTH
 
 
 def make_private(folder: Path) -> None:
-    """Create a folder (mode 0700) where it is missing; refuse one that others may write."""
+    """Create a folder with mode 0700 if it does not exist; reject one that others may write."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -41,7 +41,7 @@ def check_private(folder: Path) -> None:
 
 
 def not_private(found: os.stat_result) -> str:
-    """Why a file or folder is not the user's own; "" when it is."""
+    """Return why a file or folder is not private to the user; "" if it is."""
     if not hasattr(os, "geteuid"):
         return ""
     if found.st_uid != os.geteuid():
@@ -52,14 +52,14 @@ def not_private(found: os.stat_result) -> str:
 
 
 def advice(folder: Path) -> str:
-    """What to do about a folder that is not the user's own."""
-    return f"remove it, or make it yours alone: chmod 700 {folder}"
+    """Return what to do about a folder that is not private."""
+    return f"remove it, or make it private: chmod 700 {folder}"
 
 
 def prune(folder: Path, suffix: str, *, files: int, size: int) -> None:
-    """Remove the files used longest ago until at most `files` with `size` bytes are left.
+    """Remove the least recently used files until at most `files` and `size` bytes are left.
 
-    The newest file stays, whatever its size.
+    The newest file is kept regardless of its size.
     """
     with contextlib.suppress(OSError):
         with os.scandir(folder) as entries:
@@ -74,7 +74,7 @@ def prune(folder: Path, suffix: str, *, files: int, size: int) -> None:
 
 
 def read_secret(path: Path) -> str:
-    """The first line of a file that only its user may read."""
+    """Read the first line of a file that only its owner may read."""
     try:
         with path.open("rb") as file:
             found = os.fstat(file.fileno())
@@ -89,4 +89,4 @@ def read_secret(path: Path) -> str:
     try:
         return content.decode("utf-8").partition("\n")[0].strip()
     except UnicodeDecodeError:
-        raise BrazoError(f"{path}: not text; wanted a token on its first line") from None
+        raise BrazoError(f"{path}: not text; expected a token on the first line") from None

@@ -1,4 +1,4 @@
-"""`Robot`: the face of brazo for one manipulator.  Each method is one line into its layer."""
+"""`Robot`: the public interface to a manipulator.  Each method calls one layer of the package."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# What to do instead of assigning an attribute.
+# Advice for the error raised when an attribute is assigned.
 _ADVICE = {
     "": "A robot is read-only: with_parameters and with_payload make a changed copy, and the robot "
     "file sets everything else.",
@@ -70,24 +70,24 @@ def _not_joint_values(robot: Robot, text: str) -> str:
 
 
 def load(name_or_path: str | Path, *, tip: str | None = None) -> Robot:
-    """Load a robot: a shipped name, or a path to a .yaml, .urdf, .xacro or MJCF .xml file.
+    """Load a robot by name, or from a .yaml, .urdf, .xacro or MJCF .xml file.
 
-    `tip` names the link that carries the tool where a URDF or MJCF has several ends.
+    `tip` names the link that carries the tool if a URDF or MJCF has several leaf links.
     """
     return Robot(load_source(name_or_path, tip))
 
 
 class Robot:
-    """A manipulator; everything is derived from `model`.
+    """A manipulator; all results are derived from `model`.
 
     Joint values `q` are (..., n) in rad and m; leading dimensions are batches.  Poses are 4x4
-    matrices in the base frame.  Wrong shapes and NaN raise `BrazoError` with the shape wanted.
+    matrices in the base frame.  Wrong shapes and NaN raise `BrazoError` with the expected shape.
     """
 
     def __init__(self, source: Source, overrides: Mapping[str, float] | None = None) -> None:
-        own = vars(self)  # attributes cannot be assigned
+        own = vars(self)  # __setattr__ rejects assignment
         own["_source"] = source
-        own["_overrides"] = dict(overrides or {})  # parameter values that are not the file's
+        own["_overrides"] = dict(overrides or {})  # parameter values that differ from the file
         own["_kinematics"] = kinematics_of(source.model)
 
     if TYPE_CHECKING:
@@ -106,18 +106,18 @@ class Robot:
         return f"<brazo.Robot {self.name}: {self.n} joints>"
 
     def __reduce__(self) -> tuple:
-        """Pickle the description; the copy makes its own machine code."""
+        """Pickle the description; the copy compiles its own machine code."""
         return Robot, (self._source, self._overrides)
 
     def __copy__(self) -> Robot:
-        return self  # nothing in it changes
+        return self  # immutable
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Robot:
         return self
 
     @property
     def model(self) -> Model:
-        """The typed description everything is derived from."""
+        """The typed description from which all results are derived."""
         return self._source.model
 
     @property
@@ -127,7 +127,7 @@ class Robot:
 
     @property
     def about(self) -> str:
-        """Where the robot's numbers come from."""
+        """The sources of the robot's data."""
         return self.model.about
 
     @property
@@ -147,23 +147,22 @@ class Robot:
 
     @property
     def limits(self) -> Array:
-        """Joint limits (n, 2), rad and m; infinite where there are none.  Read-only."""
+        """Joint limits (n, 2), rad and m; infinite if not given.  Read-only."""
         return self._kinematics.limits
 
     @property
     def poses(self) -> Mapping[str, Array]:
-        """Named joint configurations of the file, (n,) each, rad and m.  Read-only."""
+        """Named joint configurations, (n,) each, rad and m.  Read-only."""
         return self.model.poses
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """The file's parameters and their values, SI; `with_parameters` changes them."""
+        """Parameters of the robot file and their values, SI; see `with_parameters`."""
         return self.model.parameters
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What is odd: missing or implausible inertia, poses beyond limits, joints that move no
-        inertia."""
+        """Warnings: missing or implausible inertia, poses out of limits, joints without inertia."""
         return (*self.model.findings, *mass_findings(self.model))
 
     @property
@@ -173,7 +172,7 @@ class Robot:
 
     @property
     def link_names(self) -> tuple[str, ...]:
-        """Names `frame` and `jacobian(link=…)` accept."""
+        """Names accepted by `frame` and `jacobian(link=…)`."""
         return self._kinematics.link_names
 
     @property
@@ -183,7 +182,7 @@ class Robot:
 
     @property
     def has_dynamics(self) -> bool:
-        """True when the file gives the inertia of every moving body."""
+        """Whether the inertia of every moving body is given."""
         return self._kinematics.has_dynamics
 
     @property
@@ -198,7 +197,7 @@ class Robot:
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
-        out, threads : array to write the result into; threads that may share a large batch.
+        out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
@@ -217,7 +216,7 @@ class Robot:
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
-        out, threads : array to write the result into; threads that may share a large batch.
+        out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
@@ -244,9 +243,9 @@ class Robot:
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
-        frame : "base" gives it in base axes, "tool" in the axes of the tool (or link) itself.
+        frame : "base" for base axes, "tool" for the axes of the tool (or link).
         link : a name of `link_names`; None is the tool.
-        out, threads : array to write the result into; threads that may share a large batch.
+        out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
@@ -274,20 +273,20 @@ class Robot:
         branch: str | None = None,
         **options: Unpack[IKKeywords],
     ) -> IKResult:
-        """Joint values that put the tool at T.
+        """Inverse kinematics: joint values for which the tool pose is T.
 
         Parameters
         ----------
-        T : (4, 4) pose of the tool in the base frame, or (3,) position alone, m.
-        q0 : (n,) take the solution nearest to this, rad and m; default: the file's first pose.
-        branch : words of a branch's name, e.g. "LEFTY ABOVE".
+        T : (4, 4) pose of the tool in the base frame, or (3,) position only, m.
+        q0 : (n,) the nearest solution is chosen, rad and m; default: the file's first pose.
+        branch : name of a branch or part of it, e.g. "LEFTY ABOVE".
         orientation : "full" (default), "nearest" or "free".
-        method : "auto" (default: closed form where there is one), "closed" or "numeric".
-        redundancy : "auto" (default), "rule" or "nearest": use of a joint to spare.
-        weights : (6,) of the numeric method's errors in x, y, z and about them; 0 leaves one free.
+        method : "auto" (default: closed form if available), "closed" or "numeric".
+        redundancy : "auto" (default), "rule" or "nearest": use of a redundant joint.
+        weights : (6,) weights of position and rotation errors in the numeric method; 0 is free.
         tolerance : m and rad; default 1e-9.
-        seed : of the numeric method's restarts; the same seed gives the same answer.
-        attempts : how many restarts at most.
+        seed : random seed of the numeric method's restarts; results are reproducible.
+        attempts : max number of restarts.
 
         Returns
         -------
@@ -297,7 +296,7 @@ class Robot:
 
     @cached_property
     def dynamics(self) -> Any:
-        """The dynamics behind the methods below; raises for a robot whose inertia is not given."""
+        """Dynamics used by the methods below; raises if the robot's inertia is not given."""
         return dynamics_of(self.model)
 
     @_compiled("dynamics")
@@ -313,7 +312,7 @@ class Robot:
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Joint torques that make the robot move as given; friction and motors included.
+        """Joint torques for a given motion, including friction and motor inertia.
 
         tau = M(q) qdd + C(q, qd) qd + G(q) + friction(qd) − Jᵀ wrench
 
@@ -322,8 +321,8 @@ class Robot:
         q, qd, qdd : (..., n) positions (rad, m), velocities and accelerations of the joints.
         wrench : (..., 6) force (N) and moment (N m) of the environment on the tool, base axes.
         gravity : (..., 3) m/s² in base axes; default: the file's.
-        base : (..., 9) angular velocity, angular and linear acceleration of a base that moves.
-        out, threads : array to write the result into; threads that may share a large batch.
+        base : (..., 9) angular velocity, angular and linear acceleration of a moving base.
+        out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
@@ -345,7 +344,7 @@ class Robot:
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Joint accelerations under the given torques.
+        """Joint accelerations for given torques.
 
         Parameters
         ----------
@@ -353,7 +352,7 @@ class Robot:
         tau : (..., n) torques (N m) and forces (N).
         wrench : (..., 6) force (N) and moment (N m) of the environment on the tool, base axes.
         gravity : (..., 3) m/s² in base axes; default: the file's.
-        out, threads : array to write the result into; threads that may share a large batch.
+        out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
@@ -365,12 +364,12 @@ class Robot:
     def mass_matrix(
         self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
-        """Joint-space inertia matrix M(q), motor inertia included.
+        """Joint-space inertia matrix M(q), including motor inertia.
 
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
-        out, threads : array to write the result into; threads that may share a large batch.
+        out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
@@ -394,7 +393,7 @@ class Robot:
         Parameters
         ----------
         q, qd : (..., n) positions (rad, m) and velocities of the joints.
-        out, threads : array to write the result into; threads that may share a large batch.
+        out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
@@ -411,13 +410,13 @@ class Robot:
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Torques G(q) that hold the robot still against gravity.
+        """Gravity torques G(q), which hold the robot at rest.
 
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
         gravity : (..., 3) m/s² in base axes; default: the file's.
-        out, threads : array to write the result into; threads that may share a large batch.
+        out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
@@ -439,7 +438,7 @@ class Robot:
         Parameters
         ----------
         q, qd : (..., n) positions (rad, m) and velocities of the joints.
-        out, threads : array to write the result into; threads that may share a large batch.
+        out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
@@ -448,10 +447,10 @@ class Robot:
         return self.dynamics.energy(q, qd, out=out, threads=threads)
 
     def derive(self, parameters: Parameters = "symbolic", **options: Any) -> Equations:
-        """Equations of motion with letters: `.M .C .G .K`, `.latex() .c() .python() .octave()`.
+        """Symbolic equations of motion: `.M .C .G .K`, `.latex() .c() .python() .octave()`.
 
-        See `brazo.dynamics.symbolic.derive` for the options; `parameters="numeric"` puts the
-        file's values in.
+        See `brazo.dynamics.symbolic.derive` for the options; `parameters="numeric"` substitutes
+        the file's values.
         """
         from brazo.dynamics.symbolic import derive
 
@@ -465,35 +464,35 @@ class Robot:
         t_end: float = 2.0,
         **options: Any,
     ) -> Run:
-        """Let the robot move under torques: none, a constant (n,), or a function `(t, q, qd)`.
+        """Simulate the robot under torques: none, a constant (n,), or a function `(t, q, qd)`.
 
-        Starts at q0 and qd0 (n,), by default the file's first pose at rest, and ends after t_end
-        (s).  `brazo.dynamics.simulate.simulate` has the options: method, dt, rtol, atol, stops,
-        restitution.
+        Starts at q0 and qd0 (n,), by default the file's first pose at rest, and ends at t_end
+        (s).  See `brazo.dynamics.simulate.simulate` for the options method, dt, rtol, atol, stops
+        and restitution.
         """
         from brazo.dynamics.simulate import simulate
 
         return simulate(self, torque, q0, qd0, t_end, **options)
 
     def follow(self, trajectory: Any, t_end: float | None = None, dt: float = 1e-3) -> Run:
-        """Move the robot along a trajectory and compute the torques that needs.
+        """Move the robot along a trajectory and compute the required torques.
 
-        `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) spaced by dt (s),
-        of which the samples up to `t_end` (s) are taken; None takes all.
+        `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) sampled every dt
+        (s), of which the samples up to `t_end` (s) are used; None uses all.
         """
         from brazo.dynamics.simulate import follow
 
         return follow(self, trajectory, t_end, dt)
 
     def random_q(self, size: int | tuple[int, ...] = (), seed: int | None = None) -> Array:
-        """Random configurations (..., n) inside the limits (±180°, ±1 m where there are none)."""
+        """Random configurations (..., n) within the limits (±180°, ±1 m if not given)."""
         rng = np.random.default_rng(seed)
         shape = (int(size),) if isinstance(size, (int, np.integer)) else tuple(size)
         low, high = self._kinematics.sampling_box.T
         return rng.uniform(low, high, (*shape, self.n))
 
     def with_parameters(self, **values: float) -> Robot:
-        """The same robot with other parameter values (SI); every derived number is rebuilt."""
+        """Return a copy of the robot with other parameter values (SI)."""
         merged = {**self._overrides, **values}
         model = self._source.rebuild(merged)
         return Robot(Source(model, self._source.rebuild), merged)
@@ -504,10 +503,9 @@ class Robot:
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike = (0.0, 0.0, 0.0),
     ) -> Robot:
-        """The same robot holding a load, given in the tool frame.
+        """Return a copy of the robot that holds a payload, given in the tool frame.
 
-        `mass` in kg, `com` (3,) its centre of mass in m, `inertia` (3,) or (3, 3) about it in
-        kg m².
+        `mass` in kg, `com` (3,) centre of mass in m, `inertia` (3,) or (3, 3) about it in kg m².
         """
         from brazo.model.payload import carrying
 

@@ -220,7 +220,10 @@ def test_bad_input_exits_2_without_a_traceback(arguments):
     ("arguments", "message"),
     [
         (("fk", "scara1", "0", "0", "abc", "0", "0"), "joint 'quill': unknown name 'abc' in 'abc'"),
-        (("fk", "scara1", "0", "0", "abc", "0", "0"), "wanted a number, such as 0.4, 30deg or 5cm"),
+        (
+            ("fk", "scara1", "0", "0", "abc", "0", "0"),
+            "expected a number, such as 0.4, 30deg or 5cm",
+        ),
         (("fk", "scara1", "5cm", "0", "0", "0", "0"), "joint 'shoulder': '5cm' is a length"),
         (("ik", "scara1", "--xyz", "0.3", "0", "up"), "--xyz: unknown name 'up'"),
         (("id", "scara1", "--q", "home", "--qd", "0 0 0 0 x"), "--qd: unknown name 'x'"),

@@ -1,4 +1,4 @@
-"""Numbers as people write them."""
+"""Quantities with units."""
 
 import math
 
@@ -31,7 +31,7 @@ from brazo.units import Quantity
         ("30cm*20cm", (2, 0, 0, 0), 0.06),
     ],
 )
-def test_reads_what_people_write(text, dimension, value):
+def test_quantities(text, dimension, value):
     assert units.quantity(text, dimension) == pytest.approx(value, rel=1e-15)
 
 
@@ -42,11 +42,11 @@ def test_parameters_are_names():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "missing"),
         ("90degrees", "unknown unit 'degrees'"),
-        ("L9", "unknown name 'L9' in 'L9'; wanted a number, such as 0.4, 30deg or 5cm"),
+        ("L9", "unknown name 'L9' in 'L9'; expected a number, such as 0.4, 30deg or 5cm"),
         ("1/0", "divides by zero"),
         ("1cm + 1deg", "adds a length and an angle"),
         ("5kg", "expected an angle"),
@@ -62,8 +62,8 @@ def test_parameters_are_names():
         ("-" * 300 + "1", "nested"),
     ],
 )
-def test_refuses_with_a_reason(text, said):
-    with pytest.raises(BrazoError, match=said.replace("(", r"\(").replace(")", r"\)")):
+def test_invalid_text_raises_with_a_reason(text, message):
+    with pytest.raises(BrazoError, match=message.replace("(", r"\(").replace(")", r"\)")):
         units.quantity(text, units.ANGLE)
 
 

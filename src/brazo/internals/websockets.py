@@ -1,10 +1,10 @@
-"""A websocket connection that is read in slices, so that a flood delays nobody else.
+"""A WebSocket connection that is read in slices, so that a flood does not delay the others.
 
-The undocumented parts: the callbacks of asyncio's protocol in `ServerConnection`, its
-`process_event`, `send_data` and `transport`, `pause` and `resume` of `recv_messages`, and the
-protocol's `parser`.  Where one of them is missing, `CountedConnection` serves: it uses documented
-parts only and applies the budget to messages instead of frames.  Pings, fragments and connections
-that do not introduce themselves are then limited by the timeouts of websockets alone.
+Undocumented parts: the asyncio protocol callbacks in `ServerConnection`, its `process_event`,
+`send_data` and `transport`, `pause` and `resume` of `recv_messages`, and the protocol's `parser`.
+If one of them is missing, `CountedConnection` is used instead: it uses documented parts only and
+applies the rate limit to messages instead of frames.  Pings, fragments and pending connections are
+then limited only by the timeouts of `websockets`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ CHECKED = (Checked("websockets", "16.1.1", "16.1.1"),)
 
 SLICE_BYTES = 512
 SLICE_TIME = 0.001  # s
-CLOSE_TIME = 1.0  # s that a client closed for flooding has to read the reason
+CLOSE_TIME = 1.0  # s; time for a client that is closed for flooding to read the reason
 
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Why connections cannot be read in slices; None where they can."""
+    """Return why connections cannot be read in slices; None if they can."""
     methods = ("connection_made", "connection_lost", "data_received", "eof_received")
     wanted = {
         ServerConnection: (*methods, "process_event", "send_data"),
@@ -48,39 +48,39 @@ def unusable() -> str | None:
     return None if hasattr(ServerProtocol(), "parser") else "websockets' protocol has no parser"
 
 
-class Budget(Protocol):
-    """Frames that may still come."""
+class Limit(Protocol):
+    """Rate limit of a connection."""
 
     def allows(self, now: int, /) -> bool: ...
 
 
 class Gatekeeper(Protocol):
-    """What a connection asks the gate of its server (`brazo.connections.Gate`)."""
+    """Interface of the gate that a connection uses (`brazo.connections.Gate`)."""
 
     def admits(self, transport: asyncio.BaseTransport, /) -> bool: ...
     def enter(self, connection: Any, /) -> None: ...
-    def introduced(self, connection: Any, /) -> None: ...
-    def budget(self) -> Budget: ...
+    def identified(self, connection: Any, /) -> None: ...
+    def rate_limit(self) -> Limit: ...
     def flooding(self, connection: Any, /) -> str | None: ...
 
 
 class CountedConnection(ServerConnection):
-    """A connection that is closed when it sends too many messages; documented parts only."""
+    """A connection that is closed if it sends too many messages; uses documented parts only."""
 
     def __init__(self, gate: Gatekeeper, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._gate = gate
-        self._budget = gate.budget()
+        self._rate_limit = gate.rate_limit()
 
     async def recv(self, decode: bool | None = None) -> Any:
         message = await super().recv(decode)
-        if self._budget.allows(time.monotonic_ns() // 1000):
+        if self._rate_limit.allows(time.monotonic_ns() // 1000):
             return message
         if (reason := self._gate.flooding(self)) is None:
             return message
         closing = asyncio.ensure_future(self.close(CloseCode.POLICY_VIOLATION, reason))
         try:
-            while True:  # until the end is read, for which recv raises
+            while True:  # until recv raises at the end of the stream
                 await super().recv(decode)
         finally:
             await closing
@@ -91,17 +91,17 @@ def _nothing() -> None:
 
 
 class LimitedConnection(ServerConnection):
-    """A connection that is read in slices and closed when it floods."""
+    """A connection that is read in slices and closed if it exceeds its rate limit."""
 
     def __init__(self, gate: Gatekeeper, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._gate = gate
-        self._budget = gate.budget()
+        self._rate_limit = gate.rate_limit()
         self._unread = memoryview(b"")
         self._scheduled = False
-        self._full = False  # whether the messages received wait to be taken
+        self._full = False  # whether the queue of received messages is full
         self._closed = False
-        self._dropped = False  # before anything else was known of it
+        self._dropped = False  # dropped when accepted, before the handshake
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if not self._gate.admits(transport):
@@ -116,15 +116,15 @@ class LimitedConnection(ServerConnection):
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed = True
         self._unread = memoryview(b"")
-        self._gate.introduced(self)
+        self._gate.identified(self)
         if not self._dropped:
             super().connection_lost(exc)
             self.recv_messages.pause = self.recv_messages.resume = _nothing
-        # Without these references in a circle the connection is freed now, not in a full garbage
-        # collection, which stops every thread for tens of milliseconds after a thousand of them.
+        # Break reference cycles, so that the connection is freed now.  A garbage collection of a
+        # thousand connections would stop every thread for tens of milliseconds.
         self.protocol.parser.close()
         self.protocol.__dict__.pop("select_subprotocol", None)
-        if self._dropped:  # nothing else knows it
+        if self._dropped:  # nothing else refers to it
             vars(self).clear()
 
     def data_received(self, data: bytes) -> None:
@@ -137,20 +137,20 @@ class LimitedConnection(ServerConnection):
     def eof_received(self) -> None:
         if self._dropped:
             return
-        while self._unread and not self._closed:  # what came before the end counts
+        while self._unread and not self._closed:  # data received before the end is processed
             self._read_slice()
         super().eof_received()
 
     def process_event(self, event: Any) -> None:
         opened = self.request is not None
         super().process_event(event)
-        if opened and not self._closed and not self._budget.allows(time.monotonic_ns() // 1000):
-            self._over_budget()
+        if opened and not self._closed and not self._rate_limit.allows(time.monotonic_ns() // 1000):
+            self._over_limit()
 
     def send_data(self) -> None:
-        # The answers to a slice of pings leave in one piece; none is written to a closed socket,
-        # for which asyncio would log a warning each.
-        pieces = self.protocol.data_to_send()  # an empty one stands for the end
+        # Replies to a slice of pings are sent in one write.  Nothing is written to a closed
+        # socket, because asyncio would log a warning for each write.
+        pieces = self.protocol.data_to_send()  # an empty piece marks the end of the stream
         if self.transport.is_closing():
             return
         if data := b"".join(pieces):
@@ -195,15 +195,15 @@ class LimitedConnection(ServerConnection):
         self._full = False
         self._schedule()
 
-    def _over_budget(self) -> None:
+    def _over_limit(self) -> None:
         if (reason := self._gate.flooding(self)) is not None:
-            self.turn_away(reason)
+            self.reject(reason)
             self.loop.call_later(CLOSE_TIME, self.transport.abort)
 
-    def turn_away(self, reason: str) -> None:
-        """Send the reason and read nothing more."""
+    def reject(self, reason: str) -> None:
+        """Send a close frame with the reason and stop reading."""
         self._closed = True
-        self._gate.introduced(self)
+        self._gate.identified(self)
         if self.protocol.state is State.OPEN:
             self.protocol.fail(CloseCode.POLICY_VIOLATION, reason)
             self.send_data()

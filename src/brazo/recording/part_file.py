@@ -37,7 +37,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.files import lock, lock_is_held, name_once, require_file, temporary_name
+from brazo.files import lock, lock_is_held, rename_exclusive, require_file, temporary_name
 from brazo.recording.names import check_names
 
 PART = ".part"
@@ -121,7 +121,7 @@ def _created(path: Path, content: bytes) -> BinaryIO:
     try:
         lock(file)
         store(file, [content])
-        name_once(temporary, path)
+        rename_exclusive(temporary, path)
         return file
     except BaseException:
         file.close()

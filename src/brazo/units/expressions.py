@@ -149,7 +149,7 @@ class Expression:
             raise BrazoError(f"'{_short(self.text)}'{error}") from error
         except _UnknownName as error:
             known = f"parameters: {', '.join(sorted(names))}"
-            wanted = known if names else "wanted a number, such as 0.4, 30deg or 5cm"
+            wanted = known if names else "expected a number, such as 0.4, 30deg or 5cm"
             raise BrazoError(f"unknown name '{error}' in '{_short(self.text)}'; {wanted}") from None
 
 

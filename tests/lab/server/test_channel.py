@@ -215,7 +215,7 @@ def test_a_watcher_that_floods_is_closed_with_a_reason(lab, page, line):
             while True:
                 watcher.ws.recv(timeout=10)
         assert closed.value.rcvd.code == 1008
-        assert "flooding: more than 500 messages a second" in closed.value.rcvd.reason
+        assert "flooding: more than 500 messages per second" in closed.value.rcvd.reason
     page.send()
     assert len(calls) < 100
 

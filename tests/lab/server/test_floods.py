@@ -48,6 +48,6 @@ def test_the_driver_acts_and_stop_stops_during_a_flood(lab, driver, quiet, kind)
     assert statistics.median(found.stops) < STOP + max(quiet.stops)
     assert found.grown < MEMORY
     if kind == "half_open":
-        assert found.closed >= found.sent - ConnectionLimits(1.0, 1.0).strangers
+        assert found.closed >= found.sent - ConnectionLimits(1.0, 1.0).pending
     else:
         assert found.closed or kind in OPENING

@@ -221,7 +221,7 @@ def test_nobody_behind_the_proxy():
     with FaultProxy("127.0.0.1:9") as proxy, MasterLink(f"127.0.0.1:{proxy.port}") as master:
         until(lambda: any("does not answer" in text for _, text in proxy.events), "said")
         assert not master.connected
-    with pytest.raises(BrazoError, match="wanted host:port"):
+    with pytest.raises(BrazoError, match="expected host:port"):
         FaultProxy("nowhere")
     with pytest.raises(BrazoError, match="a share"):
         FaultProxy("a:1").set(loss=math.nan)

@@ -24,7 +24,7 @@ from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import parse_qs
 
-from brazo.hosts import is_loopback, means_us
+from brazo.hosts import is_loopback, names_this_machine
 from brazo.peers import REFUSAL, same_token
 
 CODE_SECONDS = 60.0
@@ -74,7 +74,7 @@ class Access:
     ) -> Refusal | None:
         """None when the request may pass; `foreign()` says if it is another user's."""
         hosts = headers.get_all("Host")
-        if len(hosts) != 1 or not means_us(hosts[0], self.host):
+        if len(hosts) != 1 or not names_this_machine(hosts[0], self.host):
             return Refusal(
                 HTTPStatus.MISDIRECTED_REQUEST, "this lab does not answer to that host name"
             )

@@ -75,7 +75,7 @@ def start(
 
     def serve(handler: Conversation, host: str, port: int, **options: Any) -> Any:
         async def talk(connection: ServerConnection) -> None:
-            gate.introduced(connection)
+            gate.identified(connection)
             request = connection.request
             path = "" if request is None else request.path.partition("?")[0]
             if path in own:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brazo.errors import BrazoError
-from brazo.hosts import is_loopback, means_us
+from brazo.hosts import is_loopback, names_this_machine
 from brazo.peers import same_token
 
 SHORTEST_TOKEN = 16
@@ -49,7 +49,7 @@ class Access:
 
     def refuses(self, hosts: Sequence[str], origins: Sequence[str]) -> str:
         """Why a request with these headers may not pass, "" when it may."""
-        if len(hosts) != 1 or not means_us(hosts[0], self.host):
+        if len(hosts) != 1 or not names_this_machine(hosts[0], self.host):
             return "this follower does not answer to that host name"
         if origins and (len(origins) != 1 or origins[0] not in self.origins):
             return "pages of that origin may not drive this follower"

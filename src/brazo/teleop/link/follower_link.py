@@ -246,7 +246,7 @@ class FollowerLink:
             count_closing(error, self.counts)
             return
         finally:
-            self._gate.introduced(connection)
+            self._gate.identified(connection)
         if refused is not None:
             await self._refuse(connection, *refused)
             return
