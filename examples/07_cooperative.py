@@ -18,7 +18,7 @@ for event in run.events:
     if event["kind"] in ("note", "grasped", "released", "through", "failure"):
         print(f"{event['t']:6.2f} s  {event['text']}")
 summary = summarise(execution, run)
-print(f"{summary.verdict}; greatest internal force {summary.internal_force:.2f} N")
+print(f"{summary.verdict}; max internal force {summary.internal_force:.2f} N")
 
 # A program of your own.  Its second motion would hit the chute, and says so before it starts.
 own = Program("careless", cell="cooperative")

@@ -90,7 +90,7 @@ def replacing(path: Path, *, exclusive: bool = False) -> Iterator[Path]:
             try:
                 rename_exclusive(temporary, path)
             except FileExistsError as error:
-                raise BrazoError(f"{path}: exists already; it was not replaced") from error
+                raise BrazoError(f"{path}: already exists; it was not replaced") from error
         else:
             temporary.replace(path)
     except OSError as error:

@@ -54,7 +54,7 @@ def test_interrupted_run_is_a_complete_recording(tmp_path):
     assert f"out/run.parquet: {recording.duration:.2f} s, {len(recording)} rows" in output
     with started(*command, cwd=tmp_path) as again:
         _, error = again.communicate(timeout=60)
-    assert again.returncode == 2 and "out/run.parquet: exists already; --force" in error
+    assert again.returncode == 2 and "out/run.parquet: already exists; --force" in error
 
 
 def test_interrupted_simulate_keeps_its_samples(tmp_path):

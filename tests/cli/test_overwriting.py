@@ -94,7 +94,7 @@ def test_on_a_terminal_the_user_is_asked(folder, answer, code):
         asked = b""
         while b"?" not in asked:
             asked += os.read(terminal, 1000)
-        assert b"out.csv exists already" in asked
+        assert b"out.csv already exists" in asked
         os.write(terminal, answer.encode() + b"\n")
         process.communicate(timeout=60)
     os.close(terminal)

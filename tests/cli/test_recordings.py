@@ -171,7 +171,7 @@ def test_damaged_recording_is_drawn_without_the_damaged_rows(tmp_path):
     assert refused.returncode == 2 and "--salvage" in refused.stderr
     done = run("convert", recorder.part, page, "--salvage")
     assert done.returncode == 0, done.stderr
-    assert "left out, damaged: rows" in done.stderr and "100 rows" in done.stdout and page.exists()
+    assert "skipped, damaged: rows" in done.stderr and "100 rows" in done.stdout and page.exists()
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -105,7 +105,7 @@ def test_kinematic_robots_can_follow_but_not_fall():
     arm = brazo.load("rv2aj")
     run = arm.follow(lambda t: (np.full(5, t), np.ones(5), np.zeros(5)), t_end=0.5, dt=0.1)
     assert run.tau is None and run.tool.shape == (6, 4, 4)
-    assert "tau.J1" not in run.columns() and run.columns()["q.J1"][1] == "rad"
+    assert "torque.J1" not in run.columns() and run.columns()["q.J1"][1] == "rad"
     with pytest.raises(brazo.BrazoError, match="kinematic only"):
         arm.simulate()
 

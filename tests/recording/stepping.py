@@ -1,7 +1,7 @@
-"""A cell stepped in real time, 1 kHz, and how late each step began.
+"""A cell stepped in real time at 1 kHz, with the delay of each step.
 
-As a script it steps until its standard input is closed and prints what it saw: the measure of what
-a busy machine alone does to such a loop.
+As a script it steps until stdin is closed and prints its statistics, which show how a busy machine
+alone affects such a loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LATE = 5e-3  # s
 
 
 class Stepping:
-    """`with Stepping() as loop:` steps in a thread; afterwards `made` and `late` tell."""
+    """Step in a thread: `with Stepping() as loop:`; afterwards `made` and `late` are set."""
 
     def __init__(self) -> None:
         self.world = World(load_cell("cooperative"))
@@ -32,7 +32,7 @@ class Stepping:
         while not self._stop.is_set():
             self._late.append(time.perf_counter() - due)
             self.world.step(1)
-            due = max(due + 1e-3, time.perf_counter() - 0.05)  # a step missed for good is no step
+            due = max(due + 1e-3, time.perf_counter() - 0.05)  # steps later than 50 ms are skipped
             while (left := due - time.perf_counter()) > 0:
                 time.sleep(left)
 
@@ -45,7 +45,7 @@ class Stepping:
         self._stop.set()
         self._thread.join()
         elapsed = time.perf_counter() - self._start
-        self.made = len(self._late) / (elapsed / 1e-3)  # of the steps there was time for
+        self.made = len(self._late) / (elapsed / 1e-3)  # share of the nominal number of steps
         self.late = float(np.mean(np.array(self._late) > LATE))
 
 

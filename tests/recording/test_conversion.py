@@ -1,4 +1,4 @@
-"""Every format says the same, as independent readers see it."""
+"""All formats have the same content, checked with independent readers."""
 
 import json
 
@@ -36,7 +36,7 @@ def path(tmp_path):
     return tmp_path / "run.parquet"
 
 
-def test_parquet_is_exact_and_plain_to_others(path):
+def test_parquet_is_exact_and_readable_by_pyarrow(path):
     read = pyarrow.parquet.read_table(path)
     assert read.column_names == list(COLUMNS)
     found = np.column_stack([read.column(name).to_numpy() for name in COLUMNS])
@@ -78,7 +78,7 @@ def test_xlsx(path):
     assert f"$A$3:$A${len(charted)}" in chart.ser[0].xVal.numRef.f
 
 
-def test_long_recordings_go_on_on_further_sheets(tmp_path):
+def test_long_recordings_continue_on_further_sheets(tmp_path):
     t = np.arange(25.0)
     source = memory_source({"t": (t, "s"), "y": (2 * t, "m")})
     write_xlsx(tmp_path / "x.xlsx", source, sheet_rows=12)
@@ -105,12 +105,12 @@ def test_mcap(path):
     assert stamps == sorted(stamps)
 
 
-def test_some_signals_and_some_time(path):
+def test_selected_signals_and_time_range(path):
     target = convert(path, path.parent / "some.csv", signals=["*.elbow"], start=1.0, stop=1.5)
     some = Recording.open(target)
     assert some.names == ["arm.q.elbow", "arm.torque.elbow"]
     assert (some.t == table()[1000:1501, 0]).all()
-    with pytest.raises(brazo.BrazoError, match="nothing was recorded"):
+    with pytest.raises(brazo.BrazoError, match="no rows from 7 s"):
         convert(path, target, start=7.0)
     with pytest.raises(brazo.BrazoError, match="no signal matches 'leg'"):
         convert(path, target, signals="leg")
@@ -120,7 +120,7 @@ def test_some_signals_and_some_time(path):
         convert(path, path.with_suffix(".txt"))
 
 
-def test_a_killed_run_is_finished_or_converted(tmp_path):
+def test_part_file_of_a_killed_run_is_converted(tmp_path):
     path = tmp_path / "run.parquet"
     recorder = Recorder(path, COLUMNS, chunk_rows=100)
     recorder.append_block(table())
@@ -128,7 +128,7 @@ def test_a_killed_run_is_finished_or_converted(tmp_path):
     recorder.abandon()
     part = tmp_path / "run.parquet.part"
     with part.open("ab") as file:
-        file.write(b"".join(frame(ROWS_FRAME, bytes(800)))[:-500])  # a torn frame
+        file.write(b"".join(frame(ROWS_FRAME, bytes(800)))[:-500])  # an incomplete frame
     convert(part, tmp_path / "run.csv")
     convert(part, tmp_path / "some.parquet", stop=1.0)
     assert part.exists()
@@ -138,13 +138,13 @@ def test_a_killed_run_is_finished_or_converted(tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".xlsx", ".mcap"])
-def test_an_empty_recording_leaves_in_every_format(tmp_path, ending):
+def test_empty_recording_is_written_in_every_format(tmp_path, ending):
     Recording({"t": (np.empty(0), "s"), "x": (np.empty(0), "m")}).to(tmp_path / f"run{ending}")
     if ending in (".parquet", ".csv"):
         assert len(Recording.open(tmp_path / f"run{ending}")) == 0
 
 
-def test_a_table_that_is_no_recording_is_refused(tmp_path):
+def test_invalid_csv_is_rejected(tmp_path):
     file = tmp_path / "x.csv"
     for text in ("", "t,x\n1,2\n3,4,5\n", "t,x\ns,m\n1,two\n", "t,t\ns,s\n1,1\n", "t\ns,m\n"):
         file.write_text(text)
@@ -153,7 +153,7 @@ def test_a_table_that_is_no_recording_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("units", ["", "s,rad,\n", "s,rad,1\n"])
-def test_a_table_without_units_keeps_its_first_row(tmp_path, units):
+def test_csv_without_units_keeps_its_first_row(tmp_path, units):
     file = tmp_path / "x.csv"
     file.write_text(f"t,arm.q.elbow,count\n{units}0,1.5,\n0.1,2.5,3\n")
     read = Recording.open(file)
@@ -161,7 +161,7 @@ def test_a_table_without_units_keeps_its_first_row(tmp_path, units):
     assert read.unit("t") == "s" and read.unit("arm.q.elbow") == ("rad" if units else "")
 
 
-def test_a_first_row_of_ones_is_data(tmp_path):
+def test_first_csv_row_of_ones_is_data(tmp_path):
     file = tmp_path / "x.csv"
     file.write_text("t,step\n1,1\n2,1\n")
     assert Recording.open(file).t.tolist() == [1.0, 2.0]
@@ -171,14 +171,14 @@ def test_a_first_row_of_ones_is_data(tmp_path):
     )
 
 
-def test_a_table_without_names_is_refused(tmp_path):
+def test_csv_without_names_is_rejected(tmp_path):
     file = tmp_path / "x.csv"
     file.write_text("0,1.5\n0.1,2.5\n")
-    with pytest.raises(brazo.BrazoError, match=r"x\.csv:1: numbers where the names"):
+    with pytest.raises(brazo.BrazoError, match=r"x\.csv:1: numbers instead of signal names"):
         Recording.open(file)
 
 
-def test_a_rate_keeps_rows_of_uneven_and_reset_clocks(tmp_path):
+def test_rate_works_with_irregular_and_reset_time(tmp_path):
     t = np.array([0.0, 0.001, 0.0105, 0.03, 0.031, 0.0, 0.001])
     Recording({"t": (t, "s")}).to(tmp_path / "a.parquet")
     convert(tmp_path / "a.parquet", tmp_path / "b.parquet", rate=100.0)

@@ -1,4 +1,4 @@
-"""A damaged recording is never read as other numbers: the damage is named, the rest is offered."""
+"""A damaged recording never gives wrong values: damage is reported and intact rows can be saved."""
 
 import numpy as np
 import pytest
@@ -47,12 +47,12 @@ def same(first, second):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "part"])
-def test_a_flipped_bit_is_noticed_or_harmless(files, tmp_path, kind):
+def test_flipped_bit_is_detected_or_harmless(files, tmp_path, kind):
     path = files[kind]
     whole, wanted = bytearray(path.read_bytes()), content(open_source(path))
     rng = np.random.default_rng(7)
     places = rng.integers(8 * len(whole), size=FLIPS)
-    # The structures at both ends are small and matter most.
+    # Flip more bits in the small structures at both ends.
     places[::4] = rng.integers(8 * 4096, size=len(places[::4]))
     places[1::4] = 8 * len(whole) - 1 - rng.integers(8 * 4096, size=len(places[1::4]))
     target = tmp_path / path.name
@@ -88,8 +88,8 @@ def test_the_intact_rows_of_a_damaged_file_are_saved(files, tmp_path, kind):
     assert target.exists()
 
 
-def test_a_lost_length_costs_one_frame(files, tmp_path):
-    """A header that cannot be trusted: reading resumes at the next frame."""
+def test_damaged_header_loses_one_frame(files, tmp_path):
+    """Reading resumes at the next frame after a damaged header."""
     data = bytearray(files["part"].read_bytes())
     header = data.find(MAGIC, len(data) // 2)
     data[header + 9] ^= 0x10
@@ -100,7 +100,7 @@ def test_a_lost_length_costs_one_frame(files, tmp_path):
     assert len(source.damage) == 1 and "unreadable frame" in source.damage[0]
 
 
-def test_other_programs_verify_the_pages(files, tmp_path):
+def test_other_programs_detect_damaged_pages(files, tmp_path):
     import pyarrow.parquet
 
     data = bytearray(files["parquet"].read_bytes())

@@ -1,4 +1,4 @@
-"""Exports in a process of their own: nothing beside them waits, memory stays, nothing is left."""
+"""Exports in a separate process: no delay of other loops, constant memory, no files left over."""
 
 import json
 import subprocess
@@ -32,8 +32,8 @@ def minute():
     return made(ROWS)
 
 
-def test_a_minute_at_a_kilohertz_does_not_hold_up_a_loop(minute, tmp_path):
-    """The loop beside the export does as well as one in a process that exports nothing."""
+def test_export_does_not_delay_a_1_khz_loop(minute, tmp_path):
+    """A loop during an export is as punctual as one in a process that exports nothing."""
     alone = subprocess.Popen(
         [sys.executable, stepping.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -41,10 +41,10 @@ def test_a_minute_at_a_kilohertz_does_not_hold_up_a_loop(minute, tmp_path):
     with Stepping() as beside:
         minute.to_xlsx(tmp_path / "run.xlsx", progress=seen.append)
     out, _ = alone.communicate()
-    usual = json.loads(out)
-    # In a thread of this process half of the steps would never be made.
-    assert beside.made > 0.9 * usual["made"]
-    assert beside.late < 2 * usual["late"] + 0.02
+    reference = json.loads(out)
+    # With an export in a thread of this process half of the steps would be missed.
+    assert beside.made > 0.9 * reference["made"]
+    assert beside.late < 2 * reference["late"] + 0.02
     assert seen == sorted(seen) and seen[-1] == 1.0 and len(seen) > 10
 
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "run.xlsx")
@@ -64,8 +64,8 @@ print(tracemalloc.get_traced_memory()[1], pyarrow.default_memory_pool().max_memo
 
 
 @pytest.mark.parametrize("ending", [".csv", ".xlsx", ".mcap", ".parquet"])
-def test_memory_does_not_grow_with_the_run(tmp_path, ending):
-    """Python's memory and Arrow's; the rows alone would be 1.1 MB more, as Python objects 20."""
+def test_memory_is_independent_of_the_length(tmp_path, ending):
+    """Memory of Python and Arrow; the rows are 1.1 MB, 20 MB as Python objects."""
     peaks = []
     for rows in (17_000, 50_000):
         made(rows, 4).to_parquet(tmp_path / "run.parquet")
@@ -74,7 +74,7 @@ def test_memory_does_not_grow_with_the_run(tmp_path, ending):
     assert (peaks[1] - peaks[0] < 0.7e6).all()
 
 
-def test_an_export_can_be_cancelled(minute, tmp_path):
+def test_export_can_be_cancelled(minute, tmp_path):
     export = minute.export(tmp_path / "run.xlsx")
     while export.fraction < 0.05:
         time.sleep(0.01)
@@ -86,14 +86,14 @@ def test_an_export_can_be_cancelled(minute, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_export_goes_on_while_others_do(tmp_path):
+def test_several_exports_run_at_the_same_time(tmp_path):
     recording = made(500)
     exports = [recording.export(tmp_path / name) for name in ("a.xlsx", "b.csv", "c.mcap")]
     assert [e.wait(60) for e in exports] == [tmp_path / n for n in ("a.xlsx", "b.csv", "c.mcap")]
     assert np.array_equal(Recording.open(tmp_path / "b.csv").t, recording.t)
 
 
-def test_what_went_wrong_over_there_is_said_here(tmp_path):
+def test_errors_of_the_process_are_raised_here(tmp_path):
     recording = made(10)
     with pytest.raises(brazo.BrazoError, match=r"nowhere.*cannot be written"):
         recording.to_xlsx(tmp_path / "nowhere" / "run.xlsx")
@@ -103,7 +103,7 @@ def test_what_went_wrong_over_there_is_said_here(tmp_path):
         Export(tmp_path / "missing.parquet", tmp_path / "run.csv").wait()
 
 
-def test_a_process_that_dies_is_an_error(minute, tmp_path):
+def test_killed_process_raises(minute, tmp_path):
     export = minute.export(tmp_path / "run.xlsx")
     while export.fraction < 0.02:
         time.sleep(0.01)

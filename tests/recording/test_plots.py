@@ -1,4 +1,4 @@
-"""Figures: what is drawn is right, can be read, and is the same every time."""
+"""Figures: correct, readable and reproducible."""
 
 import itertools
 import re
@@ -47,7 +47,7 @@ def test_figures_are_written_and_repeatable(recording, tmp_path):
     assert recording.plot("arm.q", tmp_path / "b.png").axes
 
 
-def test_units_have_axes_of_their_own_in_degrees(recording):
+def test_one_axis_per_unit_in_degrees(recording):
     fig = recording.plot("arm.q", events=False)
     assert [ax.get_ylabel() for ax in fig.axes] == ["arm.q [deg]", "arm.q [mm]"]
     line = next(line for line in fig.axes[0].lines if line.get_linewidth() == 1.2)
@@ -58,14 +58,14 @@ def test_units_have_axes_of_their_own_in_degrees(recording):
     assert {"shoulder", "<b>elbow</b>"} <= set(texts(fig))
 
 
-def test_a_reference_is_a_band_not_a_line_of_its_own(recording):
+def test_reference_is_a_band_not_a_separate_line(recording):
     widths = sorted(line.get_linewidth() for line in recording.plot("arm.q*").axes[1].lines)
     assert widths.count(4.0) == 1
     fig = recording.plot("arm.q_ref", events=False)
     assert [line.get_linewidth() for line in fig.axes[0].lines] == [1.2]
 
 
-def test_names_at_the_lines_never_cover_each_other():
+def test_line_labels_do_not_overlap():
     t = np.linspace(0, 1, 50)
     columns = {"t": (t, "s")} | {f"a.signal{i}": (t * 0 + 1e-3 * i, "N") for i in range(12)}
     columns["a.signal3"] = (t * 0 + 5.0, "N")
@@ -75,7 +75,7 @@ def test_names_at_the_lines_never_cover_each_other():
     assert len(named) == 12
     boxes = sorted((t.get_window_extent() for t in named.values()), key=lambda box: box.y0)
     gaps = [b.y0 - a.y1 for a, b in itertools.pairwise(boxes)]
-    assert min(gaps) > -2.5  # dots; letters that hang below the line may touch the next box
+    assert min(gaps) > -2.5  # dots; descenders may touch the next box
     assert all(box.x1 <= fig.bbox.x1 and box.y1 <= fig.bbox.y1 for box in boxes)
 
 
@@ -87,7 +87,7 @@ def test_labels_are_spread_as_little_as_needed():
     assert (np.diff(np.sort(spread(np.full(9, 3.0), 20.0, 0.0, 80.0))) > 9.9).all()
 
 
-def test_a_spike_survives_thinning(recording):
+def test_spike_survives_downsampling(recording):
     t, y = thinned(recording.t, recording["arm.torque.shoulder"])
     assert len(t) <= POINTS + 2
     assert y.max() == recording["arm.torque.shoulder"].max()
@@ -96,14 +96,14 @@ def test_a_spike_survives_thinning(recording):
     assert np.nanmax(thinned(np.arange(9999.0), y)[1]) == 7.0
 
 
-def test_names_are_drawn_as_they_stand():
+def test_names_are_drawn_literally():
     t = np.linspace(0, 1, 99)
     columns = {"t": (t, "s"), "a.$\\q$": (t, "m"), "a._hidden": (2 * t, "m")}
     text = svg(Recording(columns), ["*"])
     assert "_hidden" in text and "$\\q$" in text
 
 
-def test_many_contacts_are_a_bar_not_a_wall():
+def test_many_contacts_are_merged_to_one_bar():
     t = np.linspace(0, 10, 1001)
     events = []
     for k in range(2000):
@@ -117,11 +117,11 @@ def test_many_contacts_are_a_bar_not_a_wall():
     assert len(bars.get_paths()) == 1
     low, high = bars.get_paths()[0].vertices[:, 0].min(), bars.get_paths()[0].vertices[:, 0].max()
     assert (low, high) == pytest.approx((2.0, 3.9995), abs=1e-6)
-    assert len(below.lines) == 1  # the signal; no line an event
+    assert len(below.lines) == 1  # the signal, no line per event
     assert [t.get_text() for t in strip.get_yticklabels()] == ["arm touches bar"]
 
 
-def test_torques_say_how_near_the_limit_they_came(recording):
+def test_torque_figure_shows_peak_relative_to_the_limit(recording):
     about = {"limits": '{"arm.torque.shoulder": [-50, 50]}'}
     limited = Recording(recording.columns, [], about)
     (ax,) = torque_figure(limited, ["arm.torque.shoulder"]).axes
@@ -139,10 +139,10 @@ def test_paths_keep_their_shape(recording, tmp_path):
         assert box.width / x == pytest.approx(box.height / y, rel=1e-3)
 
 
-def test_default_figures_are_those_there_is_data_for(recording):
+def test_default_figures_are_those_with_data(recording):
     titles = [chapter.title for chapter in default_figures(recording)]
     assert titles == [
-        "What happened",
+        "Events",
         "arm: joint motion",
         "arm: tracking error",
         "arm: torques",
@@ -151,12 +151,20 @@ def test_default_figures_are_those_there_is_data_for(recording):
     t = recording.t
     plain = Recording({"t": (t, "s"), "a.x": (t, "m"), "b": (t, "N")})
     assert [chapter.title for chapter in default_figures(plain)] == ["a", "b"]
-    single = Recording({"t": (t, "s"), "q.elbow": (t, "rad"), "tau.elbow": (t, "N m")})
+    single = Recording({"t": (t, "s"), "q.elbow": (t, "rad"), "torque.elbow": (t, "N m")})
     assert [c.title for c in default_figures(single)] == ["robot: joint motion", "robot: torques"]
     assert default_figures(Recording({"t": (np.zeros(1), "s"), "x": (np.zeros(1), "m")})) == []
 
 
-def test_a_recording_of_nothing_can_be_drawn():
+def test_torque_signals_under_the_deprecated_name_tau():
+    t = np.linspace(0, 1, 11)
+    old = Recording({"t": (t, "s"), "q.elbow": (t, "rad"), "tau.elbow": (t, "N m")})
+    with pytest.warns(DeprecationWarning, match="tau are deprecated; use torque"):
+        titles = [chapter.title for chapter in default_figures(old)]
+    assert titles == ["robot: joint motion", "robot: torques"]
+
+
+def test_empty_recordings_can_be_plotted():
     empty = Recording({"t": (np.empty(0), "s"), "x": (np.empty(0), "m")})
     assert figure(empty, "x").axes
     t = np.linspace(0, 1, 5)
@@ -168,7 +176,7 @@ def tick_labels(text):
     return re.findall(r">(−?\d[\d.]*)</text>", text)
 
 
-def test_ticks_differ_and_rounding_is_no_motion():
+def test_ticks_differ_and_rounding_errors_are_invisible():
     t = np.linspace(0, 1, 101)
     still = np.radians(50) + 1e-12 * np.sin(40 * t)
     slow = np.radians(50 + 0.2 * t)
@@ -181,7 +189,7 @@ def test_ticks_differ_and_rounding_is_no_motion():
         assert len(heights) >= 3 and len(set(heights)) == len(heights)
 
 
-def test_the_timeline_says_in_full_what_it_cuts_short():
+def test_timeline_has_tooltips_with_the_full_text():
     t = np.linspace(0, 1, 101)
     events = [
         {"t": 0.3, "kind": "step", "text": "a: takes <the> bar to the far end", "robot": "a"},

@@ -1,4 +1,4 @@
-"""The report: right numbers, safe, whole, and readable in a real browser."""
+"""HTML report: correct figures, escaped, self-contained, readable in a real browser."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 import brazo
-from brazo.recording.display import measure, number, shown
+from brazo.recording.display import display_unit, measure, number
 from brazo.recording.numbers import both_hold, key_numbers
 from brazo.recording.recording import Recording
 from brazo.recording.report import write_report
@@ -59,21 +59,21 @@ def recording():
     return Recording(columns, events, about)
 
 
-def test_numbers_are_those_of_the_signals(recording):
+def test_key_figures(recording):
     numbers = key_numbers(recording)
     left, right, run = numbers["left"], numbers["right"], numbers["Run"]
-    assert left["RMS error, angle"] == "57.3 mdeg (shoulder)"  # 1 mrad
-    assert right["RMS error, angle"] == "1.15 mdeg (shoulder)"
-    assert left["greatest torque"] == "10.0 N m (shoulder)"
-    assert left["nearest to a drive's limit"] == "50.0 % (shoulder)"
-    assert "nearest to a drive's limit" not in right
-    assert left["path of the tool"] == "10.0 m"  # a radian a second on a circle of 1 m
-    assert left["greatest speed, tool"] == "1.00 m/s"
-    assert left["greatest contact force"] == "5.00 N"
+    assert left["RMS error, rotary"] == "57.3 mdeg (shoulder)"  # 1 mrad
+    assert right["RMS error, rotary"] == "1.15 mdeg (shoulder)"
+    assert left["max torque"] == "10.0 N m (shoulder)"
+    assert left["max drive load"] == "50.0 % of its limit (shoulder)"
+    assert "max drive load" not in right
+    assert left["tool path length"] == "10.0 m"  # 1 rad/s on a circle of 1 m radius
+    assert left["max speed, tool"] == "1.00 m/s"
+    assert left["max contact force"] == "5.00 N"
     assert run["simulated time"] == "10 s" and run["sampling"] == "every 1 ms (1000 Hz)"
-    assert run["least distance left-right"] == "100 mm (at 9.425 s)"
-    assert run["greatest internal force while both hold"] == "7.00 N (mean 6.99 N)"
-    assert run["held by two at once"] == "1.00 s in 1 span"
+    assert run["min distance left-right"] == "100 mm (at 9.425 s)"
+    assert run["max internal force while both hold"] == "7.00 N (mean 6.99 N)"
+    assert run["dual-grasp time"] == "1.00 s in 1 span"
     assert [(s.start, s.stop) for s in both_hold(recording)] == [(3.0, 4.0)]
 
 
@@ -91,16 +91,16 @@ def test_numbers_are_those_of_the_signals(recording):
         (float("nan"), "m", "– mm"),
     ],
 )
-def test_values_are_said_as_people_do(value, unit, text):
+def test_values_in_display_units(value, unit, text):
     assert measure(value, unit) == text
 
 
-def test_sizes_of_units():
-    assert shown("rad", 1.0, degrees=False) == ("rad", 1.0)
+def test_display_unit():
+    assert display_unit("rad", 1.0, degrees=False) == ("rad", 1.0)
     assert number(1234.5) == "1230" and number(0.00123) == "0.00123" and number(1e-9) == "1.00e-09"
 
 
-def test_the_page_is_whole_and_safe(recording, tmp_path):
+def test_page_is_self_contained_and_escaped(recording, tmp_path):
     path = write_report(
         recording,
         tmp_path / "r.html",
@@ -111,7 +111,7 @@ def test_the_page_is_whole_and_safe(recording, tmp_path):
     )
     text = path.read_text(encoding="utf-8")
     assert "<script" not in text and "&lt;script&gt;" in text and "two <arms>" not in text
-    for wanted in ("3 of 3", "real-time factor", "all bars down", "Cost of a step: 80.0 µs"):
+    for wanted in ("3 of 3", "real-time factor", "all bars down", "Step time: 80.0 µs"):
         assert wanted in text
     assert not re.findall(r'(?:src|href)="(?!#)[^"]+"|url\((?!#)', text)
     assert "and 600 more in the recording" in text
@@ -121,12 +121,12 @@ def test_the_page_is_whole_and_safe(recording, tmp_path):
     ).read_text(encoding="utf-8")  # fmt: skip
 
 
-def test_the_header_says_which_brazo_made_the_run(recording, tmp_path):
+def test_header_has_the_version_of_brazo(recording, tmp_path):
     page = write_report(recording, tmp_path / "page.html", figures={}).read_text(encoding="utf-8")
     assert "seed 7 · brazo 0.0.7" in page
 
 
-def test_figures_may_be_named(recording, tmp_path):
+def test_custom_figures(recording, tmp_path):
     path = recording.report(tmp_path / "r.html", figures={"Positions": ["left.q"]})
     text = path.read_text(encoding="utf-8")
     assert text.count("<figure>") == 1 and "<h1>two &lt;arms&gt;</h1>" in text
@@ -135,7 +135,7 @@ def test_figures_may_be_named(recording, tmp_path):
 
 
 @pytest.mark.browser
-def test_the_page_in_a_browser(recording, tmp_path, chromium_path):
+def test_page_in_a_browser(recording, tmp_path, chromium_path):
     url = recording.report(tmp_path / "r.html", verdict="bar dropped", success=False).as_uri()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -143,11 +143,11 @@ def test_the_page_in_a_browser(recording, tmp_path, chromium_path):
         )
         for width, scheme in ((1280, "light"), (390, "light"), (1280, "dark")):
             page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-            said, asked = [], []
-            page.on("console", lambda message, said=said: said.append(message.text))
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            logged, loaded = [], []
+            page.on("console", lambda message, logged=logged: logged.append(message.text))
+            page.on("request", lambda request, loaded=loaded: loaded.append(request.url))
             page.goto(url)
-            assert not said and asked == [url]
+            assert not logged and loaded == [url]
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert page.locator("figure svg").count() == 13
             ink, paper = page.evaluate(
@@ -166,7 +166,7 @@ def test_the_page_in_a_browser(recording, tmp_path, chromium_path):
         browser.close()
 
 
-def test_the_internal_force_counts_every_row_in_which_both_hold():
+def test_internal_force_is_computed_over_rows_in_which_both_hold():
     t = np.arange(6) * 1e-3
     columns = {
         "t": (t, "s"),
@@ -174,35 +174,35 @@ def test_the_internal_force_counts_every_row_in_which_both_hold():
         "b.grasp.body": (np.array([1.0, 1, 1, 2, 2, 2]), "1"),
         "internal.a-b.x": (np.array([0.0, 9, 1, 0, 2, 0]), "N"),
     }
-    # The events come a step late, as what a step tells does.
+    # Events are logged one step late.
     events = [
         {"t": 2e-3, "kind": "grasped", "text": "", "robot": "a", "body": "bar"},
         {"t": 1e-3, "kind": "grasped", "text": "", "robot": "b", "body": "bar"},
     ]
     run = key_numbers(Recording(columns, events))["Run"]
-    assert run["greatest internal force while both hold"] == "9.00 N (mean 4.00 N)"
-    assert run["held by two at once"].endswith("in 1 span")
+    assert run["max internal force while both hold"] == "9.00 N (mean 4.00 N)"
+    assert run["dual-grasp time"].endswith("in 1 span")
     columns["a.grasp.body"] = (np.zeros(6), "1")
     assert not any("internal" in name for name in key_numbers(Recording(columns))["Run"])
 
 
-def test_an_edit_is_no_motion_of_the_tool():
+def test_edit_of_the_robot_is_not_a_tool_motion():
     t = np.arange(11) * 1e-3
     x = 1e-4 * np.arange(11) + 0.5 * (np.arange(11) >= 6)  # longer by half a metre from 6 ms on
     columns = {"t": (t, "s"), "a.q.elbow": (t, "rad"), "a.tool.x": (x, "m")}
     columns |= {f"a.tool.{axis}": (0.0 * t, "m") for axis in "yz"}
     events = [{"t": 0.006, "kind": "edit", "text": "a: L1 = 0.8", "robot": "a"}]
-    told = key_numbers(Recording(columns, events))["a"]
-    assert told["greatest speed, tool"] == "100 mm/s"
-    assert key_numbers(Recording(columns))["a"]["greatest speed, tool"] == "500 m/s"
+    found = key_numbers(Recording(columns, events))["a"]
+    assert found["max speed, tool"] == "100 mm/s"
+    assert key_numbers(Recording(columns))["a"]["max speed, tool"] == "500 m/s"
 
 
-def test_a_tool_is_as_fast_as_the_simulation_has_it_not_as_the_wall():
+def test_tool_speed_uses_simulated_time_not_wall_clock_time():
     simulated = np.arange(11) * 2e-3
     t = np.where(np.arange(11) < 6, simulated, simulated - 1.5e-3)  # a late row, and the next ones
     columns = {"t": (t, "s"), "simulated": (simulated, "s"), "a.q.elbow": (t, "rad")}
     columns |= {"a.tool.x": (0.1 * simulated, "m")}
     columns |= {f"a.tool.{axis}": (0.0 * t, "m") for axis in "yz"}
-    told = key_numbers(Recording(columns))
-    assert told["a"]["greatest speed, tool"] == "100 mm/s"
-    assert told["Run"]["simulated time"] == "0.02 s"
+    found = key_numbers(Recording(columns))
+    assert found["a"]["max speed, tool"] == "100 mm/s"
+    assert found["Run"]["simulated time"] == "0.02 s"

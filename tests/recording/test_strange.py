@@ -1,4 +1,4 @@
-"""Recordings that hold anything: figures and reports are made, or an error says why not."""
+"""Recordings with unusual content: figures and reports are written, or an error states why not."""
 
 import warnings
 
@@ -51,15 +51,15 @@ def test_values_that_are_not_finite_are_gaps(values, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 1e300])
-def test_a_time_axis_that_is_not_finite_is_refused_with_its_row(wrong, tmp_path):
+def test_time_axis_that_is_not_finite_is_rejected_with_its_row(wrong, tmp_path):
     run = made(np.sin(T), np.where(np.arange(50) == 20, wrong, T))
-    words = r"time axis 't': row 21 is "
+    message = r"time axis 't': row 21 is "
     for work in (
         lambda: run.report(tmp_path / "run.html"),
         lambda: run.plot("arm.q", tmp_path / "run.png"),
         lambda: write_mcap(tmp_path / "run.mcap", run._source()),
     ):
-        with pytest.raises(brazo.BrazoError, match=words):
+        with pytest.raises(brazo.BrazoError, match=message):
             work()
     assert not list(tmp_path.iterdir())
 
@@ -80,17 +80,17 @@ def test_events_without_a_time_or_with_any_content_are_shown(tmp_path):
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_a_run_of_no_length_has_a_report(rows, tmp_path):
+def test_run_without_duration_has_a_report(rows, tmp_path):
     run = made(np.sin(T)[:rows], T[:rows])
     run.report(tmp_path / "run.html")
     run.plot("arm.q", tmp_path / "run.png")
     alone = Recording({"t": (T, "s")})
     alone.report(tmp_path / "alone.html")
-    with pytest.raises(brazo.BrazoError, match="no signals to draw"):
+    with pytest.raises(brazo.BrazoError, match="no signals to plot"):
         alone.plot([], tmp_path / "alone.png")
 
 
-def test_strange_names_are_drawn(tmp_path):
+def test_unusual_names_are_drawn(tmp_path):
     names = [".", "..", "arm.q.", ".q.a", "$x_1^{", "a" * 300, "é.q.\u0301", "{0}", "%s"]
     names += ["energy", "distance.", "internal.", "x.grasp.body", "<b>.q.&"]
     run = Recording({"t": (T, "s"), **{name: (np.sin(T), "N") for name in names}})

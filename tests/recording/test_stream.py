@@ -1,4 +1,4 @@
-"""Recorders: complete after kill -9, never waiting for the disk."""
+"""Recorders: complete after kill -9, and no waiting for the disk."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from brazo.recording.recording import Recording
 from brazo.recording.source import open_source
 from brazo.recording.stream import MemoryRecorder, Recorder, finish_part
 
-COLUMNS = {"t": "s", "arm.q.elbow": "rad", "arm.tau.elbow": "N m"}
+COLUMNS = {"t": "s", "arm.q.elbow": "rad", "arm.torque.elbow": "N m"}
 
 
 def record(path, rows=2500, chunk=1000):
@@ -28,10 +28,10 @@ def record(path, rows=2500, chunk=1000):
     return recorder
 
 
-def test_what_is_recorded_comes_back(tmp_path):
+def test_recorded_rows_and_events_are_read_back(tmp_path):
     recording = record(tmp_path / "run.parquet").recording()
     assert len(recording) == 2500
-    assert recording.unit("arm.tau.elbow") == "N m"
+    assert recording.unit("arm.torque.elbow") == "N m"
     assert (recording["arm.q.elbow"] == np.sin(np.arange(2500) * 1e-3)).all()
     assert recording.events == [{"t": 1.2, "kind": "grasp", "text": "bar held", "body": "bar 1"}]
     assert recording.about["cell"] == "test"
@@ -39,7 +39,7 @@ def test_what_is_recorded_comes_back(tmp_path):
 
 
 def mixed(recorder):
-    """Rows and blocks by turns; what they should come back as."""
+    """Append rows and blocks alternately; return the expected rows."""
     expected, buffer = [], np.empty((256, 2))
     for k in range(8):
         for _ in range(30):
@@ -50,7 +50,7 @@ def mixed(recorder):
         expected.extend(buffer.tolist())
         buffer[:] = np.nan  # the block was copied
     recorder.append_block(np.empty((0, 2)))
-    with pytest.raises(brazo.BrazoError, match=r"\(3, 3\) for 2 columns"):
+    with pytest.raises(brazo.BrazoError, match=r"\(3, 3\); expected 2 columns"):
         recorder.append_block(np.zeros((3, 3)))
     recorder.event(1.0, "mark", "é")
     return expected
@@ -66,13 +66,13 @@ def test_blocks_and_rows_keep_their_order(tmp_path):
 
 
 @pytest.mark.parametrize("end", [False, True])
-def test_a_flush_keeps_the_order_of_rows(tmp_path, end):
-    """The writer's thread hands rows over by itself; later rows and the end come after them."""
+def test_flush_keeps_the_order_of_rows(tmp_path, end):
+    """Rows flushed by the writer thread come before later rows and before the end."""
     recorder = Recorder(tmp_path / "run.parquet", {"t": "s"})
     queue, flushing = recorder._queue, threading.Event()
 
     class Slow:
-        """A queue whose writer's thread is interrupted just before it puts its rows."""
+        """A queue that delays the writer thread just before it puts its rows."""
 
         get = queue.get
 
@@ -91,7 +91,7 @@ def test_a_flush_keeps_the_order_of_rows(tmp_path, end):
     assert rows == ([0.0] if end else [0.0, 1.0, 2.0])
 
 
-def test_a_run_in_memory_gives_the_same(tmp_path):
+def test_memory_recorder_gives_the_same_recording(tmp_path):
     recorder = MemoryRecorder({"t": "s", "x": "m"}, {"cell": "c", "rows": 3})
     expected = mixed(recorder)
     recording = recorder.recording()
@@ -124,8 +124,8 @@ while True:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_kill_9_leaves_all_complete_chunks(tmp_path, seed):
-    """At a random moment: while rows arrive, and for every fourth while the run is being closed."""
+def test_kill_9_leaves_all_complete_frames(tmp_path, seed):
+    """Killed at a random time while rows arrive, every fourth while the run is being closed."""
     rng = np.random.default_rng(seed)
     path = tmp_path / "run.parquet"
     last = 20_000 if seed % 4 == 0 else -1
@@ -139,12 +139,12 @@ def test_kill_9_leaves_all_complete_chunks(tmp_path, seed):
     assert process.stdout.readline() == "ready\n"
     time.sleep(rng.uniform(0, 0.25))
     os.kill(process.pid, signal.SIGKILL)
-    said = process.stdout.read().split()
+    printed = process.stdout.read().split()
     process.stdout.close()
     process.wait()
     recording = Recording.open(path)
     count = len(recording)
-    safe = [int(word) for word in said if word.isdigit()]
+    safe = [int(text) for text in printed if text.isdigit()]
     assert count >= max(safe, default=0)
     assert count % 50 == 0
     for i in (0, 1, 38):
@@ -159,8 +159,8 @@ def test_kill_9_leaves_all_complete_chunks(tmp_path, seed):
         }
 
 
-class StandingDisk(Recorder):
-    """A recorder whose disk takes nothing until it is let go."""
+class BlockedDisk(Recorder):
+    """A recorder whose disk blocks until `go` is set."""
 
     go = threading.Event()
 
@@ -169,10 +169,10 @@ class StandingDisk(Recorder):
         super()._store(kind, payload)
 
 
-def test_the_loop_never_waits_for_the_disk(tmp_path):
+def test_loop_does_not_wait_for_the_disk(tmp_path):
     columns = {"t": "s", **{f"x{i}": "m" for i in range(39)}}
-    StandingDisk.go.clear()
-    recorder = StandingDisk(tmp_path / "run.parquet", columns)
+    BlockedDisk.go.clear()
+    recorder = BlockedDisk(tmp_path / "run.parquet", columns)
     block = np.zeros((500, 40))
     waits = []
     for k in range(120):  # a minute at 1 kHz
@@ -181,28 +181,28 @@ def test_the_loop_never_waits_for_the_disk(tmp_path):
         recorder.append_block(block)
         waits.append(time.perf_counter() - start)
     assert recorder.written == 0
-    StandingDisk.go.set()
+    BlockedDisk.go.set()
     assert max(waits) < 0.1 and np.median(waits) < 2e-3
     assert len(recorder.recording()) == 60_000
 
 
-def test_memory_stays_bounded_when_the_disk_stands(tmp_path, monkeypatch):
+def test_memory_is_bounded_when_the_disk_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("brazo.recording.stream.BACKLOG", 100_000)
-    StandingDisk.go.clear()
-    recorder = StandingDisk(tmp_path / "run.parquet", {"t": "s"})
+    BlockedDisk.go.clear()
+    recorder = BlockedDisk(tmp_path / "run.parquet", {"t": "s"})
     loop = threading.Thread(
         target=lambda: [recorder.append_block(np.zeros((1000, 1))) for _ in range(100)]
     )
     loop.start()
     loop.join(0.3)
     assert loop.is_alive() and recorder._waiting < 120_000
-    StandingDisk.go.set()
+    BlockedDisk.go.set()
     loop.join()
     assert len(recorder.recording()) == 100_000
 
 
 class FullDisk(Recorder):
-    """A recorder whose disk takes some frames, then no more."""
+    """A recorder whose disk is full after some frames."""
 
     frames = 5
 
@@ -214,7 +214,7 @@ class FullDisk(Recorder):
 
 
 @pytest.mark.parametrize("by_rows", [True, False])
-def test_a_full_disk_never_raises_in_the_loop(tmp_path, by_rows):
+def test_full_disk_does_not_raise_in_the_loop(tmp_path, by_rows):
     reports = []
     path = tmp_path / "run.parquet"
     recorder = FullDisk(path, {"t": "s"}, chunk_rows=10, on_failure=reports.append)
@@ -233,26 +233,26 @@ def test_a_full_disk_never_raises_in_the_loop(tmp_path, by_rows):
     assert f"brazo convert {recorder.part}" in reports[0]
     with pytest.raises(brazo.BrazoError, match=r"not complete.*No space"):
         recorder.close()
-    found = Recording.open(path)  # what reached the disk is finished all the same
+    found = Recording.open(path)  # the rows on disk are converted anyway
     assert 0 < len(found) < count
     assert (found.t == np.arange(len(found))).all()
 
 
-def test_a_control_loop_never_waits_for_a_slow_disk(tmp_path, monkeypatch):
+def test_control_loop_does_not_wait_for_a_slow_disk(tmp_path, monkeypatch):
     monkeypatch.setattr("brazo.recording.stream.BACKLOG", 10_000)
-    StandingDisk.go.clear()
-    recorder = StandingDisk(tmp_path / "run.parquet", {"t": "s"}, wait=False)
+    BlockedDisk.go.clear()
+    recorder = BlockedDisk(tmp_path / "run.parquet", {"t": "s"}, wait=False)
     for _ in range(100):
         recorder.append_block(np.zeros((1000, 1)))
     assert "too slow" in recorder.failure and recorder.dropped > 90_000
-    StandingDisk.go.set()
+    BlockedDisk.go.set()
     with pytest.raises(brazo.BrazoError, match="too slow"):
         recorder.close()
 
 
 @pytest.mark.parametrize("rate", [1.0, 10.0, 1000.0])
 def test_rows_reach_the_disk_without_further_rows(tmp_path, rate):
-    """Whatever the rate; how soon is measured by tools/recorder_kills.py."""
+    """At any rate; tools/recorder_kills.py measures the delay."""
     recorder = Recorder(tmp_path / "run.parquet", {"t": "s"})
     count = max(1, round(0.05 * rate))
     for k in range(count):
@@ -265,24 +265,24 @@ def test_rows_reach_the_disk_without_further_rows(tmp_path, rate):
     recorder.close()
 
 
-def test_a_killed_run_is_never_written_over(tmp_path):
+def test_killed_run_is_never_overwritten(tmp_path):
     path = tmp_path / "run.parquet"
     record(path, rows=10).close()
-    with pytest.raises(brazo.BrazoError, match="exists already"):
+    with pytest.raises(brazo.BrazoError, match="already exists"):
         Recorder(path, COLUMNS)
     recorder = Recorder(path, COLUMNS, replace=True)
     recorder.append_block(np.zeros((1500, 3)))
     recorder.abandon()
-    assert len(Recording.open(path)) == 10  # the file that was asked for
+    assert len(Recording.open(path)) == 10  # the requested file
     with pytest.raises(
         brazo.BrazoError,
-        match=r"interrupted; write them.*`brazo convert \S*\.part \S*run.parquet --force`",
+        match=r"interrupted run; convert it.*`brazo convert \S*\.part \S*run.parquet --force`",
     ):
         Recorder(path, COLUMNS, replace=True)
     assert len(Recording.open(recorder.part)) == 1500
 
 
-def test_the_reader_says_which_of_two_files_it_read(tmp_path):
+def test_note_names_which_of_two_files_was_read(tmp_path):
     path = tmp_path / "run.parquet"
     unfinished = record(path, rows=10)
     unfinished.abandon()
@@ -295,7 +295,7 @@ def test_the_reader_says_which_of_two_files_it_read(tmp_path):
     assert "was interrupted" in open_source(path).note
 
 
-def test_a_live_file_is_neither_finished_nor_converted_nor_shared(tmp_path):
+def test_file_being_written_is_not_converted_or_shared(tmp_path):
     path = tmp_path / "run.parquet"
     recorder = record(path, rows=100)
     writer = f"being written by process {os.getpid()}"
@@ -308,11 +308,11 @@ def test_a_live_file_is_neither_finished_nor_converted_nor_shared(tmp_path):
     assert len(recorder.recording()) == 100
 
 
-def test_a_file_that_appears_during_a_run_is_not_replaced(tmp_path):
+def test_file_created_during_a_run_is_not_replaced(tmp_path):
     path = tmp_path / "run.parquet"
     recorder = record(path, rows=10)
     path.write_text("another file")
-    with pytest.raises(brazo.BrazoError, match=r"exists already; it was not replaced.*\.part"):
+    with pytest.raises(brazo.BrazoError, match=r"already exists; it was not replaced.*\.part"):
         recorder.close()
     assert path.read_text() == "another file" and len(Recording.open(recorder.part)) == 10
 
@@ -336,7 +336,7 @@ recorder.close()
 
 
 def test_two_recorders_never_share_a_path(tmp_path):
-    """Pairs started at once: one run or, one after the other, refused; never mixed, never lost."""
+    """Of two processes started together one records and one is rejected; rows are not mixed."""
     for pair in range(5):
         path = tmp_path / f"{pair}.parquet"
         processes = [
@@ -349,12 +349,12 @@ def test_two_recorders_never_share_a_path(tmp_path):
         codes = [process.returncode for process in processes]
         assert sorted(codes) == [0, 2], texts
         refused = texts[codes.index(2)]
-        assert "is being written" in refused or "exists already" in refused
+        assert "is being written" in refused or "already exists" in refused
         found = Recording.open(path)
         assert len(found) == 200 and set(found["who"]) == {codes.index(0) + 1.0}
 
 
-def test_a_run_that_goes_on_can_be_read(tmp_path):
+def test_recording_in_progress_can_be_read(tmp_path):
     recorder = record(tmp_path / "run.parquet", rows=2000, chunk=500)
     while recorder.written < 2000:
         time.sleep(1e-3)
@@ -363,9 +363,9 @@ def test_a_run_that_goes_on_can_be_read(tmp_path):
     assert len(recorder.recording()) == 2007
 
 
-def test_wrong_rows_and_late_ones_are_refused(tmp_path):
+def test_invalid_and_late_rows_are_rejected(tmp_path):
     with record(tmp_path / "run.parquet", rows=3) as recorder:
-        with pytest.raises(brazo.BrazoError, match="2 values for 3"):
+        with pytest.raises(brazo.BrazoError, match="2 values; expected 3"):
             recorder.append([1.0, 2.0])
         recorder.event(np.float64(0.1), "x", "y", count=np.int64(3), at=np.zeros(2), bad=np.nan)
     with pytest.raises(brazo.BrazoError, match="closed"):
@@ -375,7 +375,7 @@ def test_wrong_rows_and_late_ones_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["run.csv", "nowhere/run.parquet"])
-def test_a_place_that_cannot_be_written_is_named(tmp_path, name):
+def test_error_names_an_unwritable_path(tmp_path, name):
     with pytest.raises(brazo.BrazoError, match=name):
         Recorder(tmp_path / name, COLUMNS)
     with pytest.raises(brazo.BrazoError, match="at least one column"):

@@ -25,7 +25,7 @@ def fill(recorder, rows: int) -> None:
 
 
 @pytest.mark.parametrize("finished", [True, False])
-def test_a_summary_says_what_the_recording_has(recorder, finished):
+def test_summary_matches_the_recording(recorder, finished):
     fill(recorder, 40_000)  # several row groups
     if finished:
         path = recorder.close()
@@ -40,7 +40,7 @@ def test_a_summary_says_what_the_recording_has(recorder, finished):
 
 
 @pytest.mark.parametrize("finished", [True, False])
-def test_a_recording_without_rows_has_no_duration(recorder, finished):
+def test_recording_without_rows_has_no_duration(recorder, finished):
     if finished:
         path = recorder.close()
     else:
@@ -49,7 +49,7 @@ def test_a_recording_without_rows_has_no_duration(recorder, finished):
     assert summary_of(path).rows == 0 and summary_of(path).seconds == 0.0
 
 
-def test_a_part_cut_in_the_middle_of_a_frame_is_summed_up_to_there(recorder):
+def test_summary_of_a_truncated_part_file(recorder):
     fill(recorder, 30)
     recorder.abandon()
     part = part_of(recorder.path)
@@ -60,7 +60,7 @@ def test_a_part_cut_in_the_middle_of_a_frame_is_summed_up_to_there(recorder):
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.parquet.part"])
-def test_what_is_no_recording_is_an_error(tmp_path, name):
+def test_other_files_are_rejected(tmp_path, name):
     (tmp_path / name).write_bytes(b"nothing")
     with pytest.raises(BrazoError, match="not a"):
         summary_of(tmp_path / name)

@@ -7,7 +7,7 @@ def contact(t, phase, first="a/finger", second="bar"):
     return {"t": t, "kind": f"contact {phase}", "first": first, "second": second}
 
 
-def test_what_begins_and_ends_is_a_span():
+def test_events_with_start_and_end_are_spans():
     events = [
         contact(3.0, "end"),
         contact(1.0, "begin"),
@@ -24,7 +24,7 @@ def test_what_begins_and_ends_is_a_span():
     assert [lane.count for lane in (marks, holds, contacts)] == [1, 1, 2]
 
 
-def test_steps_last_until_the_next_of_the_same_robot():
+def test_steps_last_until_the_next_step_of_the_same_robot():
     events = [
         {"t": 1.0, "kind": "step", "text": "a: move", "robot": "a"},
         {"t": 1.5, "kind": "step", "text": "b: move", "robot": "b"},
@@ -38,7 +38,7 @@ def test_steps_last_until_the_next_of_the_same_robot():
     assert rest.marks == [(2.5, "by nobody")]
 
 
-def test_ends_without_beginnings_are_nothing():
+def test_ends_without_starts_are_ignored():
     assert lanes([contact(1.0, "end"), {"t": 1, "kind": "released", "robot": "a"}], 2.0) == []
 
 
@@ -54,7 +54,7 @@ def test_both_hold_where_spans_of_one_body_overlap():
     assert overlaps(first, second) == [Span(1, 2, "bar 1"), Span(7, 8, "bar 2")]
 
 
-def test_a_fault_lasts_until_it_is_mended_and_a_law_until_the_next():
+def test_fault_lasts_until_cleared_and_controller_until_the_next():
     events = [
         {"t": 0.0, "kind": "control", "text": "a: PID", "robot": "a"},
         {"t": 0.0, "kind": "control", "text": "b: PID", "robot": "b"},
@@ -63,8 +63,8 @@ def test_a_fault_lasts_until_it_is_mended_and_a_law_until_the_next():
         {"t": 3.0, "kind": "fault cleared", "text": "a: joint 'elbow' is locked", "robot": "a"},
         {"t": 4.0, "kind": "control", "text": "a: LQR", "robot": "a"},
     ]
-    law, faults = lanes(events, 5.0)
-    assert law.name == "a, law"
-    assert [(s.start, s.stop, s.text) for s in law.spans] == [(0, 4, "PID"), (4, 5, "LQR")]
+    controller, faults = lanes(events, 5.0)
+    assert controller.name == "a, controller"
+    assert [(s.start, s.stop, s.text) for s in controller.spans] == [(0, 4, "PID"), (4, 5, "LQR")]
     assert faults.name == "a, faults" and not faults.marks
     assert [(s.start, s.stop) for s in faults.spans] == [(1, 3), (2, 5)]

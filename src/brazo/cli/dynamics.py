@@ -188,15 +188,12 @@ def _source(arm, output: Path) -> dict[str, str]:
 
 
 def _as_recorded(robot: str, columns: dict) -> dict:
-    """The names recordings of simulations have: `srm1.q.elbow`, `srm1.torque.elbow`."""
-
-    def renamed(name: str) -> str:
-        group, _, rest = name.partition(".")
-        if group not in ("q", "qd", "qdd", "tau", "tool"):
-            return name
-        return f"{robot}.{'torque' if group == 'tau' else group}.{rest}"
-
-    return {renamed(name): column for name, column in columns.items()}
+    """Prefix the robot's name, as in recordings of simulations: `srm1.q.elbow`."""
+    own = ("q", "qd", "qdd", "torque", "tool")
+    return {
+        f"{robot}.{name}" if name.partition(".")[0] in own else name: column
+        for name, column in columns.items()
+    }
 
 
 def _print_run(arm, run, report: dict, rad: bool, given: bool) -> None:

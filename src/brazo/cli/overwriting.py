@@ -28,8 +28,8 @@ def require_replaceable(*files: Path | None, force: bool) -> bool:
     names = ", ".join(map(str, found[:_SHOWN])) + more
     it, exists = ("it", "exists") if len(found) == 1 else ("them", "exist")
     if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm(f"{names} {exists} already. Replace {it}?", abort=True, err=True)
+        typer.confirm(f"{names} already {exists}. Replace {it}?", abort=True, err=True)
         return True
     raise BrazoError(
-        f"{names}: {exists} already; --force (-f) replaces {it}, or choose another name"
+        f"{names}: already {exists}; --force (-f) replaces {it}, or choose another name"
     )

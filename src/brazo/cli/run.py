@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from brazo.world import Cell
 
 RECORDING, REPORT = "run.parquet", "report.html"
-IN_REPORT = ("simulated", "greatest internal force", "cost")  # rows the report computes itself
+IN_REPORT = ("simulated", "max internal force", "cost")  # rows the report computes itself
 
 
 def register(app: typer.Typer) -> None:

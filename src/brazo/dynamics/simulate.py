@@ -73,7 +73,7 @@ class Run:
             ("q", self.q, "rad", "m"),
             ("qd", self.qd, "rad/s", "m/s"),
             ("qdd", self.qdd, "rad/s²", "m/s²"),
-            ("tau", self.tau, "N m", "N"),
+            ("torque", self.tau, "N m", "N"),
         ):
             if values is None:
                 continue

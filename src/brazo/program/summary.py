@@ -61,7 +61,7 @@ class Summary:
             "; ".join(str(one) for one in self.collisions) if self.collisions else "none"
         )
         if self.internal_force is not None:
-            found["greatest internal force"] = f"{self.internal_force:.2f} N"
+            found["max internal force"] = f"{self.internal_force:.2f} N"
         if self.costs.steps >= MEANT:
             found["cost"] = str(self.costs)
         return found

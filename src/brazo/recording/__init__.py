@@ -1,8 +1,8 @@
-"""What happened in a run, in columns with units, and the files it leaves as.
+"""Recordings of runs: columns with units and events, and their file formats.
 
-Rows are recorded by a `Recorder` (on disk, crash-safe) or a `MemoryRecorder`; a `Recording` is what
-was recorded.  `convert` turns files into one another, `Export` does so in a process of its own, and
-`write_report` makes a page of a run.
+A `Recorder` (on disk, crash-safe) or a `MemoryRecorder` writes rows; a `Recording` reads them.
+`convert` converts between file formats, `Export` does so in a separate process, and `write_report`
+writes an HTML report.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Event", "Export", "MemoryRecorder", "Recorder", "Recording", "convert", "write_report"]
 
-# Found on first use: who only converts a table draws nothing.
-_PLACES = {
+# Imported on first use: converting a table does not need matplotlib.
+_MODULES = {
     "Event": "event",
     "Export": "export",
     "MemoryRecorder": "stream",
@@ -33,9 +33,9 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'brazo.recording' has no attribute '{name}'")
-    return getattr(import_module(f"brazo.recording.{_PLACES[name]}"), name)
+    return getattr(import_module(f"brazo.recording.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

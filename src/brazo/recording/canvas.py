@@ -1,8 +1,8 @@
-"""The look of all figures: sizes for print, quiet axes, labels at the lines themselves.
+"""Common style of all figures: print sizes, light axes, labels at the lines.
 
-A figure is 6.9 inches wide, a text column of a page, with type of 8 points.  It is drawn without a
-screen (Agg, SVG, PDF), so it works on a server and in a thread.  Names are drawn as they stand,
-never read as formulas.
+A figure is 6.9 inches wide, a text column of a page, with 8 point type.  It is rendered without a
+display (Agg, SVG, PDF), so it works on a server and in a thread.  Names are drawn literally, never
+parsed as formulas.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from brazo.recording.colors import GRID, INK, SOFT
 WIDTH = 6.9  # inches
 FONT, SMALL, TITLE = 8.0, 7.0, 9.5  # points
 ENDINGS = (".png", ".svg", ".pdf")
-LEAST_SPAN = 1e-3  # of the greatest value on an axis
-POINTS = 1600  # of a line; more would only overlap on paper
+MIN_SPAN = 1e-3  # of the largest value on an axis
+POINTS = 1600  # max points of a line; more would overlap in print
 
-# matplotlib's settings belong to the process: one figure at a time is made or written.
+# The settings of matplotlib are global, so only one figure is drawn or written at a time.
 _DRAWING = threading.RLock()
 _STYLE: dict[Any, Any] = {
     "font.size": FONT,
@@ -60,7 +60,7 @@ _STYLE: dict[Any, Any] = {
     "ytick.major.size": 2.5,
     "lines.linewidth": 1.2,
     "lines.solid_capstyle": "round",
-    "svg.hashsalt": "brazo",  # the same figure gives the same text
+    "svg.hashsalt": "brazo",  # the same figure gives identical SVG
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
     "text.parse_math": False,
@@ -69,7 +69,7 @@ _STYLE: dict[Any, Any] = {
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Make or write figures in the common style."""
+    """Apply the common style while figures are drawn or written."""
     import matplotlib
 
     with _DRAWING, matplotlib.rc_context(_STYLE):
@@ -77,7 +77,7 @@ def drawing() -> Iterator[None]:
 
 
 def new_figure(height: float, title: str = "", width: float = WIDTH) -> Any:
-    """An empty figure (inches) with its title at the left."""
+    """Return an empty figure (size in inches) with its title on the left."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -92,7 +92,7 @@ def new_figure(height: float, title: str = "", width: float = WIDTH) -> Any:
 
 
 def thinned(t: np.ndarray, y: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest of each bucket: spikes survive, overlap does not."""
+    """Downsample to the min and max of each bucket, which keeps spikes."""
     if len(t) <= points:
         return t, y
     size = -(-len(t) // (points // 2))
@@ -110,13 +110,13 @@ def thinned(t: np.ndarray, y: np.ndarray, points: int = POINTS) -> tuple[np.ndar
 
 
 def label_lines(ax: Any, labels: Sequence[tuple[str, float, str]], size: float = SMALL) -> None:
-    """Names (text, height in data, colour) at the right end of their lines, pushed apart.
+    """Add labels (text, y in data units, colour) at the right ends of lines.
 
-    Call it when the limits of the axis are final; heights are settled by `finish`.
+    Call it when the limits of the axis are final; `finish` moves overlapping labels apart.
     """
     ax._brazo_labels = []
     for text, height, color in labels:
-        if not np.isfinite(height):  # no value at all
+        if not np.isfinite(height):  # a line without values
             height = 0.5 * sum(ax.get_ylim())
         note = ax.annotate(
             text,
@@ -134,11 +134,11 @@ def label_lines(ax: Any, labels: Sequence[tuple[str, float, str]], size: float =
 
 
 def finish(fig: Any) -> Any:
-    """Lay the figure out for good and move end labels so that none covers another."""
+    """Fix the layout of a figure and move line labels so that they do not overlap."""
     fig.draw_without_rendering()
     fig.set_layout_engine("none")
     for ax in fig.axes:
-        # The solver of the layout differs in the last bit from run to run.
+        # The layout solver differs in the last bit from run to run.
         ax.set_position([round(float(v), 6) for v in ax.get_position(original=True).bounds])
     fig.draw_without_rendering()
     for ax in fig.axes:
@@ -170,13 +170,13 @@ def finish(fig: Any) -> Any:
 
 
 def spread(wanted: np.ndarray, step: float, low: float, high: float) -> np.ndarray:
-    """Positions at least `step` apart, near the wanted ones, in their order, between two ends."""
+    """Return positions closest to `wanted`, in the same order, at least `step` apart."""
     count = len(wanted)
     if count == 0:
         return wanted
     step = min(step, (high - low) / max(1, count - 1)) if count > 1 else step
     order = np.argsort(wanted, kind="stable")
-    # With the steps taken out the order must not fall: the nearest such sequence, by pooling.
+    # After subtracting the steps this is isotonic regression (pool adjacent violators).
     target = wanted[order] - step * np.arange(count)
     pools: list[list[float]] = []  # mean, size
     for value in target:
@@ -192,7 +192,7 @@ def spread(wanted: np.ndarray, step: float, low: float, high: float) -> np.ndarr
 
 
 def save(fig: Any, path: str | Path) -> Path:
-    """Write a figure as .png (200 dots an inch), .svg or .pdf."""
+    """Write a figure as .png (200 dpi), .svg or .pdf."""
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in ENDINGS:
@@ -204,7 +204,7 @@ def save(fig: Any, path: str | Path) -> Path:
 
 
 def svg_text(fig: Any) -> str:
-    """A figure as SVG for a page: no background, short numbers."""
+    """Return a figure as SVG for a page, without background and with short numbers."""
     out = io.StringIO()
     with drawing():
         fig.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
@@ -212,12 +212,12 @@ def svg_text(fig: Any) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     for name, title in getattr(fig, "_brazo_titles", {}).items():
         text = text.replace(f'<g id="{name}">', f"<g><title>{escape(title)}</title>")
-    # Only coordinates are cut short, never what is written on the axes.
+    # Only coordinates are shortened, never the text on the axes.
     return re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), text)
 
 
 def hover(artist: Any, title: str) -> None:
-    """Say `title` when the pointer rests on a part of a figure in a page."""
+    """Set the tooltip of a part of a figure in a page."""
     fig = artist.get_figure()
     titles = fig.__dict__.setdefault("_brazo_titles", {})
     name = f"hover-{len(titles)}"
@@ -225,10 +225,10 @@ def hover(artist: Any, title: str) -> None:
     artist.set_gid(name)
 
 
-def widen(ax: Any, least: float = LEAST_SPAN) -> None:
-    """Let an axis span at least a share of the values on it: rounding is no motion."""
+def widen(ax: Any, share: float = MIN_SPAN) -> None:
+    """Widen an axis to at least a share of its values, so that rounding errors stay invisible."""
     low, high = ax.get_ylim()
-    span = least * max(abs(low), abs(high))
+    span = share * max(abs(low), abs(high))
     if high - low < span:
         middle = 0.5 * (low + high)
         ax.set_ylim(middle - 0.5 * span, middle + 0.5 * span)

@@ -1,8 +1,8 @@
 """Colours of figures and pages.
 
-Those of lines stay apart for the colour-blind and in print: the set of Okabe and Ito, its black as
-slate, its yellow, too light for thin lines, as olive, and a violet for its orange, which with the
-vermilion is one colour to many.  Those of the first six differ most.
+Line colours are distinguishable with colour blindness and in print.  They are the Okabe-Ito set
+with slate for black, olive for yellow (too light for thin lines) and violet for orange (too close
+to vermilion).  The first six differ most.
 """
 
 COLORS = (
@@ -15,7 +15,7 @@ COLORS = (
     "#7d6608",  # olive
     "#6a3d9a",  # violet
 )
-# The same on a dark page.
+# The same colours for a dark page.
 DARK_COLORS = (
     "#3d9fe0",
     "#f28a4b",

@@ -1,4 +1,4 @@
-"""A recording from one form into another, block by block, by the ending of the path."""
+"""Conversion of recordings between file formats, block by block; the suffix sets the format."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from brazo.recording.part_file import writer_of as recorder_of
 from brazo.recording.source import Progress, Source, open_source
 from brazo.recording.stream import finish_part
 
-# The replay needs the lab's scene, which stands far above this folder: it is found by name, and
-# only when one is asked for.
+# The .html replay needs the lab's scene, a higher layer, so it is imported by name on demand.
 _WRITERS = {
     ".parquet": ("brazo.recording.parquet", "write_parquet"),
     ".csv": ("brazo.recording.tables", "write_csv"),
@@ -27,10 +26,10 @@ FORMATS = tuple(_WRITERS)
 
 
 def writer_of(path: str | Path) -> Callable[..., None]:
-    """The function `write(path, source, progress)` for the format of the path's ending."""
+    """Return the function `write(path, source, progress)` for the suffix of a path."""
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
-        raise BrazoError(f"{path}: unknown format; recordings leave as {', '.join(FORMATS)}")
+        raise BrazoError(f"{path}: unknown format; supported: {', '.join(FORMATS)}")
     module, name = _WRITERS[suffix]
     return getattr(import_module(module), name)
 
@@ -47,19 +46,19 @@ def convert(
     salvage: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """Write a recording in another format, all of it or some signals and some time.
+    """Convert a recording to another format, optionally only some signals or a time range.
 
-    `source` may be the .part an interrupted run left; converted whole to the Parquet file it was to
-    become, it is finished as if the run had ended, and the partial file is removed.  A file that is
-    still being written is refused.  A damaged one is refused, too, unless `salvage` asks for what
-    is intact.  With a `rate` (Hz) the first row of every 1/rate seconds is written.  `cell` is the
-    cell of an .html replay, where it is not the one that the recording names.
+    `source` may be the .part file of an interrupted run.  Converted completely to its own Parquet
+    file, it is finished as if the run had ended, and the .part file is removed.  A file that is
+    still being written is rejected.  A damaged file is rejected unless `salvage` is set, which
+    reads its intact rows.  With `rate` (Hz), the first row of every 1/rate seconds is written.
+    `cell` replaces the recording's own cell in an .html replay.
     """
     source, target = Path(source), Path(target)
     write = writer_of(target)
     if cell is not None:
         if target.suffix.lower() != ".html":
-            raise BrazoError(f"{target}: a cell is drawn in a replay alone, which ends in .html")
+            raise BrazoError(f"{target}: cell applies to .html replays only")
         write = partial(write, cell=cell)
     _refuse_live(source)
     opened = chosen_rows(source, signals, start, stop, rate, salvage)
@@ -69,7 +68,7 @@ def convert(
         finish_part(source, target, replace=True)
         return target
     if _same(source, target):
-        raise BrazoError(f"{target}: is the recording itself; give the result another name")
+        raise BrazoError(f"{target}: is the recording itself; choose another name")
     write(target, opened, progress)
     return target
 
@@ -82,7 +81,7 @@ def chosen_rows(
     rate: float | None = None,
     salvage: bool = False,
 ) -> Source:
-    """Open a recording; of it some signals, some time (s), or the rows of a rate (Hz)."""
+    """Open a recording, optionally limited to signals, a time range (s) or a rate (Hz)."""
     opened = open_source(path, salvage)
     if signals is not None:
         opened = opened.select(signals)
@@ -91,7 +90,7 @@ def chosen_rows(
         if not opened.rows:
             asked = [f"from {start:g} s"] if start is not None else []
             asked += [f"to {stop:g} s"] if stop is not None else []
-            raise BrazoError(f"{path}: nothing was recorded {' '.join(asked)}")
+            raise BrazoError(f"{path}: no rows {' '.join(asked)}")
     return opened if rate is None else opened.at_rate(rate)
 
 
@@ -101,7 +100,7 @@ def _refuse_live(source: Path) -> None:
         return  # a finished run
     recorder = recorder_of(part)
     if recorder is not None:
-        raise BrazoError(f"{part}: {being_written(recorder)}; convert it when that run has ended")
+        raise BrazoError(f"{part}: {being_written(recorder)}; convert it after the run has ended")
 
 
 def _same(first: Path, second: Path) -> bool:

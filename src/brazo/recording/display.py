@@ -1,10 +1,10 @@
-"""How values are shown to people: degrees and millimetres, and a size of unit that fits them."""
+"""Display units: degrees and millimetres, with a prefix that fits the magnitude."""
 
 from __future__ import annotations
 
 import math
 
-# From a unit of the file to those it is shown in: from which greatest value on, as what, by what.
+# Unit of the file to (smallest max value, display unit, factor), in descending order.
 _SHOWN: dict[str, tuple[tuple[float, str, float], ...]] = {
     "rad": ((math.radians(0.2), "deg", 180 / math.pi), (0.0, "mdeg", 180e3 / math.pi)),
     "rad/s": ((math.radians(0.2), "deg/s", 180 / math.pi), (0.0, "mdeg/s", 180e3 / math.pi)),
@@ -17,10 +17,10 @@ _SHOWN: dict[str, tuple[tuple[float, str, float], ...]] = {
 }
 
 
-def shown(unit: str, greatest: float | None = None, degrees: bool = True) -> tuple[str, float]:
-    """The unit to show values in, and what to multiply them by; `greatest` is their greatest size.
+def display_unit(unit: str, peak: float | None = None, degrees: bool = True) -> tuple[str, float]:
+    """Return the display unit and the factor to it; `peak` is the max absolute value.
 
-    Without `greatest`, or when all is zero, it is the usual size: degrees, millimetres, newtons.
+    Without `peak`, or if all values are zero, the default unit: degrees, millimetres, newtons.
     """
     if unit == "1":
         return "", 1.0
@@ -29,19 +29,19 @@ def shown(unit: str, greatest: float | None = None, degrees: bool = True) -> tup
     rules = _SHOWN.get(unit)
     if rules is None:
         return unit, 1.0
-    if not greatest or not math.isfinite(greatest):
-        usual = {"m": 1, "N": 1}.get(unit, 0)
-        return rules[usual][1:]
-    return next(rule[1:] for rule in rules if greatest >= rule[0])
+    if not peak or not math.isfinite(peak):
+        default = {"m": 1, "N": 1}.get(unit, 0)
+        return rules[default][1:]
+    return next(rule[1:] for rule in rules if peak >= rule[0])
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A value with so many significant digits in plain notation: 0.00123, 12.3, 1230."""
+    """Format a value with significant digits, without an exponent: 0.00123, 12.3, 1230."""
     if not math.isfinite(value):
         return "–"
     if value == 0.0:
         return "0"
-    value = float(f"{value:.{digits - 1}e}")  # 9.9996 has the size of 10.0
+    value = float(f"{value:.{digits - 1}e}")  # 9.9996 is rounded to 10.0
     size = math.floor(math.log10(abs(value)))
     if size < -6 or size > 9:
         return f"{value:.{digits - 1}e}"
@@ -50,6 +50,6 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def measure(value: float, unit: str, digits: int = 3) -> str:
-    """A value with its unit, as people read it: `12.3 mm`, `−0.40 deg`."""
-    name, factor = shown(unit, abs(value))
+    """Format a value with its display unit: `12.3 mm`, `−0.40 deg`."""
+    name, factor = display_unit(unit, abs(value))
     return f"{number(factor * value, digits)} {name}".strip()

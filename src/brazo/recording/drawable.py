@@ -1,8 +1,7 @@
-"""What of a recording can be drawn and summed up: finite values on a finite time axis.
+"""Restrict a recording to values that can be plotted: finite values on a finite time axis.
 
-A file of another program, or a run that broke down, may hold anything.  Without finite times there
-is no figure, and an error names the row.  Values that are not finite, or so large that their
-squares are not, become gaps.
+A file of another program or a diverged run may contain any values.  Non-finite times raise an
+error that names the row.  Values that are not finite, or whose squares overflow, become gaps.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from brazo.errors import BrazoError
 if TYPE_CHECKING:
     from brazo.recording.recording import Recording
 
-LONGEST = 1e9  # s, thirty years
-LARGEST = 1e150
+LONGEST = 1e9  # s, about 30 years
+LARGEST = 1e150  # its square is finite
 
 
 def check_time(t: np.ndarray, name: str, first: int = 0) -> None:
-    """Refuse a time axis that is not finite; `first` is the number of rows before these."""
+    """Raise if a time axis is not finite; `first` is the number of rows before it."""
     bad = np.flatnonzero(~(np.abs(t) <= LONGEST))
     if len(bad):
         row = int(bad[0])
         raise BrazoError(
-            f"time axis '{name}': row {first + row + 1} is {t[row]:g}; wanted finite times within "
-            f"±{LONGEST:g} s; choose rows with --from and --to, in Python recording[start:stop]"
+            f"time axis '{name}': row {first + row + 1} is {t[row]:g}; expected times within "
+            f"±{LONGEST:g} s; select rows with --from and --to, in Python recording[start:stop]"
         )
 
 
 def drawable(recording: Recording) -> tuple[Recording, int]:
-    """The recording with gaps (nan) where a value cannot be drawn, and how many were made."""
+    """Return the recording with NaN for values that cannot be plotted, and their number."""
     name, *_ = recording.columns
     check_time(recording.t, name)
     changed, gaps = {}, 0

@@ -1,4 +1,4 @@
-"""`Event`: something that happened, read by key or by name."""
+"""`Event`: a timestamped event; fields are read by key or as attributes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _HEAD = ("t", "kind", "text")
 
 
 class Event(dict[str, Any]):
-    """A moment with a kind and a sentence: `event["kind"]`, `event.kind`, `event.robot`.
+    """An event with time, kind and text: `event["kind"]`, `event.kind`, `event.robot`.
 
-    `t` (s), `kind` and `text` are always there; what else it says depends on the kind, and `data`
-    is all of that.
+    `t` (s), `kind` and `text` are always present; other fields depend on the kind and are
+    collected in `data`.
     """
 
     def __init__(self, entries: Mapping[str, Any]) -> None:
@@ -23,7 +23,7 @@ class Event(dict[str, Any]):
 
     @property
     def data(self) -> dict[str, Any]:
-        """What it says beside its moment, kind and sentence."""
+        """All fields except time, kind and text."""
         return {key: value for key, value in self.items() if key not in _HEAD}
 
     def __getattr__(self, name: str) -> Any:
@@ -31,4 +31,4 @@ class Event(dict[str, Any]):
             return self[name]
         except KeyError:
             known = ", ".join(self)
-            raise AttributeError(f"this event says nothing of '{name}'; it has {known}") from None
+            raise AttributeError(f"event has no field '{name}'; fields: {known}") from None

@@ -1,9 +1,8 @@
-"""A conversion in a process of its own, so that a loop running beside it feels nothing.
+"""Conversion of a recording in a separate process, so that control loops are not disturbed.
 
-Workbooks and logs are written by pure Python, which holds the interpreter's lock: in a thread, it
-would stop a 1 kHz loop for milliseconds at a time.  The process lowers its own priority, says how
-far it is on its standard output, one JSON object a line, and leaves no half-written file behind,
-whatever ends it.
+Workbooks and logs are written in pure Python, which holds the interpreter lock: a thread would
+stop a 1 kHz loop for milliseconds at a time.  The process lowers its priority, reports progress on
+stdout as one JSON object per line, and never leaves an incomplete file.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from brazo.recording.recording import Recording
     from brazo.recording.source import Progress
 
-# The way to modules is that of the parent, not the folder the process happens to start in.
+# The module search path is that of the parent, not the current folder.
 _WORKER = """
 import json, sys
 job = json.loads(sys.stdin.readline())
@@ -37,7 +36,7 @@ work(job)
 
 
 class Export:
-    """A conversion that goes on in the background: `wait` for it, or `cancel` it."""
+    """A conversion in the background; `wait` for it, or `cancel` it."""
 
     def __init__(
         self,
@@ -49,8 +48,8 @@ class Export:
         stop: float | None = None,
     ) -> None:
         self.target = Path(target)
-        writer_of(self.target)  # an unknown format is refused here, not over there
-        self.fraction = 0.0  # of the work done
+        writer_of(self.target)  # raises for an unknown format before the process starts
+        self.fraction = 0.0  # completed fraction
         self._failure: str | None = None
         self._cancelled = False
         self._folder: Path | None = None
@@ -88,11 +87,11 @@ class Export:
 
     @property
     def done(self) -> bool:
-        """Whether the work has ended, well or not."""
+        """Whether the conversion has ended, successfully or not."""
         return self._done.is_set()
 
     def wait(self, timeout: float | None = None, progress: Progress | None = None) -> Path:
-        """Return the file when it is there; raise what went wrong."""
+        """Wait for the conversion and return the file; raise if it failed."""
         try:
             if progress is None:
                 ended = self._done.wait(timeout)
@@ -110,11 +109,11 @@ class Export:
         return self.target
 
     def cancel(self) -> None:
-        """End the work; no file is left."""
+        """Stop the conversion; no file is written."""
         if not self.done:
             self._cancelled = True
             assert self._process.stdin is not None
-            self._process.stdin.close()  # the process ends itself, and cleans up
+            self._process.stdin.close()  # the process cleans up and exits
             self._done.wait()
 
     def _follow(self, timeout: float | None, progress: Progress) -> bool:
@@ -131,15 +130,15 @@ class Export:
     def _listen(self) -> None:
         process = self._process
         assert process.stdout is not None and process.stdin is not None
-        said: dict = {}
+        message: dict = {}
         try:
             for line in process.stdout:
-                said = json.loads(line)
-                self.fraction = said.get("fraction", self.fraction)
+                message = json.loads(line)
+                self.fraction = message.get("fraction", self.fraction)
             process.wait()
-            if "error" in said:
-                self._failure = said["error"]
-            elif not said.get("done"):
+            if "error" in message:
+                self._failure = message["error"]
+            elif not message.get("done"):
                 self._errors.seek(0)
                 end = self._errors.read().decode(errors="replace").strip().splitlines()[-1:]
                 self._failure = f"{self.target}: the export ended early: {''.join(end)}"
@@ -156,7 +155,7 @@ class Export:
 
 
 def work(job: dict) -> None:
-    """Do one conversion, in a process that has nothing else to do."""
+    """Run a conversion; entry point of the separate process."""
     from brazo.recording.conversion import convert
 
     if hasattr(os, "nice"):
@@ -164,18 +163,18 @@ def work(job: dict) -> None:
     ended = threading.Event()
     threading.Thread(target=_watch, args=(ended,), daemon=True).start()
 
-    def say(**what: object) -> None:
-        print(json.dumps(what), flush=True)  # noqa: T201
+    def send(**message: object) -> None:
+        print(json.dumps(message), flush=True)  # noqa: T201
 
     last = 0.0
 
     def progress(fraction: float) -> None:
         nonlocal last
         if ended.is_set():
-            raise KeyboardInterrupt  # cancelled, or nobody is there any more
+            raise KeyboardInterrupt  # cancelled, or the parent has ended
         if fraction >= last + 0.01 or fraction >= 1.0:
             last = fraction
-            say(fraction=fraction)
+            send(fraction=fraction)
 
     try:
         convert(
@@ -187,14 +186,14 @@ def work(job: dict) -> None:
             progress=progress,
         )
     except BrazoError as error:
-        say(error=str(error))
+        send(error=str(error))
     except (KeyboardInterrupt, BrokenPipeError):
         os._exit(1)
     else:
-        say(done=True, fraction=1.0)
+        send(done=True, fraction=1.0)
 
 
 def _watch(ended: threading.Event) -> None:
-    """Notice that the parent has let go."""
+    """Set `ended` when the parent closes stdin."""
     sys.stdin.read()
     ended.set()

@@ -1,7 +1,6 @@
-"""The figures of a report, picked by what was recorded, each with a sentence on how to read it.
+"""Figures of a report, selected by the recorded signals, each with a caption.
 
-A run without references has no tracking errors, one without contacts no forces: such figures are
-left out.
+Figures without data are omitted: tracking errors without references, forces without contacts.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from brazo.recording.robots import RobotSignals, robots_of
 from brazo.recording.timeline import merged
 
 TOGETHER = 4  # spans shown in which two robots hold one body
-FEW = 6  # events of one kind
-FALLBACK = 8  # groups shown of a run whose names say nothing
+FEW = 6  # events of one kind that are marked in every figure
+FALLBACK = 8  # groups shown of a run without known signal names
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """A figure with its heading."""
+    """A figure with heading and caption."""
 
     title: str
     text: str
@@ -35,7 +34,7 @@ class Chapter:
 
 
 def default_figures(recording: Recording) -> list[Chapter]:
-    """All figures there is data for."""
+    """Return all figures for which there is data."""
     if len(recording) < 2:
         return []
     found: list[Chapter] = []
@@ -43,8 +42,8 @@ def default_figures(recording: Recording) -> list[Chapter]:
     if lanes_of(recording, True):
         found.append(
             Chapter(
-                "What happened",
-                "A bar lasts as long as what it names; a tick is a moment.",
+                "Events",
+                "Bars are intervals, ticks are instants.",
                 timeline_figure(recording),
             )
         )
@@ -58,18 +57,18 @@ def default_figures(recording: Recording) -> list[Chapter]:
         and np.isfinite(xyz(recording, robot.prefix("tool"))).all(axis=1).any()
     ]
     if tools:
-        text = "The tools in the frame of the cell; both views have one scale."
+        text = "Tool positions in the frame of the cell; both views have the same scale."
         found.append(Chapter("Tool paths", text, path_figure(recording, tools)))
     found += _forces(recording, robots)
     if distances := _starting(recording, "distance"):
-        text = "Least distance between pairs; 0 is contact."
+        text = "Min distance of each pair; 0 is contact."
         found.append(_chapter(recording, "Distances", text, distances))
     bodies = {f"height.{b}": recording.columns[f"{b}.z"] for b in moved_bodies(recording)}
     if bodies:
-        text = "Height of the middle of each body that moved."
+        text = "Height of the centre of each body that moved."
         found.append(_chapter(_derived(recording, bodies), "Bodies", text, list(bodies)))
     if energy := _starting(recording, "energy"):
-        text = "Kinetic and potential energy of all that moves."
+        text = "Kinetic and potential energy of all moving bodies."
         found.append(_chapter(recording, "Energy", text, energy))
     return found or _any(recording)
 
@@ -77,7 +76,7 @@ def default_figures(recording: Recording) -> list[Chapter]:
 def _robot(robot: RobotSignals) -> list[Chapter]:
     recording, found = robot.recording, []
     if names := robot.group("q"):
-        text = "Joint positions; limits are dashed where a joint comes near them."
+        text = "Joint positions; limits are dashed if a joint comes close to them."
         found.append(_chapter(recording, f"{robot.title}: joint motion", text, names))
     errors = robot.errors()
     if errors:
@@ -86,11 +85,11 @@ def _robot(robot: RobotSignals) -> list[Chapter]:
             f"error.{name[start:]}": (values, recording.unit(name))
             for name, values in errors.items()
         }
-        text = "Where each joint was asked to be, less where it was."
+        text = "Reference position minus position of each joint."
         derived = _derived(recording, columns)
         found.append(_chapter(derived, f"{robot.title}: tracking error", text, list(columns)))
-    if names := robot.group("torque", "tau"):
-        text = "What the drives gave; limits are dashed where a drive comes near them."
+    if names := robot.torques:
+        text = "Drive torques; limits are dashed if a drive comes close to them."
         drawn = torque_figure(recording, names)
         found.append(Chapter(f"{robot.title}: torques", text, drawn))
     return found
@@ -98,28 +97,28 @@ def _robot(robot: RobotSignals) -> list[Chapter]:
 
 def _forces(recording: Recording, robots: Sequence[RobotSignals]) -> list[Chapter]:
     found = []
-    contacts, clamps = {}, {}
+    contacts, grippers = {}, {}
     for robot in robots:
         force = robot.contact_force()
         if force is not None and np.fmax.reduce(force, initial=0.0) > 0.0:
             contacts[f"contact force.{robot.title}"] = (force, "N")
-        for name in robot.group("clamp"):
+        for name in robot.group("gripper", "clamp"):
             values = recording[name]
             if recording.unit(name) == "N" and np.fmax.reduce(np.abs(values), initial=0.0) > 0.0:
-                clamps[f"clamp force.{robot.title}"] = (values, "N")
+                grippers[f"gripper force.{robot.title}"] = (values, "N")
     if contacts:
-        text = "Size of the sum of the contact forces on each robot."
+        text = "Magnitude of the sum of the contact forces on each robot."
         drawn = _derived(recording, contacts)
         found.append(_chapter(drawn, "Contact forces", text, list(contacts)))
-    if clamps:
-        text = "Force of each clamp's drive; closing is positive."
-        found.append(_chapter(_derived(recording, clamps), "Clamps", text, list(clamps)))
+    if grippers:
+        text = "Drive force of each gripper; positive when closing."
+        found.append(_chapter(_derived(recording, grippers), "Grippers", text, list(grippers)))
     for pair, signals in internal_forces(recording).items():
         together = merged(both_hold(recording), gap=0.5)[:TOGETHER]
         if together and signals:
             text = (
-                f"What {pair.replace('-', ' and ')} press or pull against each other through the "
-                "body both hold: its size, and the part along the line between their hands."
+                f"Force of {pair.replace('-', ' and ')} against each other through the body both "
+                "hold: its magnitude, and its component along the line between the tools."
             )
             drawn = span_figure(recording.t, signals, together)
             found.append(Chapter("Internal force", text, drawn))
@@ -127,7 +126,7 @@ def _forces(recording: Recording, robots: Sequence[RobotSignals]) -> list[Chapte
 
 
 def _any(recording: Recording) -> list[Chapter]:
-    """What there is, group by group."""
+    """Return a figure of each group of signals."""
     groups: dict[str, list[str]] = {}
     for name in recording.names:
         groups.setdefault(name.rpartition(".")[0] or name, []).append(name)
@@ -137,21 +136,21 @@ def _any(recording: Recording) -> list[Chapter]:
 
 
 def _chapter(recording: Recording, title: str, text: str, names: Sequence[str]) -> Chapter:
-    return Chapter(title, text, figure(recording, list(names), events=_quiet(recording)))
+    return Chapter(title, text, figure(recording, list(names), events=_few(recording)))
 
 
-def _quiet(recording: Recording) -> list[str]:
-    """The kinds of events that go above every figure: holds, and what happened only a few times."""
+def _few(recording: Recording) -> list[str]:
+    """Return the event kinds marked in every figure: grasps and infrequent events."""
     kinds = Counter(str(e.get("kind", "")) for e in recording.events)
     few = [k for k, n in kinds.items() if n <= FEW and not k.startswith("contact")]
     return ["grasped", "released", *few]
 
 
 def _derived(recording: Recording, columns: dict[str, tuple[np.ndarray, str]]) -> Recording:
-    """Signals computed from others, on the same time axis, with the same events."""
+    """Return a recording of computed signals with the same time axis and events."""
     time = dict(list(recording.columns.items())[:1])
     return Recording(time | columns, recording.events)
 
 
-def _starting(recording: Recording, word: str) -> list[str]:
-    return [name for name in recording.names if name.split(".")[0] == word]
+def _starting(recording: Recording, group: str) -> list[str]:
+    return [name for name in recording.names if name.split(".")[0] == group]

@@ -1,9 +1,9 @@
-"""A recording as MCAP, the log format of robotics viewers: JSON messages, a topic a signal group.
+"""Write a recording as MCAP, a log format of robotics viewers: JSON messages, a topic per group.
 
-Signals that share all but the last word of their name (`scara1.q.shoulder`, `scara1.q.elbow`)
-become one topic (`/scara1/q`) whose messages map the last word to its value; the schema carries the
-units.  Events are on `/events`, the description in the metadata `brazo`.  Times are nanoseconds
-from the start of the run's clock.
+Signals that share all but the last part of their name (`scara1.q.shoulder`, `scara1.q.elbow`) form
+one topic (`/scara1/q`) whose messages map the last part to the value; the schema contains the
+units.  Events are on `/events`, the description is in the metadata `brazo`.  Times are nanoseconds
+since the start of the run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from brazo.recording.source import Progress, Source, event_time
 
 
 def write_mcap(path: Path, source: Source, progress: Progress | None = None) -> None:
-    """Write all signals and events; memory does not grow with the number of rows."""
+    """Write all signals and events in constant memory."""
     from mcap.writer import CompressionType, Writer
 
     names = list(source.units)
@@ -35,8 +35,8 @@ def write_mcap(path: Path, source: Source, progress: Progress | None = None) -> 
         channels = {}
         for prefix, members in groups.items():
             properties = {
-                word: {"type": ["number", "null"], "description": source.units[names[i]]}
-                for i, word in members
+                key: {"type": ["number", "null"], "description": source.units[names[i]]}
+                for i, key in members
             }
             schema = {"title": prefix, "type": "object", "properties": properties}
             topic = "/" + prefix.replace(".", "/").replace(" ", "_")
@@ -56,7 +56,7 @@ def write_mcap(path: Path, source: Source, progress: Progress | None = None) -> 
             stamp = max(0, round(t * 1e9))
             writer.add_message(channel, stamp, data.encode(), stamp)
 
-        # In the order of time, as viewers like to read them.
+        # In order of time, which viewers read fastest.
         waiting = sorted(source.events, key=event_time)[::-1]
         done = 0
         for block in source.read(names):
@@ -70,7 +70,7 @@ def write_mcap(path: Path, source: Source, progress: Progress | None = None) -> 
                     event = waiting.pop()
                     add(event_channel, event_time(event), json.dumps(event, ensure_ascii=False))
                 for prefix, members in groups.items():
-                    message = {word: row[i] for i, word in members}
+                    message = {key: row[i] for i, key in members}
                     add(channels[prefix], t, json.dumps(message, ensure_ascii=False))
             done += len(block[0])
             if progress is not None:

@@ -1,8 +1,8 @@
-"""How signals are named and chosen.
+"""Names and selection of signals.
 
-A name is words joined by dots, from the thing to the detail: `scara1.q.shoulder`.  Signals are
-chosen by name, by pattern (`scara1.q.*`, where `*` stands for anything and `?` for one character),
-or by the start of the name up to a dot (`scara1.q`).
+A name consists of parts joined by dots, from general to specific: `scara1.q.shoulder`.  Signals
+are selected by name, by pattern (`scara1.q.*`, where `*` matches any text and `?` one character),
+or by prefix up to a dot (`scara1.q`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from brazo.errors import BrazoError
 from brazo.text import is_one_line, one_line
 
-SIMULATED = "simulated"  # the simulation's time, where the time axis is the wall's
+SIMULATED = "simulated"  # simulated time, if the time axis is wall-clock time
 
 
 def safe_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """Names and units to record under: control characters, as a robot's file may have, escaped."""
+    """Return names and units with control characters escaped."""
     found = {one_line(name): one_line(unit) for name, unit in columns.items()}
     if len(found) < len(columns):
         raise BrazoError("two signals have the same name once their control characters are escaped")
@@ -26,17 +26,17 @@ def safe_columns(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_names(names: Iterable[str], where: str = "") -> None:
-    """Refuse a name that is empty or not one line of text."""
+    """Raise for a name that is empty or not one line of text."""
     for name in names:
         if not name or not is_one_line(name):
             raise BrazoError(
-                f"{where}a signal cannot be named {one_line(name)!r}; a name is one line of text "
+                f"{where}a signal cannot be named {one_line(name)!r}; a name must be one line "
                 "without control characters"
             )
 
 
 def choose(names: Sequence[str], patterns: str | Sequence[str]) -> list[str]:
-    """The names that match any of the patterns, in their own order; each pattern must find some."""
+    """Return the names that match any pattern, in order; every pattern must match at least one."""
     patterns = [patterns] if isinstance(patterns, str) else list(patterns)
     chosen: set[str] = set()
     for pattern in patterns:
@@ -48,23 +48,23 @@ def choose(names: Sequence[str], patterns: str | Sequence[str]) -> list[str]:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a pattern stands for this name."""
+    """Whether a name matches a name, prefix or pattern."""
     if name == pattern or name.startswith(pattern + "."):
         return True
-    # Only * and ? are special: names may hold brackets.
+    # Only * and ? are special, because names may contain brackets.
     rule = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
     return re.fullmatch(rule, name, re.DOTALL) is not None
 
 
 def hint(names: Sequence[str], wanted: str) -> str:
-    """What to write instead of a name that is not there."""
+    """Return a suggestion for a name that does not exist."""
     if "," in wanted:
         parts = [part.strip() for part in wanted.split(",")]
         if all(any(matches(name, part) for name in names) for part in parts):
             shown = " ".join(f"-s {part}" for part in parts)
             return f"give them one by one: {shown}, in Python {parts}"
     groups = dict.fromkeys(group(name) for name in names)
-    # A prefix is compared with prefixes: beside `scara3.q` a whole name is too long to be close.
+    # Compare with prefixes first: full names are too long to be close to `scara3.q`.
     close = difflib.get_close_matches(wanted, groups, n=3, cutoff=0.8)
     close = close or difflib.get_close_matches(wanted, names, n=3)
     if close:
@@ -77,20 +77,20 @@ def hint(names: Sequence[str], wanted: str) -> str:
 
 
 def group(name: str) -> str:
-    """All of a name but its last word: `scara1.q` of `scara1.q.shoulder`."""
+    """Return a name without its last part: `scara1.q` for `scara1.q.shoulder`."""
     return name.rpartition(".")[0] or name
 
 
 def last(name: str) -> str:
-    """The last word of a name."""
+    """Return the last part of a name."""
     return name.rpartition(".")[2]
 
 
 def common_prefix(names: Iterable[str]) -> str:
-    """Leading words that all names share, without their last one; '' if there are none."""
+    """Return the leading parts that all names share, except their last parts; '' if none."""
     shared: list[str] = []
-    for words in zip(*(name.split(".")[:-1] for name in names), strict=False):
-        if len(set(words)) > 1:
+    for parts in zip(*(name.split(".")[:-1] for name in names), strict=False):
+        if len(set(parts)) > 1:
             break
-        shared.append(words[0])
+        shared.append(parts[0])
     return ".".join(shared)

@@ -1,7 +1,7 @@
-"""The key numbers of a run, computed from its signals, as rows of name and value with its unit.
+"""Key figures of a run, computed from its signals, as tables of name and value with unit.
 
-Tracking errors are q_ref − q over all rows; RMS is the root of the mean square.  The path length of
-a tool is the sum of the distances between rows, but for those an edit of the robot makes.
+Tracking errors are q_ref − q over all rows; RMS is the root mean square.  The path length of a
+tool is the sum of the distances between rows, except where the robot was edited.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EDIT_ROUNDING = 1e-9  # s
 
 
 def key_numbers(recording: Recording) -> dict[str, Table]:
-    """Tables by heading: the run, then each robot."""
+    """Return tables by heading: the run, then each robot."""
     found = {"Run": _run(recording)}
     for robot in robots_of(recording):
         found[robot.title] = _robot(robot)
@@ -42,15 +42,15 @@ def _run(recording: Recording) -> Table:
     found["sampling"] = measure_time(float(np.median(np.diff(t))))
     for name in recording.names:
         if name.startswith("distance."):
-            least = int(np.nanargmin(recording[name])) if np.isfinite(recording[name]).any() else 0
-            value = float(recording[name][least])
+            at = int(np.nanargmin(recording[name])) if np.isfinite(recording[name]).any() else 0
+            value = float(recording[name][at])
             pair = name.removeprefix("distance.").replace(".", " – ")
-            found[f"least distance {pair}"] = (
-                f"{measure(value, recording.unit(name))} (at {float(t[least]):.4g} s)"
+            found[f"min distance {pair}"] = (
+                f"{measure(value, recording.unit(name))} (at {float(t[at]):.4g} s)"
             )
     found |= _internal(recording)
     if "energy.kinetic" in recording:
-        found["greatest kinetic energy"] = measure(_peak(recording["energy.kinetic"]), "J")
+        found["max kinetic energy"] = measure(_peak(recording["energy.kinetic"]), "J")
     kinds = lanes(recording.events, float(t[-1]))
     contacts = [lane for lane in kinds if lane.kind == "contact"]
     if contacts:
@@ -61,35 +61,35 @@ def _run(recording: Recording) -> Table:
 
 
 def _internal(recording: Recording) -> Table:
-    """Internal force while two robots hold one body."""
+    """Return the internal force while two robots hold one body."""
     found: Table = {}
     together = both_hold(recording)
     if together:
         total = sum(span.stop - span.start for span in together)
-        found["held by two at once"] = f"{number(total, 3)} s in {counted(len(together), 'span')}"
+        found["dual-grasp time"] = f"{number(total, 3)} s in {counted(len(together), 'span')}"
     forces = internal_forces(recording)
     for pair, signals in forces.items():
         inside = rows_shared(recording, pair)
         if not inside.any():
-            continue  # nothing was shared: there is no such force
-        for what, values in signals.items():
+            continue  # no shared body, no internal force
+        for component, values in signals.items():
             chosen = values[inside]
-            label = "internal force" + ("" if what == "force" else f" {what}")
+            label = "internal force" + ("" if component == "force" else f" {component}")
             label += " while both hold"
             label += f", {pair}" if len(forces) > 1 else ""
             mean = measure(_mean(np.abs(chosen)), "N")
-            found[f"greatest {label}"] = f"{measure(_peak(chosen), 'N')} (mean {mean})"
+            found[f"max {label}"] = f"{measure(_peak(chosen), 'N')} (mean {mean})"
     return found
 
 
 def internal_forces(recording: Recording) -> dict[str, dict[str, np.ndarray]]:
-    """Pair of robots -> "force" (its size) and what else was recorded of it, in newtons."""
+    """Map each pair of robots to "force" (magnitude) and the other recorded components, N."""
     groups: dict[str, dict[str, np.ndarray]] = {}
     for name in recording.names:
-        words = name.split(".")
-        if words[0] == "internal" and recording.unit(name) == "N":
-            pair = ".".join(words[1:-1])
-            groups.setdefault(pair, {})[words[-1]] = recording[name]
+        parts = name.split(".")
+        if parts[0] == "internal" and recording.unit(name) == "N":
+            pair = ".".join(parts[1:-1])
+            groups.setdefault(pair, {})[parts[-1]] = recording[name]
     found = {}
     for pair, signals in groups.items():
         axes = [signals.pop(axis) for axis in "xyz" if axis in signals]
@@ -99,9 +99,9 @@ def internal_forces(recording: Recording) -> dict[str, dict[str, np.ndarray]]:
 
 
 def rows_shared(recording: Recording, pair: str) -> np.ndarray:
-    """The rows in which the two robots of a pair (`R-S`) hold one body.
+    """Return a mask of the rows in which both robots of a pair (`R-S`) hold one body.
 
-    The signals `R.grasp.body` say it row by row; without them the events do.
+    Taken from the signals `R.grasp.body` if recorded, otherwise from the events.
     """
     held = {
         name.removesuffix(".grasp.body"): recording[name]
@@ -118,7 +118,7 @@ def rows_shared(recording: Recording, pair: str) -> np.ndarray:
 
 
 def both_hold(recording: Recording) -> list:
-    """Spans in which two robots hold the same body."""
+    """Return the spans in which two robots hold the same body."""
     if not len(recording):
         return []
     events = recording.events_of("grasped", "released")
@@ -137,54 +137,54 @@ def _robot(robot: RobotSignals) -> Table:
     for unit in ("rad", "m"):
         mine = {n: e for n, e in errors.items() if recording.unit(n) == unit}
         if mine:
-            kind = "angle" if unit == "rad" else "travel"
+            kind = "rotary" if unit == "rad" else "linear"
             found[f"RMS error, {kind}"] = _worst(mine, unit, _rms)
-            found[f"greatest error, {kind}"] = _worst(mine, unit, _peak)
+            found[f"max error, {kind}"] = _worst(mine, unit, _peak)
     found |= _torques(robot)
     speeds = robot.group("qd")
     for unit in ("rad/s", "m/s"):
         mine = {n: recording[n] for n in speeds if recording.unit(n) == unit}
         if mine:
-            kind = "turning" if unit == "rad/s" else "sliding"
-            found[f"greatest speed, {kind}"] = _worst(mine, unit, _peak)
+            kind = "rotary" if unit == "rad/s" else "linear"
+            found[f"max speed, {kind}"] = _worst(mine, unit, _peak)
     if robot.has_tool and len(recording) > 1:
         p = xyz(recording, robot.prefix("tool"))
         steps = np.linalg.norm(np.diff(p, axis=0), axis=1)
         for event in recording.events_of("edit"):
             if event.get("robot") == robot.name:
-                # Another geometry, not a motion: the step that ends at the first row after it.
+                # The geometry changed: the step to the first row after the edit is not a motion.
                 at = int(np.searchsorted(recording.t, event_time(event) - EDIT_ROUNDING))
                 if 0 < at <= len(steps):
                     steps[at - 1] = 0.0
-        found["path of the tool"] = f"{number(float(np.nansum(steps)), 3)} m"
+        found["tool path length"] = f"{number(float(np.nansum(steps)), 3)} m"
         dt = np.diff(simulated_time(recording))
         if (dt > 0).all():
-            found["greatest speed, tool"] = measure(_peak(steps / dt), "m/s")
+            found["max speed, tool"] = measure(_peak(steps / dt), "m/s")
     force = robot.contact_force()
     if force is not None and np.isfinite(force).any():
-        found["greatest contact force"] = measure(_peak(force), "N")
+        found["max contact force"] = measure(_peak(force), "N")
     return found
 
 
 def _torques(robot: RobotSignals) -> Table:
-    """The joint that came nearest to the limit of its drive, and the greatest torques."""
+    """Return the max torques, and the joint with the highest drive load."""
     recording = robot.recording
-    names = robot.group("torque", "tau")
+    names = robot.torques
     found: Table = {}
     for unit in ("N m", "N"):
         mine = {n: recording[n] for n in names if recording.unit(n) == unit}
         if mine:
             kind = "torque" if unit == "N m" else "force"
-            found[f"greatest {kind}"] = _worst(mine, unit, _peak)
+            found[f"max {kind}"] = _worst(mine, unit, _peak)
     limits = recording.limits
     shares = {}
     for name in names:
-        greatest = max((abs(v) for v in limits.get(name, ())), default=np.inf)
-        if np.isfinite(greatest) and greatest > 0:
-            shares[last(name)] = _peak(recording[name]) / greatest
+        limit = max((abs(v) for v in limits.get(name, ())), default=np.inf)
+        if np.isfinite(limit) and limit > 0:
+            shares[last(name)] = _peak(recording[name]) / limit
     if shares:
         joint = max(shares, key=lambda j: shares[j])
-        found["nearest to a drive's limit"] = f"{number(100 * shares[joint], 3)} % ({joint})"
+        found["max drive load"] = f"{number(100 * shares[joint], 3)} % of its limit ({joint})"
     return found
 
 
@@ -209,21 +209,21 @@ def _peak(values: np.ndarray) -> float:
 
 
 def measure_time(value: float) -> str:
-    """A short time with a fitting unit, and how often that is."""
+    """Format a sampling period with its rate."""
     text = f"{1e3 * value:.4g} ms" if value < 1 else f"{value:.4g} s"
     return f"every {text}" + (f" ({1 / value:.4g} Hz)" if value > 0 else "")
 
 
 def simulated_time(recording: Recording) -> np.ndarray:
-    """(rows,) s: the time axis, unless that is the wall's and the simulation's stands beside it."""
+    """Return the simulated time (rows,), s: the time axis, or the signal `simulated`."""
     return recording[SIMULATED] if SIMULATED in recording.columns else recording.t
 
 
-def counted(count: int, thing: str) -> str:
-    """`1 pair`, `2 pairs`."""
-    return f"{count} {thing}" + ("" if count == 1 else "s")
+def counted(count: int, noun: str) -> str:
+    """Return `1 pair`, `2 pairs`."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 def names_of(tables: Sequence[Table]) -> list[str]:
-    """The rows of several tables, each once, in their order."""
+    """Return the row names of several tables, without duplicates, in order."""
     return list(dict.fromkeys(key for table in tables for key in table))

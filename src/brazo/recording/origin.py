@@ -1,7 +1,7 @@
-"""Whether the file a recording was made from is still what it was then.
+"""Check whether the cell file of a recording has changed since the run.
 
-A recording names the cell's file (`cell_file`) and keeps a digest of what stood in it
-(`cell_digest`), so that whoever draws the run later can say that the cell is another one now.
+A recording stores the path of the cell file (`cell_file`) and a digest of its content
+(`cell_digest`), so that a replay can report that the cell has changed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from brazo.files import require_regular
 
 MAX_BYTES = 64 << 20  # no cell or robot file is larger
 SOURCE = "cell_source"  # field of a description: the text of the cell and its robots, JSON
-LEFT_OUT = "cell_source_left_out"  # why there is none
+LEFT_OUT = "cell_source_left_out"  # field of a description: why there is no text
 Origin = Literal["same", "changed", "gone", "unknown"]
 
 
 def with_digest(about: Mapping[str, Any]) -> dict[str, Any]:
-    """The description of a run that begins, with the digest of its cell's file."""
+    """Return the description of a new run with the digest of its cell file."""
     found = dict(about)
     file = found.get("cell_file")
     if file and "cell_digest" not in found and (digest := digest_of(Path(file))):
@@ -30,7 +30,7 @@ def with_digest(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def digest_of(file: Path) -> str:
-    """SHA-256 of a file, whatever its line ends; empty when it cannot be read."""
+    """Return the SHA-256 of a file, independent of line endings; empty if it cannot be read."""
     try:
         if require_regular(file).st_size > MAX_BYTES:
             return ""
@@ -41,7 +41,7 @@ def digest_of(file: Path) -> str:
 
 
 def origin_of(about: Mapping[str, str], file: Path | None = None) -> Origin:
-    """What has become of the cell's file, or how another file compares with it."""
+    """Compare the cell file, or another file, with the digest in a description."""
     if file is None:
         if not about.get("cell_file"):
             return "unknown"

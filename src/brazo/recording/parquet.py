@@ -1,13 +1,13 @@
-"""Recordings as Parquet, the form every other one is made from.
+"""Recordings as Parquet, the primary format.
 
-A column of float64 a signal, with its unit in the column's metadata (`unit`); what the run was
-(`brazo.KEY`) and its events (`brazo.events`, a JSON list) in the file's.  Values are stored by byte
-planes, then compressed: exact, and half as large as plain doubles.
+Each signal is a float64 column with its unit in the column metadata (`unit`).  The description
+(`brazo.KEY`) and the events (`brazo.events`, a JSON list) are in the file metadata.  Values are
+encoded as byte-stream split and compressed: lossless, and half the size of plain doubles.
 
-Pages carry the format's own checksums, which every reader can verify.  They do not cover page
-headers and the footer, so `brazo.checksums` holds a CRC-32 of each column of each row group, as
-decoded, and one of names, units, description and events.  A file without it (another program's)
-is read with the page checksums only.
+Pages have the checksums of the format, which every reader can verify.  These do not cover page
+headers and the footer, so `brazo.checksums` contains a CRC-32 of each decoded column of each row
+group, and one of names, units, description and events.  A file without it (written by another
+program) is read with page checksums only.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from brazo.recording.source import (
 
 GROUP_ROWS = 16_384
 CHECKSUMS = "checksums"
-# pyarrow's own exceptions derive from these; what a damaged file makes it raise is not limited.
+# The exceptions of pyarrow derive from these; a damaged file can raise any of them.
 _ERRORS = (OSError, ValueError, KeyError, MemoryError, NotImplementedError, TypeError, RuntimeError)
 
 
 def write_parquet(
     path: Path, source: Source, progress: Progress | None = None, *, exclusive: bool = False
 ) -> None:
-    """Write a recording; memory does not grow with the number of rows.
+    """Write a recording in constant memory.
 
     With `exclusive` an existing file is never replaced.
     """
@@ -81,7 +81,7 @@ def write_parquet(
 
 
 def schema_of(columns: Mapping[str, str], about: Mapping[str, str]) -> Any:
-    """The Arrow schema of float64 columns with units and a description."""
+    """Return the Arrow schema of float64 columns with units and a description."""
     import pyarrow as pa
 
     return pa.schema(
@@ -91,10 +91,10 @@ def schema_of(columns: Mapping[str, str], about: Mapping[str, str]) -> Any:
 
 
 def parquet_source(path: Path, salvage: bool = False) -> Source:
-    """Read what `write_parquet` wrote, or any Parquet file whose columns are numbers.
+    """Open a file written by `write_parquet`, or any Parquet file with numeric columns.
 
-    Damaged rows are an error that names them when they are read.  With `salvage` they are left out
-    and listed in the source's `damage`.
+    Damaged rows raise an error when they are read.  With `salvage` they are skipped and listed in
+    the source's `damage`.
     """
     import pyarrow as pa
 
@@ -132,7 +132,7 @@ def parquet_source(path: Path, salvage: bool = False) -> Source:
 
 
 def parquet_span(path: Path) -> tuple[dict[str, str], int, float, float]:
-    """The description, the number of rows, the first and the last time (s), from the footer."""
+    """Return description, number of rows, first and last time (s), read from the footer."""
     with _opened(path) as file:
         metadata = file.metadata
         about = about_of(metadata.metadata)
@@ -147,14 +147,14 @@ def parquet_span(path: Path) -> tuple[dict[str, str], int, float, float]:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Checksums of the decoded values: of each column, one for each row group."""
+    """Checksums of the decoded values, for each column and row group."""
 
     columns: Mapping[str, Sequence[int]]
     about: int
 
 
 class _Damaged(BrazoError):
-    """Rows that do not match their checksum, or that cannot be decoded."""
+    """Rows that do not match their checksum or cannot be decoded."""
 
 
 def _sums(path: Path, text: str | None) -> _Sums | None:
@@ -169,7 +169,7 @@ def _sums(path: Path, text: str | None) -> _Sums | None:
 def _blocks(
     path: Path, file: Any, i: int, sizes: Sequence[int], names: Sequence[str], sums: _Sums | None
 ) -> Iterator[list[np.ndarray]]:
-    """Columns of a row group, some rows at a time; an error at its end if a checksum differs."""
+    """Yield blocks of columns of a row group; raise at its end if a checksum differs."""
     first = sum(sizes[:i])
     place = f"rows {first + 1} to {first + sizes[i]}"
     found = [0] * len(names)
@@ -190,7 +190,7 @@ def _blocks(
             for column, crc in zip(columns, found, strict=True)
         ]
         yield columns
-    if sums is None:  # another program's file
+    if sums is None:  # written by another program
         return
     for name, crc in zip(names, found, strict=True):
         known = sums.columns.get(name, ())
@@ -201,7 +201,7 @@ def _blocks(
 def _intact(
     path: Path, sizes: Sequence[int], names: Sequence[str], sums: _Sums | None
 ) -> tuple[list[int], list[str]]:
-    """Row groups that can be read in all columns, and what is wrong with the others."""
+    """Return the row groups that are intact in all columns, and the damaged rows."""
     good, lost = [], []
     with _opened(path) as file:
         for i in range(len(sizes)):
@@ -216,7 +216,8 @@ def _intact(
 
 
 def _advice(path: Path, what: str) -> str:
-    return f"{path}: {what}; save the rest with `brazo convert {path} REST.parquet --salvage`"
+    command = f"brazo convert {path} REST.parquet --salvage"
+    return f"{path}: {what}; save the intact rows with `{command}`"
 
 
 def _first_line(error: BaseException) -> str:
@@ -247,7 +248,7 @@ def _events(path: Path, text: str) -> list[Event]:
 
 
 def _groups(blocks: Iterator[list[np.ndarray]], rows: int) -> Iterator[list[np.ndarray]]:
-    """Blocks put together and cut so that each has exactly so many rows, the last the rest."""
+    """Regroup blocks so that each has exactly `rows` rows, except the last."""
     held: list[list[np.ndarray]] = []
     count = 0
     for block in blocks:
@@ -270,5 +271,5 @@ def _concatenated(blocks: list[list[np.ndarray]]) -> list[np.ndarray]:
 
 
 def _about_sum(units: Mapping[str, str], about: Mapping[str, str]) -> int:
-    """CRC-32 of names, units, description and events."""
+    """Return the CRC-32 of names, units, description and events."""
     return zlib.crc32(json.dumps([list(units.items()), sorted(about.items())]).encode())

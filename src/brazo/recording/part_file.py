@@ -1,4 +1,4 @@
-"""The file of a run that is being recorded: frames with checksums, locked by the writer.
+"""Format of a recording in progress: frames with checksums, locked by the writer.
 
 `NAME.parquet.part` is a sequence of frames.  A frame is a header of 20 bytes and a payload:
 
@@ -8,17 +8,17 @@
     crc     uint32   CRC-32 of the payload
     check   uint32   CRC-32 of the 16 bytes before
 
-The head is a JSON object with the columns (name to unit), the description of the run and the
-process that writes; it is stored twice, so that one damaged copy costs nothing.  Rows are
-little-endian float64, row by row.  An event is a JSON object.  All integers are little-endian.
+The head is a JSON object with the columns (name to unit), the description of the run and the id of
+the writing process.  It is stored twice, in case one copy is damaged.  Rows are little-endian
+float64, row by row.  An event is a JSON object.  All integers are little-endian.
 
-A frame is written by one call.  When the process is killed, the frames before can be read; an
-incomplete last one is left out.  A frame whose checksum does not match is damage: it is reported
-with its place, and the frames after it can still be read.
+A frame is written by one call.  If the process is killed, all complete frames can be read; an
+incomplete last frame is ignored.  A frame whose checksum does not match is reported as damaged
+with its position; the frames after it can still be read.
 
-The writer holds an exclusive lock on the file until it is finished or the process ends, however
-it ends.  The file appears under its name complete with head and lock, and only if no file of that
-name exists, so that two processes can never write to one path.
+The writer holds an exclusive lock on the file until the file is finished or the process ends.  The
+file is created under its name with head and lock in one step, and only if no file of that name
+exists, so that two processes cannot write to the same path.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SEARCH = 1 << 20  # bytes read at a time while looking for the next frame
 
 @dataclass(frozen=True)
 class Damage:
-    """Bytes of a part file that cannot be trusted: from `start` to `stop`."""
+    """Damaged bytes of a part file, from `start` to `stop`."""
 
     start: int
     stop: int
@@ -65,7 +65,7 @@ class Damage:
 
 @dataclass
 class Scan:
-    """The frames of a part file and what is wrong with it."""
+    """The frames of a part file and its damage."""
 
     head: Mapping[str, Any]
     frames: list[tuple[bytes, int, int]] = field(default_factory=list)  # kind, offset, length
@@ -73,7 +73,7 @@ class Scan:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Names and units, the time first."""
+        """Map of names to units; the time is first."""
         return dict(self.head["columns"])
 
     @property
@@ -84,22 +84,22 @@ class Scan:
 
 
 def part_of(path: Path) -> Path:
-    """The partial file of a recording."""
+    """Return the path of the part file of a recording."""
     return path.with_name(path.name + PART)
 
 
 def frame(kind: bytes, payload: bytes | memoryview) -> list[bytes | memoryview]:
-    """The header and the payload of a frame."""
+    """Return the header and the payload of a frame."""
     header = _HEADER.pack(MAGIC, kind, len(payload), zlib.crc32(payload))
     return [header + _CHECK.pack(zlib.crc32(header)), payload]
 
 
 def create(path: Path, columns: Mapping[str, str], about: Mapping[str, str]) -> BinaryIO:
-    """Create a part file with its head, locked; refuse if one of that name exists."""
+    """Create and lock a part file with its head; raise if the file exists."""
     head = {"columns": dict(columns), "about": dict(about), "writer": os.getpid()}
     payload = json.dumps(head, ensure_ascii=False).encode()
     if len(payload) > MAX_PAYLOAD:
-        raise BrazoError(f"{path}: a description of {len(payload) >> 20} MB; at most 64 MB")
+        raise BrazoError(f"{path}: description of {len(payload) >> 20} MB; at most 64 MB")
     content = b"".join(2 * frame(HEAD, payload))
     try:
         return _created(path, content)
@@ -111,7 +111,7 @@ def create(path: Path, columns: Mapping[str, str], about: Mapping[str, str]) -> 
 
 
 def _created(path: Path, content: bytes) -> BinaryIO:
-    if os.name == "nt":  # an open file has only one name there
+    if os.name == "nt":  # open files cannot be linked or renamed on Windows
         file = path.open("x+b", buffering=0)
         lock(file)
         store(file, [content])
@@ -131,7 +131,7 @@ def _created(path: Path, content: bytes) -> BinaryIO:
 
 
 def store(file: BinaryIO, pieces: list[bytes | memoryview]) -> None:
-    """Append pieces by one call where the system takes them; on failure leave nothing of them."""
+    """Append pieces with one write call if possible; on failure the file is left unchanged."""
     start = file.seek(0, os.SEEK_END)
     try:
         view = memoryview(b"".join(pieces))
@@ -144,7 +144,7 @@ def store(file: BinaryIO, pieces: list[bytes | memoryview]) -> None:
 
 
 def writer_of(path: Path) -> int | None:
-    """The process that writes a part file; None when none does (0 when it is not known)."""
+    """Return the id of the process that writes a part file, 0 if unknown, None if there is none."""
     if not lock_is_held(path):
         return None
     try:
@@ -154,31 +154,31 @@ def writer_of(path: Path) -> int | None:
 
 
 def refusal(path: Path) -> str:
-    """Why a new recording cannot be written where this part file is, and what to do."""
+    """Return why a part file prevents a new recording, and what to do."""
     target = path.with_name(path.name.removesuffix(PART))
     writer = writer_of(path)
     if writer is not None:
         return f"{path}: {being_written(writer)}; choose another name"
     return (
-        f"{path}: the rows of a run that was interrupted; write them to {target} with "
+        f"{path}: contains the rows of an interrupted run; convert it with "
         f"`{finish_command(target)}`, or delete the file"
     )
 
 
 def finish_command(path: Path) -> str:
-    """The shell command that turns the partial recording beside `path` into `path`."""
+    """Return the shell command that converts the part file of `path` to `path`."""
     force = " --force" if path.is_file() else ""
     return f"brazo convert {shlex.quote(str(part_of(path)))} {shlex.quote(str(path))}{force}"
 
 
 def being_written(writer: int) -> str:
-    """A phrase for a file another recorder has open."""
+    """Return the message for a file that is open in another recorder."""
     return f"is being written by process {writer}" if writer else "is being written"
 
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[None]:
-    """Hold the lock of a part file no process writes; refuse a live one."""
+    """Hold the lock of a part file; raise if a process is writing it."""
     require_file(path)
     try:
         file = path.open("r+b")
@@ -187,19 +187,19 @@ def claimed(path: Path) -> Iterator[None]:
     with file:
         if not lock(file):
             raise BrazoError(
-                f"{path}: {being_written(writer_of(path) or 0)}; it is finished when that run ends"
+                f"{path}: {being_written(writer_of(path) or 0)}; wait until that run has ended"
             )
-        # Another process may have finished and removed it between the opening and the lock.
+        # Another process may have finished and removed the file before it was locked.
         if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
-            raise BrazoError(f"{path}: another process has just finished it")
+            raise BrazoError(f"{path}: another process has just converted it")
         yield
 
 
 def scan(path: Path, head_only: bool = False, *, check: bool = True) -> Scan:
-    """Find every intact frame of a part file, or its head alone.
+    """Find all intact frames of a part file, or only its head.
 
-    With `check=False` the payloads of rows and events are not read: quick, but damage inside them
-    is not noticed.
+    With `check=False` the payloads of rows and events are not read: fast, but damage in them is
+    not detected.
     """
     require_file(path)
     try:
@@ -210,7 +210,7 @@ def scan(path: Path, head_only: bool = False, *, check: bool = True) -> Scan:
 
 
 def rows_of(path: Path, found: Scan, rows: int | None = None) -> Iterator[np.ndarray]:
-    """Blocks of rows (k, columns), in order; at most so many rows."""
+    """Yield blocks of rows (k, columns) in order, at most `rows` rows."""
     width = len(found.head["columns"])
     left = found.rows if rows is None else rows
     with path.open("rb") as file:
@@ -224,7 +224,7 @@ def rows_of(path: Path, found: Scan, rows: int | None = None) -> Iterator[np.nda
 
 
 def events_of(path: Path, found: Scan) -> list[dict[str, Any]]:
-    """The events, in the order they were recorded."""
+    """Return the events in the order they were recorded."""
     events = []
     with path.open("rb") as file:
         for kind, offset, length in found.frames:
@@ -246,7 +246,7 @@ def _scan(path: Path, file: BinaryIO, head_only: bool, check: bool) -> Scan:
         parsed = _parsed(header)
         if parsed is None:
             if len(header) < _SIZE and _begins(header):
-                break  # killed while it wrote this header
+                break  # the process was killed while writing this header
             after = _next_frame(file, at + 1, size)
             found.damage.append(Damage(at, after, "unreadable frame"))
             at = after
@@ -254,7 +254,7 @@ def _scan(path: Path, file: BinaryIO, head_only: bool, check: bool) -> Scan:
         kind, length, crc = parsed
         offset = at + _SIZE
         if offset + length > size:
-            break  # killed while it wrote this payload
+            break  # the process was killed while writing this payload
         at = offset + length
         payload = file.read(length) if check or kind == HEAD else None
         if payload is not None and zlib.crc32(payload) != crc:
@@ -266,11 +266,11 @@ def _scan(path: Path, file: BinaryIO, head_only: bool, check: bool) -> Scan:
     if head is None:
         if not found.frames and not any(d.what != "unreadable frame" for d in found.damage):
             raise BrazoError(f"{path}: not a partial recording of brazo")
-        raise BrazoError(f"{path}: damaged: both copies of its head, with the names of the columns")
+        raise BrazoError(f"{path}: damaged: both copies of its head (column names)")
     found.head = head
     width = 8 * len(head["columns"])
     if any(kind == ROWS and length % width for kind, _, length in found.frames):
-        raise BrazoError(f"{path}: not a partial recording of brazo: rows of another width")
+        raise BrazoError(f"{path}: not a partial recording of brazo: wrong row length")
     return found
 
 
@@ -292,7 +292,7 @@ def _begins(header: bytes) -> bool:
 
 
 def _next_frame(file: BinaryIO, start: int, size: int) -> int:
-    """Offset of the next intact header, or the end of the file."""
+    """Return the offset of the next intact header, or the end of the file."""
     at = start
     while at < size:
         file.seek(at)
@@ -320,7 +320,7 @@ def _head(path: Path, payload: bytes) -> Mapping[str, Any]:
 
 
 def _object(payload: bytes) -> dict[str, Any]:
-    """A JSON object; an empty one where it is none."""
+    """Parse a JSON object; return an empty one if it is not valid."""
     try:
         found = json.loads(payload)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The way of tools and bodies in space, seen from above and from the side, to one scale."""
+"""Plots of tool and body paths: top view and side view with the same scale."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from brazo.recording.recording import Recording
 from brazo.recording.timeline import Span, lanes
 
 MOVED = 2e-3  # m; a body that moved less is not drawn
-NAMED = 8  # bodies; more names would only cover each other
+NAMED = 8  # bodies with a label; more labels would overlap
 _POINTS = 2500
-_BELOW = 0.62  # inches for labels under a view
+_BELOW = 0.62  # inches, for labels below a view
 
 
 def moved_bodies(recording: Recording) -> list[str]:
-    """Free bodies of the run (`B.x`, `B.y`, `B.z`) that went somewhere."""
+    """Return the free bodies (`B.x`, `B.y`, `B.z`) that moved."""
     found = []
     for name in recording.names:
-        thing, _, axis = name.rpartition(".")
-        if axis == "x" and thing and "." not in thing and f"{thing}.qw" in recording:
-            p = xyz(recording, thing)
+        body, _, axis = name.rpartition(".")
+        if axis == "x" and body and "." not in body and f"{body}.qw" in recording:
+            p = xyz(recording, body)
             if len(p) and np.fmax.reduce(np.ptp(p, axis=0), initial=0.0) > MOVED:
-                found.append(thing)
+                found.append(body)
     return found
 
 
 def xyz(recording: Recording, prefix: str) -> np.ndarray:
-    """Positions (rows, 3) of `prefix.x`, `.y`, `.z`, in metres."""
+    """Return the positions (rows, 3) of `prefix.x`, `.y`, `.z`, m."""
     return np.column_stack([recording[f"{prefix}.{axis}"] for axis in "xyz"])
 
 
 def holds(recording: Recording) -> dict[str, list[Span]]:
-    """Robot -> when it held which body (the spans' text)."""
+    """Map each robot to the spans in which it held a body (the text of the span)."""
     end = float(recording.t[-1]) if len(recording) else 0.0
     found = lanes(recording.events_of("grasped", "released"), end)
     return {lane.name.removesuffix(" holds"): lane.spans for lane in found}
 
 
 def path_figure(recording: Recording, robots: Sequence[str], title: str = "") -> Any:
-    """Tools of the robots from above (x, y) and from the side (x, z); thick while they hold."""
+    """Plot tool paths in top view (x, y) and side view (x, z); thick while holding a body."""
     tools = {robot: 1e3 * xyz(recording, f"{robot}.tool") for robot in robots}
     bodies = {body: 1e3 * xyz(recording, body) for body in moved_bodies(recording)}
     points = np.concatenate([*tools.values(), *bodies.values()])
@@ -52,7 +52,7 @@ def path_figure(recording: Recording, robots: Sequence[str], title: str = "") ->
     pad = 0.06 * max(float(np.max(high - low)), 1.0)
     low, high = low - pad, high + pad
     span = high - low
-    # Both views have one scale: side by side, or one over another where that makes them larger.
+    # Both views have the same scale.  They are stacked if that makes them larger.
     beside = min((WIDTH - 1.6) / (2 * span[0]), 4.2 / max(span[1], span[2]))
     over = min((WIDTH - 1.0) / span[0], 5.6 / (span[1] + span[2]))
     stacked = over > 1.3 * beside
@@ -68,9 +68,7 @@ def path_figure(recording: Recording, robots: Sequence[str], title: str = "") ->
             axes = fig.subplots(2, 1, height_ratios=heights)
         else:
             axes = fig.subplots(1, 2)
-        for ax, (i, j, name) in zip(
-            axes, ((0, 1, "from above"), (0, 2, "from the side")), strict=True
-        ):
+        for ax, (i, j, name) in zip(axes, ((0, 1, "top view"), (0, 2, "side view")), strict=True):
             ax.set_xlim(low[i], high[i])
             ax.set_ylim(low[j], high[j])
             _view(ax, recording, tools, bodies, i, j)
@@ -106,17 +104,16 @@ def _view(
         ax.plot(*p[-1, [i, j]], marker="o", ms=4.5, color=color, ls="", zorder=4)
     names = [(robot, tools[robot], COLORS[k % len(COLORS)]) for k, robot in enumerate(tools)]
     names += [(body, bodies[body], SOFT) for body in list(bodies)[:NAMED]]
-    ways = [p[::step][:, [i, j]] for p in (*tools.values(), *bodies.values())]
-    taken = np.concatenate(ways)
+    taken = np.concatenate([p[::step][:, [i, j]] for p in (*tools.values(), *bodies.values())])
     for name, p, color in names:
         taken = np.concatenate([taken, _name(ax, name, p[0, [i, j]], taken, color)])
 
 
 def _name(ax: Any, text: str, at: np.ndarray, taken: np.ndarray, color: str) -> np.ndarray:
-    """A name beside a point, where it covers the least and stays inside; points it covers now."""
+    """Draw a label next to a point where it covers the fewest points; return points it covers."""
     fig = ax.get_figure()
     scale = 72 * 0.8 * fig.get_size_inches()[0] / len({a.get_position().x0 for a in fig.axes})
-    scale /= np.ptp(ax.get_xlim())  # points a unit, about
+    scale /= np.ptp(ax.get_xlim())  # points per data unit, approximately
     size = np.array([0.62 * SMALL * len(text), 1.1 * SMALL]) / scale
     gap = np.array([6.0, 4.0]) / scale
     ends = np.array([ax.get_xlim(), ax.get_ylim()])

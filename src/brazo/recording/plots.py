@@ -1,7 +1,7 @@
-"""Signals over time: an axis a unit, names at the lines, what happened as lanes above.
+"""Plots of signals over time: one axis per unit, labels at the lines, event lanes above.
 
-A signal's reference (`R.q_ref.J` for `R.q.J`) is drawn as a pale band under it, so that both can be
-seen where they are one.  Limits are dashed, and shown only when the signal comes near them.
+A signal's reference (`R.q_ref.J` for `R.q.J`) is drawn as a pale band under it, so that both are
+visible where they coincide.  Limits are dashed, and shown only if the signal comes close to them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from brazo.recording.canvas import (
     widen,
 )
 from brazo.recording.colors import BAD, COLORS, GRID, INK, ON_COLOR, SOFT
-from brazo.recording.display import number, shown
+from brazo.recording.display import display_unit, number
 from brazo.recording.drawable import drawable
 from brazo.recording.names import choose, common_prefix, last
 from brazo.recording.recording import Recording
@@ -38,9 +38,9 @@ from brazo.recording.timeline import Lane, Span, lanes, merged
 AXIS_HEIGHT = 1.7  # inches
 LANE_HEIGHT = 0.145
 STRIP_LANES = 6
-LINES = 12  # on one axis
+LINES = 12  # max lines on one axis
 LONGEST_NAME = 48  # characters
-NEAR_LIMIT = 0.4  # of a limit: from there on it is drawn
+NEAR_LIMIT = 0.4  # a limit is drawn if the peak exceeds this share of it
 
 
 def figure(
@@ -50,15 +50,15 @@ def figure(
     degrees: bool = True,
     events: bool | Sequence[str] = True,
     note: str = "",
-    words: Sequence[str] = (),
+    states: Sequence[str] = (),
 ) -> Any:
-    """A matplotlib figure of signals over time; see `Recording.plot`.
+    """Return a matplotlib figure of signals over time; see `Recording.plot`.
 
-    `words` are the names of the values 0, 1, 2, … where signals stand for something.
+    `states` are the names of the values 0, 1, 2, … of signals that encode a state.
     """
     names = choose(recording.names, signals)
     if not names:
-        raise BrazoError("there are no signals to draw")
+        raise BrazoError("no signals to plot")
     recording, _ = drawable(recording)
     shapes = {name: reference_of(recording, name) for name in names}
     drawn = [n for n in names if n not in shapes.values()] or names
@@ -75,13 +75,13 @@ def figure(
             draw_lanes(axes[0], strip, recording)
         for ax, panel in zip(axes[-len(panels) :], panels, strict=True):
             panel.draw(ax, recording, shapes)
-            if words:
+            if states:
                 for line in ax.lines:
-                    line.set_drawstyle("steps-post")  # nothing lies between two of them
-                ax.set_yticks(range(len(words)), words)
-                ax.set_ylim(-0.3, len(words) - 0.7)
-            for moment in key_moments(strip):
-                ax.axvline(moment, color=SOFT, lw=0.5, ls=(0, (1, 2)), zorder=0.5)
+                    line.set_drawstyle("steps-post")  # no values between two states
+                ax.set_yticks(range(len(states)), states)
+                ax.set_ylim(-0.3, len(states) - 0.7)
+            for t in key_times(strip):
+                ax.axvline(t, color=SOFT, lw=0.5, ls=(0, (1, 2)), zorder=0.5)
         if not note and any(shapes.values()):
             note = "line: measured, pale band: reference"
         if note:
@@ -99,23 +99,23 @@ def plot(
 
 
 def svg(recording: Recording, signals: str | Sequence[str], title: str = "") -> str:
-    """The same as SVG text, for pages."""
+    """Return a figure of signals over time as SVG text."""
     return svg_text(figure(recording, signals, title))
 
 
 def reference_of(recording: Recording, name: str) -> str | None:
-    """The signal that says where this one should be, if there is one."""
-    words = name.split(".")
-    for k, word in enumerate(words):
-        if word in ("q", "qd", "qdd", "tool"):
-            beside = ".".join([*words[:k], f"{word}_ref", *words[k + 1 :]])
-            below = ".".join([*words[:k], "ref", *words[k:]])
+    """Return the name of a signal's reference, if there is one."""
+    parts = name.split(".")
+    for k, part in enumerate(parts):
+        if part in ("q", "qd", "qdd", "tool"):
+            beside = ".".join([*parts[:k], f"{part}_ref", *parts[k + 1 :]])
+            below = ".".join([*parts[:k], "ref", *parts[k:]])
             return next((n for n in (beside, below) if n in recording), None)
     return None
 
 
 class Panel:
-    """Signals that share an axis."""
+    """An axis with the signals of one unit."""
 
     def __init__(self, names: list[str], unit: str, factor: float) -> None:
         self.names = names
@@ -124,24 +124,24 @@ class Panel:
         self.height = 1.0 if len(names) <= 7 else 1.0 + 0.09 * (len(names) - 7)
 
     def draw(self, ax: Any, recording: Recording, references: Mapping[str, str | None]) -> None:
-        """Bands, lines, limits and names."""
+        """Draw references, signals, limits and labels."""
         t = recording.t
         prefix = common_prefix(self.names)
         labels = []
         for i, name in enumerate(self.names):
             color = COLORS[i % len(COLORS)]
             style = "-" if i < len(COLORS) else (0, (4, 1.5))
-            beside = references.get(name)
-            if beside is not None:
-                x, y = thinned(t, self.factor * recording[beside])
+            reference = references.get(name)
+            if reference is not None:
+                x, y = thinned(t, self.factor * recording[reference])
                 ax.plot(x, y, color=color, lw=4.0, alpha=0.28, zorder=1.5)
             x, y = thinned(t, self.factor * recording[name])
             ax.plot(x, y, color=color, ls=style, lw=1.2, zorder=2)
             text = name[len(prefix) + 1 :] if prefix else name
             labels.append((_short(text, LONGEST_NAME), last_value(y), color))
         self._limits(ax, recording)
-        what = " ".join(word for word in (prefix, f"[{self.unit}]" if self.unit else "") if word)
-        ax.set_ylabel(_short(what, LONGEST_NAME))
+        label = " ".join(part for part in (prefix, f"[{self.unit}]" if self.unit else "") if part)
+        ax.set_ylabel(_short(label, LONGEST_NAME))
         ax.yaxis.set_major_locator(_ticks())
         if len(t):
             ax.set_xlim(float(t.min()), max(float(t.max()), float(t.min()) + 1e-9))
@@ -170,7 +170,7 @@ class Panel:
 
 
 def torque_figure(recording: Recording, names: Sequence[str], title: str = "") -> Any:
-    """A small panel a joint: its torque, its peak, and how much of the drive's greatest that is."""
+    """Plot one small axis per joint: torque, peak, and peak relative to the drive's limit."""
     limits = recording.limits
     columns = 2 if len(names) > 1 else 1
     rows = -(-len(names) // columns)
@@ -195,14 +195,14 @@ def _torque_panel(
     values = recording[name]
     peak = float(np.fmax.reduce(np.abs(values), initial=0.0))
     raw = recording.unit(name)
-    unit, factor = shown(raw, peak)
+    unit, factor = display_unit(raw, peak)
     x, y = thinned(recording.t, factor * values)
     ax.plot(x, y, color=COLORS[0], lw=1.0)
     text = f"peak {factor * peak:.3g} {unit}"
     if limits is not None and np.isfinite(limits).all() and any(limits):
-        greatest = max(abs(limits[0]), abs(limits[1]))
-        text += f", {number(100 * peak / greatest, 2)} % of {greatest:g} {raw}"
-        if peak > NEAR_LIMIT * greatest:
+        highest = max(abs(limits[0]), abs(limits[1]))
+        text += f", {number(100 * peak / highest, 2)} % of {highest:g} {raw}"
+        if peak > NEAR_LIMIT * highest:
             for limit in limits:
                 ax.axhline(factor * limit, color=BAD, lw=0.9, ls=(0, (5, 3)))
             ax.set_ylim(1.08 * factor * limits[0], 1.08 * factor * limits[1])
@@ -214,9 +214,9 @@ def _torque_panel(
 
 
 def span_figure(t: np.ndarray, signals: Mapping[str, np.ndarray], spans: Sequence[Span]) -> Any:
-    """Signals (N) in a few short spans of a run, a panel a span, to one scale."""
-    greatest = max(float(np.fmax.reduce(np.abs(v), initial=0.0)) for v in signals.values())
-    unit, factor = shown("N", greatest)
+    """Plot force signals (N) in short spans of a run, one axis per span, to the same scale."""
+    peak = max(float(np.fmax.reduce(np.abs(v), initial=0.0)) for v in signals.values())
+    unit, factor = display_unit("N", peak)
     with drawing():
         fig = new_figure(2.2)
         axes = fig.subplots(1, len(spans), sharey=True, squeeze=False)[0]
@@ -241,7 +241,7 @@ def span_figure(t: np.ndarray, signals: Mapping[str, np.ndarray], spans: Sequenc
 
 
 def lanes_of(recording: Recording, events: bool | Sequence[str]) -> list[Lane]:
-    """The lanes of a recording's events: all, none, or those of some kinds."""
+    """Return the lanes of a recording's events: all, none, or those of some kinds."""
     if not events or not len(recording):
         return []
     chosen = recording.events_of(*(() if isinstance(events, bool) else events))
@@ -249,7 +249,7 @@ def lanes_of(recording: Recording, events: bool | Sequence[str]) -> list[Lane]:
 
 
 def timeline_figure(recording: Recording, title: str = "", limit: int = 24) -> Any:
-    """What happened, on its own: every lane of the run."""
+    """Plot the event lanes of a run."""
     found = lanes_of(recording, True)[:limit]
     with drawing():
         height = 0.5 + 0.21 * max(1, len(found)) + (0.25 if title else 0)
@@ -263,12 +263,12 @@ def timeline_figure(recording: Recording, title: str = "", limit: int = 24) -> A
 
 
 def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
-    """Spans as bars, marks as ticks, names at the left; what overlaps becomes one bar."""
+    """Draw spans as bars and marks as ticks, with names on the left; overlapping bars merge."""
     start, stop = float(recording.t.min()), float(recording.t.max())
     length = max(stop - start, 1e-9)
     ax.set_xlim(start, stop if stop > start else start + 1e-9)
     ax.set_ylim(len(found) - 0.5, -0.5)
-    width = ax.get_figure().get_size_inches()[0] * 72 * 0.75  # points, about
+    width = ax.get_figure().get_size_inches()[0] * 72 * 0.75  # points, approximately
     per_point = length / width
     for row, lane in enumerate(found):
         color = {"hold": COLORS[2], "contact": COLORS[1], "fault": BAD}.get(lane.kind, INK)
@@ -279,7 +279,7 @@ def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
             ax.axhline(row, color=GRID, lw=0.5, zorder=0)
         bars = merged(lane.spans, gap=1.5 * per_point)
         if bars:
-            # No thinner than a point: what was short must be seen.
+            # At least about a point wide, so that short spans are visible.
             boxes = [(s.start, max(s.stop - s.start, 1.2 * per_point)) for s in bars]
             for box, span in zip(boxes, bars, strict=True) if lane.kind == "fault" else ():
                 hover(ax.broken_barh([box], (row - 0.32, 0.64), facecolor=color, lw=0), span.text)
@@ -297,7 +297,7 @@ def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
 
 
 def _sequence(ax: Any, row: int, spans: Sequence[Span], per_point: float) -> None:
-    """One after another, by turns lighter and darker, each with as much of its text as fits."""
+    """Draw consecutive spans in alternating shades, each with as much of its text as fits."""
     for k, span in enumerate(spans):
         width = span.stop - span.start
         shade = 0.16 if k % 2 else 0.28
@@ -330,33 +330,33 @@ def _marks(
             hover(note, text)
 
 
-def key_moments(found: Iterable[Lane], most: int = 8) -> list[float]:
-    """Moments worth a line through all axes: those of lanes in which little happened."""
-    moments: list[float] = []
+def key_times(found: Iterable[Lane], most: int = 8) -> list[float]:
+    """Return the times marked by a line through all axes: those of lanes with few events."""
+    times: list[float] = []
     for lane in found:
         if lane.kind in ("contact", "sequence"):
             continue
         mine = [t for t, _ in lane.marks] + [t for s in lane.spans for t in (s.start, s.stop)]
-        if len(moments) + len(mine) <= most:
-            moments += mine
-    return moments
+        if len(times) + len(mine) <= most:
+            times += mine
+    return times
 
 
 def last_value(y: np.ndarray) -> float:
-    """Where a line ends."""
+    """Return the last finite value."""
     finite = np.flatnonzero(np.isfinite(y))
     return float(y[finite[-1]]) if len(finite) else float("nan")
 
 
 def _panels(recording: Recording, names: Sequence[str], degrees: bool) -> list[Panel]:
-    """Signals by unit; too many for one axis go on on another."""
+    """Group signals by unit, with at most `LINES` per axis."""
     units = list(dict.fromkeys(recording.unit(name) for name in names))
     panels = []
     for unit in units:
         mine = [name for name in names if recording.unit(name) == unit]
         with np.errstate(invalid="ignore"):
             sizes = [float(np.fmax.reduce(np.abs(recording[n]), initial=0.0)) for n in mine]
-        text, factor = shown(unit, max(sizes), degrees)
+        text, factor = display_unit(unit, max(sizes), degrees)
         for at in range(0, len(mine), LINES):
             panels.append(Panel(mine[at : at + LINES], text, factor))
     return panels

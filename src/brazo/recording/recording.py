@@ -1,4 +1,4 @@
-"""A run: its signals with units on one time axis, its events, and every form it can leave in."""
+"""`Recording`: signals with units on a common time axis, events, and export to all formats."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Signals = str | Sequence[str]
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """What happened in a run.
+    """Signals and events of a run.
 
-    `recording["scara1.q.shoulder"]` is a signal, `recording[2.0:5.0]` the same run from 2 s to 5 s,
-    `recording.t` the time axis.  Signals are in SI and radians; `unit` says which.
+    `recording["scara1.q.shoulder"]` is a signal, `recording[2.0:5.0]` the run from 2 s to 5 s,
+    `recording.t` the time axis.  Signals are in SI units and radians; see `unit`.
 
-    `columns` maps a name to values and unit, the time first; `events` are moments with a kind and a
-    sentence (`Event`); `about` says what the run was.  A recording is never changed: what cuts it,
-    chooses from it or samples it anew gives another.
+    `columns` maps a name to values and unit, the time first; `events` is a list of `Event`;
+    `about` describes the run.  A recording is immutable: methods that cut, select or resample
+    return a new one.
     """
 
     columns: Mapping[str, tuple[np.ndarray, str]]
     events: Sequence[Any] = field(default_factory=list)  # each becomes an `Event`
     about: Mapping[str, str] = field(default_factory=dict)
-    notes: Sequence[str] = ()  # on the file it was read from: which of two, what was damaged
+    notes: Sequence[str] = ()  # about the file it was read from: which of two, damage
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -47,9 +47,9 @@ class Recording:
         if len(first) != 1 or any(shape != first for shape in others):
             odd = next(name for name, s in rows.items() if s != first or len(s) != 1)
             raise BrazoError(
-                f"signal '{odd}' has shape {rows[odd]}; every signal is a row of {first[0]} numbers"
+                f"signal '{odd}' has shape {rows[odd]}; expected ({first[0]},)"
                 if len(first) == 1
-                else f"signal '{odd}' has shape {rows[odd]}; a signal is one row of numbers"
+                else f"signal '{odd}' has shape {rows[odd]}; expected a one-dimensional array"
             )
         check_names(self.columns)
         events = [one if isinstance(one, Event) else Event(one) for one in self.events]
@@ -64,12 +64,12 @@ class Recording:
         stop: float | None = None,
         salvage: bool = False,
     ) -> Recording:
-        """Read a .parquet or .csv recording, or the .part an interrupted run left.
+        """Read a .parquet or .csv recording, or the .part file of an interrupted run.
 
-        Only `signals` (names or patterns) and the rows from `start` to `stop` (s) are kept, if
-        given.  Where only `run.parquet.part` exists, it is read for `run.parquet`.  A damaged file
-        is refused with the place of the damage; `salvage` reads what is intact.  `notes` of the
-        result report either.
+        If given, only `signals` (names or patterns) and the rows from `start` to `stop` (s) are
+        kept.  If only `run.parquet.part` exists, it is read instead of `run.parquet`.  A damaged
+        file raises with the position of the damage; `salvage` reads its intact rows.  `notes` of
+        the result report both cases.
         """
         source = open_source(path, salvage)
         if signals is not None:
@@ -90,15 +90,14 @@ class Recording:
 
     @property
     def duration(self) -> float:
-        """From the first moment to the last (s)."""
+        """Time from the first row to the last (s)."""
         return float(self.t[-1] - self.t[0]) if len(self) else 0.0
 
     @property
     def limits(self) -> dict[str, tuple[float, float]]:
-        """Least and greatest allowed value of signals that have them, as the run wrote them down.
+        """Lower and upper limits of signals, as stored by the run.
 
-        They are read from `about["limits"]`, a JSON map of signal to `[low, high]`; null is no
-        limit.
+        Read from `about["limits"]`, a JSON map of signal to `[low, high]`; null means no limit.
         """
         try:
             found = json.loads(self.about.get("limits", "{}"))
@@ -148,24 +147,27 @@ class Recording:
         return self.columns[name][1]
 
     def select(self, signals: Signals) -> Recording:
-        """Only these signals: names, patterns (`scara1.q.*`) or starts of names (`scara1.q`)."""
+        """Return a recording of the signals that match names, patterns or prefixes.
+
+        Examples: `scara1.q.shoulder`, `scara1.q.*`, `scara1.q`.
+        """
         names = [next(iter(self.columns)), *choose(self.names, signals)]
         return replace(self, columns={name: self.columns[name] for name in names})
 
     def matrix(self, signals: Signals) -> np.ndarray:
-        """The chosen signals side by side, (rows, signals)."""
+        """Return the matching signals as an array (rows, signals)."""
         return np.column_stack([self[name] for name in choose(self.names, signals)])
 
     def between(self, start: float | None = None, stop: float | None = None) -> Recording:
-        """The rows and events from one moment to another (s), both included; None is open."""
+        """Return the rows and events from `start` to `stop` (s), inclusive; None is unlimited."""
         source = self._source().between(start, stop)
         return Recording(source.columns(), list(source.events), self.about)
 
     def resample(self, dt: float, method: Literal["linear", "previous"] = "linear") -> Recording:
-        """The same run at moments `dt` (s) apart.
+        """Return the run resampled with period `dt` (s).
 
         Between two rows a signal is interpolated linearly, or keeps its last value (`previous`, for
-        counters and switches).  Nothing is filtered: what is faster than 1/(2 dt) aliases.
+        counters and switches).  There is no filter: frequencies above 1/(2 dt) alias.
         """
         if not np.isfinite(dt) or dt <= 0:
             raise BrazoError(f"resample: dt is {dt} s; it must be positive")
@@ -175,28 +177,28 @@ class Recording:
         if len(t) < 2:
             return self
         if not (np.diff(t) > 0).all():
-            raise BrazoError("resample: the time axis does not always grow (was the run reset?)")
-        # The last moment belongs to it when the span is a whole number of steps, up to rounding.
+            raise BrazoError("resample: the time axis is not increasing (was the run reset?)")
+        # The last time is included if the duration is an integer number of steps, up to rounding.
         count = int(np.floor((t[-1] - t[0]) / dt * (1 + 1e-12) + 1e-9)) + 1
-        moments = np.minimum(t[0] + dt * np.arange(count), t[-1])
+        times = np.minimum(t[0] + dt * np.arange(count), t[-1])
         axis, (_, unit) = next(iter(self.columns.items()))
-        columns = {axis: (moments, unit)}
-        at = np.searchsorted(t, moments + 1e-6 * dt, side="right") - 1  # past rounding
+        columns = {axis: (times, unit)}
+        at = np.searchsorted(t, times + 1e-6 * dt, side="right") - 1  # tolerates rounding
         for name in self.names:
             values, unit = self.columns[name]
-            new = np.interp(moments, t, values) if method == "linear" else values[at]
+            new = np.interp(times, t, values) if method == "linear" else values[at]
             columns[name] = (new, unit)
         return replace(self, columns=columns)
 
     def events_of(self, *kinds: str) -> list[Event]:
-        """The events of some kinds, or all, in the order of time."""
+        """Return the events of some kinds, or all, sorted by time."""
         found = [e for e in self.events if not kinds or e.get("kind") in kinds]
         return sorted(found, key=event_time)
 
     def to(self, path: str | Path, progress: Progress | None = None) -> Path:
-        """Write in the format of the path's ending: .parquet, .csv, .xlsx, .mcap or .html.
+        """Write the recording; the suffix sets the format: .parquet, .csv, .xlsx, .mcap or .html.
 
-        `progress` is called with the fraction done.
+        `progress` is called with the completed fraction.
         """
         path = Path(path)
         if path.suffix.lower() in (".xlsx", ".mcap"):
@@ -205,32 +207,32 @@ class Recording:
         return path
 
     def export(self, path: str | Path) -> Export:
-        """Start writing in a process of its own and return at once; see `Export`.
+        """Start writing in a separate process and return immediately; see `Export`.
 
-        Nothing that runs here is held up: a loop at 1 kHz goes on as if nothing happened.
+        The calling process is not slowed down, so a 1 kHz loop can continue.
         """
         from brazo.recording.export import Export
 
         return Export(self, path)
 
     def to_parquet(self, path: str | Path) -> Path:
-        """Write Parquet: every column with its unit, events and description inside."""
+        """Write Parquet with units, events and description."""
         return self.to(_ending(path, ".parquet"))
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write CSV with two heading rows, names and units."""
+        """Write CSV with two header rows, names and units."""
         return self.to(_ending(path, ".csv"))
 
     def to_xlsx(self, path: str | Path, progress: Progress | None = None) -> Path:
-        """Write an Excel workbook: data with units, charts, events; in a process of its own."""
+        """Write an Excel workbook with data, charts and events, in a separate process."""
         return self.to(_ending(path, ".xlsx"), progress)
 
     def to_mcap(self, path: str | Path, progress: Progress | None = None) -> Path:
-        """Write MCAP for robotics viewers; in a process of its own."""
+        """Write MCAP for robotics viewers, in a separate process."""
         return self.to(_ending(path, ".mcap"), progress)
 
     def to_html(self, path: str | Path, progress: Progress | None = None) -> Path:
-        """Write the run as a 3D replay in one page that needs nothing else."""
+        """Write a 3D replay as a self-contained HTML page."""
         return self.to(_ending(path, ".html"), progress)
 
     def plot(
@@ -242,10 +244,10 @@ class Recording:
         degrees: bool = True,
         events: bool | Sequence[str] = True,
     ) -> Any:
-        """Draw signals over time, an axis a unit; return matplotlib's figure.
+        """Plot signals over time, one axis per unit; return the matplotlib figure.
 
-        With a `path` it is written, too: .png, .svg or .pdf.  `events` chooses which kinds of
-        events are marked (or all, or none); angles are shown in degrees unless `degrees` is false.
+        With a `path` it is also written: .png, .svg or .pdf.  `events` selects the kinds of events
+        that are marked (or all, or none); angles are in degrees unless `degrees` is false.
         """
         from brazo.recording.plots import figure, save
 
@@ -255,7 +257,7 @@ class Recording:
         return drawn
 
     def report(self, path: str | Path, title: str = "", **options: Any) -> Path:
-        """Write the run as a page: key numbers, figures, events; see `write_report`."""
+        """Write an HTML report: key figures, plots, events; see `write_report`."""
         from brazo.recording.report import write_report
 
         return write_report(self, path, title, **options)

@@ -1,8 +1,8 @@
-"""A run as one HTML page: what it was, its key numbers, its figures, its events.
+"""HTML report of a run: description, key figures, plots, events.
 
-The page carries everything in itself: it loads nothing and runs no script, so it can be mailed,
-kept and printed.  It follows the reader's light or dark setting, the figures too.  Names from files
-are escaped.
+The page is self-contained: it loads nothing and runs no script, so it can be mailed, archived and
+printed.  Page and plots follow the light or dark setting of the browser.  Names from files are
+escaped.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from brazo.recording.plots import figure
 from brazo.recording.recording import Recording
 from brazo.recording.source import event_time
 
-EVENT_ROWS = 400  # of one kind; more would only be scrolled past
-_HIDDEN = ("limits", "costs", "title", SOURCE)  # shown elsewhere on the page, or long
+EVENT_ROWS = 400  # max rows per kind of event
+_HIDDEN = ("limits", "costs", "title", SOURCE)  # shown elsewhere on the page, or too long
 Figures = Mapping[str, str | Sequence[str]] | Sequence[Chapter]
 
 
@@ -44,16 +44,16 @@ def write_report(
     costs: Mapping[str, float] | None = None,
     figures: Figures | None = None,
 ) -> Path:
-    """Write the page.
+    """Write an HTML report.
 
-    `verdict` is a sentence on how the run went, marked good or bad by `success`.  `numbers` are
-    added to the key numbers: a value, or a table of values under a heading.  `costs` are parts of a
-    step (µs) by name.  `figures` maps titles to signals (or gives chapters); without it the page
-    shows what there is data for.
+    `verdict` is a sentence on the result, marked good or bad by `success`.  `numbers` are added to
+    the key figures: values, or tables of values under a heading.  `costs` maps the parts of a step
+    to their time (µs).  `figures` maps titles to signals, or is a list of chapters; by default all
+    figures for which there is data.
     """
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
-        raise BrazoError(f"{path}: a report is a page; its name must end in .html")
+        raise BrazoError(f"{path}: the name of a report must end in .html")
     recording, gaps = drawable(recording)
     title = title or recording.about.get("title") or recording.about.get("cell", "Run")
     chapters = default_figures(recording) if figures is None else _chapters(recording, figures)
@@ -69,7 +69,7 @@ def write_report(
     page = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        # Whatever a name may hide, the page can fetch and run nothing.
+        # The page can load and run nothing, even if a name contained markup.
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         f"<title>{escape(title)}</title>\n<style>{_palette()}{style}</style>\n</head>\n"
@@ -95,16 +95,16 @@ def _header(recording: Recording, title: str, verdict: str, success: bool | None
         facts.append(escape(robots))
     if len(t):
         wall = SIMULATED in recording.columns
-        clock = "by the clock on the wall" if wall else "of simulated time"
+        clock = "wall-clock time" if wall else "simulated time"
         facts.append(f"{float(t[0]):g} s to {float(t[-1]):.6g} s {clock}")
     if "seed" in about:
         facts.append(f"seed {escape(about['seed'])}")
     if "brazo" in about:
         facts.append(f"brazo {escape(about['brazo'])}")
     mark = {True: "good", False: "bad", None: "plain"}[success]
-    told = f'<p class="verdict {mark}">{escape(verdict)}</p>' if verdict else ""
+    result = f'<p class="verdict {mark}">{escape(verdict)}</p>' if verdict else ""
     line = " · ".join(facts)
-    return f'<header>\n<h1>{escape(title)}</h1>\n<p class="facts">{line}</p>\n{told}</header>'
+    return f'<header>\n<h1>{escape(title)}</h1>\n<p class="facts">{line}</p>\n{result}</header>'
 
 
 def _numbers(recording: Recording, more: Mapping[str, str | Mapping[str, str]]) -> str:
@@ -119,7 +119,7 @@ def _numbers(recording: Recording, more: Mapping[str, str | Mapping[str, str]]) 
         if isinstance(table, Mapping):
             cards.append(_table(heading, {k: str(v) for k, v in table.items()}))
     body = "\n".join(card for card in cards if card)
-    return f'<section>\n<h2>Key numbers</h2>\n<div class="cards">\n{body}\n</div>\n</section>'
+    return f'<section>\n<h2>Key figures</h2>\n<div class="cards">\n{body}\n</div>\n</section>'
 
 
 def _table(heading: str, rows: Table) -> str:
@@ -132,14 +132,14 @@ def _table(heading: str, rows: Table) -> str:
 
 
 def _value(text: str) -> str:
-    """A value; what stands in brackets behind it is said more quietly."""
+    """Return a value as HTML; a remark in parentheses after it is shown in grey."""
     value, bracket, rest = text.partition(" (")
-    quiet = f" <em>{escape(rest.removesuffix(')'))}</em>" if bracket else ""
-    return escape(value) + quiet
+    remark = f" <em>{escape(rest.removesuffix(')'))}</em>" if bracket else ""
+    return escape(value) + remark
 
 
 def _compared(heading: str, tables: Mapping[str, Table]) -> str:
-    """Robots side by side, a row a number."""
+    """Return a table with one column per robot."""
     head = "".join(f"<th>{escape(name)}</th>" for name in tables) if len(tables) > 1 else ""
     head = f"<thead><tr><th></th>{head}</tr></thead>" if head else ""
     body = ""
@@ -153,7 +153,7 @@ def _compared(heading: str, tables: Mapping[str, Table]) -> str:
 
 
 def _costs_of(recording: Recording) -> dict[str, float]:
-    """Costs the run itself wrote down: `about["costs"]`, a JSON map of part to µs."""
+    """Return the costs stored in `about["costs"]`, a JSON map of part to µs."""
     try:
         found = json.loads(recording.about.get("costs", "{}"))
         return {str(k): float(v) for k, v in found.items() if isinstance(v, (int, float))}
@@ -162,7 +162,7 @@ def _costs_of(recording: Recording) -> dict[str, float]:
 
 
 def _costs(costs: Mapping[str, float]) -> str:
-    """Where the time of a step went, as one bar."""
+    """Return a bar of the parts of the step time."""
     shares = {name: value for name, value in costs.items() if value > 0}
     total = sum(shares.values())
     if not total:
@@ -175,7 +175,7 @@ def _costs(costs: Mapping[str, float]) -> str:
         bar += f'<span style="width:{share:.2f}%;background:{color}" title="{text}"></span>'
         legend += f'<li><i style="background:{color}"></i>{text} <em>{number(share, 2)} %</em></li>'
     return (
-        f"<section>\n<h2>Cost of a step: {number(total, 3)} µs</h2>\n"
+        f"<section>\n<h2>Step time: {number(total, 3)} µs</h2>\n"
         f'<div class="bar">{bar}</div>\n<ul class="legend">{legend}</ul>\n</section>'
     )
 
@@ -198,7 +198,7 @@ def _chapters(recording: Recording, figures: Figures) -> list[Chapter]:
 
 
 def _events(recording: Recording) -> str:
-    """A part to open for every kind of event, the rare ones open already."""
+    """Return a collapsible table for each kind of event; infrequent kinds are expanded."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for event in recording.events_of():
         groups.setdefault(str(event.get("kind", "")) or "event", []).append(event)
@@ -215,7 +215,7 @@ def _events(recording: Recording) -> str:
         shown = " open" if len(events) <= 12 else ""
         parts.append(
             f"<details{shown}><summary>{escape(kind)} <em>{len(events)}</em></summary>"
-            f'<table class="events"><thead><tr><th>t [s]</th><th>what</th></tr></thead>'
+            f'<table class="events"><thead><tr><th>t [s]</th><th>event</th></tr></thead>'
             f"<tbody>{rows}</tbody></table>{more}</details>"
         )
     return f"<section>\n<h2>Events</h2>\n{''.join(parts)}\n</section>"
@@ -234,7 +234,7 @@ def _about(recording: Recording) -> str:
 
 
 def _palette() -> str:
-    """Colours of the page and its figures, light and dark."""
+    """Return the CSS colours of page and figures, light and dark."""
     light = "".join(f"--c{i + 1}:{c};" for i, c in enumerate(COLORS))
     dark = "".join(f"--c{i + 1}:{c};" for i, c in enumerate(DARK_COLORS))
     return (
@@ -245,7 +245,7 @@ def _palette() -> str:
 
 
 def _themed(svg: str) -> str:
-    """Colours of a figure as names the page gives a meaning to."""
+    """Replace the colours of a figure by the CSS variables of the page."""
     names = {INK: "ink", SOFT: "soft", GRID: "grid", ON_COLOR: "paper", BAD: "bad"}
     names |= {color: f"c{i + 1}" for i, color in enumerate(COLORS)}
     for color, name in names.items():

@@ -1,15 +1,16 @@
-"""What a run has to say about each robot, found by the names of its signals.
+"""Signals of each robot of a run, found by their names.
 
-    R.q.J  R.qd.J  R.torque.J     joints of robot R      R.q_ref.J    where they were asked to be
+    R.q.J  R.qd.J  R.torque.J     joints of robot R      R.q_ref.J    reference positions
     R.error.J                     q_ref − q              R.tool.x …   tool in the world
-    R.contact.x y z               sum of contact forces  R.clamp.…    its clamp
+    R.contact.x y z               sum of contact forces  R.clamp.…    gripper
 
-A run of a single robot may leave out the robot's name (`q.shoulder`).  Whatever is not there is
-left out of figures and numbers; nothing is made up.
+A run of a single robot may omit the robot's name (`q.shoulder`).  Figures and key figures without
+data are omitted.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,25 +24,38 @@ class RobotSignals:
     """The signals of one robot."""
 
     recording: Recording
-    name: str  # "" in a run without names of robots
+    name: str  # "" in a run without robot names
 
     @property
     def title(self) -> str:
-        """The robot as a heading calls it."""
+        """The robot's name for headings."""
         return self.name or self.recording.about.get("robot", "robot")
 
-    def prefix(self, what: str) -> str:
-        """The start of the names of a group: `scara1.q`."""
-        return f"{self.name}.{what}" if self.name else what
+    def prefix(self, group: str) -> str:
+        """Return the prefix of the names of a group: `scara1.q`."""
+        return f"{self.name}.{group}" if self.name else group
 
-    def group(self, *whats: str) -> list[str]:
-        """Names of the first of these groups that was recorded."""
-        for what in whats:
-            start = self.prefix(what) + "."
+    def group(self, *groups: str) -> list[str]:
+        """Return the names of the first of these groups that was recorded."""
+        for group in groups:
+            start = self.prefix(group) + "."
             found = [name for name in self.recording.names if name.startswith(start)]
             if found:
                 return found
         return []
+
+    @cached_property
+    def torques(self) -> list[str]:
+        """Names of the joint torque signals."""
+        if found := self.group("torque"):
+            return found
+        if found := self.group("tau"):
+            warnings.warn(
+                f"signals named {self.prefix('tau')} are deprecated; use {self.prefix('torque')}",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+        return found
 
     @cached_property
     def joints(self) -> list[str]:
@@ -50,7 +64,7 @@ class RobotSignals:
         return [name[start:] for name in self.group("q")]
 
     def errors(self) -> dict[str, np.ndarray]:
-        """Signal of each joint's position -> where it was asked to be less where it was."""
+        """Map each joint position signal to its tracking error, reference minus position."""
         found = {}
         for joint in self.joints:
             q = self.prefix(f"q.{joint}")
@@ -66,11 +80,11 @@ class RobotSignals:
 
     @property
     def has_tool(self) -> bool:
-        """Whether the tool's way was recorded."""
+        """Whether the tool path was recorded."""
         return all(self.prefix(f"tool.{axis}") in self.recording for axis in "xyz")
 
     def contact_force(self) -> np.ndarray | None:
-        """Size of the sum of the contact forces (N), if recorded."""
+        """Return the magnitude of the sum of the contact forces (N), or None."""
         names = [self.prefix(f"contact.{axis}") for axis in "xyz"]
         if not all(name in self.recording for name in names):
             return None
@@ -78,12 +92,12 @@ class RobotSignals:
 
 
 def robots_of(recording: Recording) -> list[RobotSignals]:
-    """The robots of a run, in the order of its signals."""
+    """Return the robots of a run, in the order of its signals."""
     names: dict[str, None] = {}
     for signal in recording.names:
-        words = signal.split(".")
-        if words[0] == "q" and len(words) > 1:
+        parts = signal.split(".")
+        if parts[0] == "q" and len(parts) > 1:
             names[""] = None
-        elif len(words) > 2 and words[1] == "q":
-            names[words[0]] = None
+        elif len(parts) > 2 and parts[1] == "q":
+            names[parts[0]] = None
     return [RobotSignals(recording, name) for name in names]

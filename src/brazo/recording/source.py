@@ -1,7 +1,7 @@
-"""Where rows come from: a finished file, what a killed run left, a table, or a recording in memory.
+"""Sources of rows: a Parquet file, a part file, a CSV table, or a recording in memory.
 
-A `Source` knows names, units, events and how many rows there are; its rows come block by block, so
-that what is made of them needs no more memory for an hour than for a second.
+A `Source` has names, units, events and the number of rows.  Its rows are read block by block, so
+that conversions need constant memory.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from brazo.recording.part_file import (
 )
 
 BLOCK_ROWS = 4096
-ROUNDING = 1e-7  # s; of moments, far below any step
-LONGEST_EVENT = 1e9  # s; the time of an event beyond is no time
+ROUNDING = 1e-7  # s; tolerance of times, far below any step
+LONGEST_EVENT = 1e9  # s; later event times are invalid
 READABLE = (".parquet", ".parquet.part", ".csv")
 
 Columns = dict[str, tuple[np.ndarray, str]]
@@ -38,21 +38,21 @@ Read = Callable[[Sequence[str]], Iterator[list[np.ndarray]]]
 
 @dataclass(frozen=True)
 class Source:
-    """Columns on one time axis, the first of them; `read(names)` gives these columns in blocks."""
+    """Columns with a common time axis, the first column; `read(names)` yields blocks of columns."""
 
     units: Mapping[str, str]
     about: Mapping[str, str]
     events: Sequence[Event]
     rows: int
     read: Read
-    damage: tuple[str, ...] = ()  # what was left out of a damaged file
+    damage: tuple[str, ...] = ()  # parts of a damaged file that were skipped
     note: str = ""  # which of two files was read, and why
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on the file itself, for the person who reads it."""
-        left_out = f"left out, damaged: {'; '.join(self.damage)}" if self.damage else ""
-        return tuple(filter(None, (self.note, left_out)))
+        """Messages about the file, for the user."""
+        skipped = f"skipped, damaged: {'; '.join(self.damage)}" if self.damage else ""
+        return tuple(filter(None, (self.note, skipped)))
 
     @property
     def time(self) -> str:
@@ -60,17 +60,17 @@ class Source:
         return next(iter(self.units))
 
     def select(self, patterns: Sequence[str]) -> Source:
-        """Only the time and the signals that match."""
+        """Return a source with the time and the matching signals."""
         names = [self.time, *choose(list(self.units)[1:], patterns)]
         return replace(self, units={name: self.units[name] for name in names})
 
     def between(self, start: float | None = None, stop: float | None = None) -> Source:
-        """Only the rows and events from one moment to another, both included."""
+        """Return a source with the rows and events from `start` to `stop` (s), inclusive."""
         low = -np.inf if start is None else start
         high = np.inf if stop is None else stop
         if not low <= high:
-            raise BrazoError(f"from {start} s to {stop} s is no span of time")
-        # A clock that adds up steps shows 1.4999999999999 for 1.5.
+            raise BrazoError(f"invalid time range: {start} s to {stop} s")
+        # Accumulated steps give 1.4999999999999 for 1.5.
         low, high = low - ROUNDING, high + ROUNDING
         inside = [(t >= low) & (t <= high) for (t,) in self.read([self.time])]
         keep = np.concatenate(inside) if inside else np.empty(0, bool)
@@ -78,16 +78,16 @@ class Source:
         return replace(self._only(keep), events=events)
 
     def at_rate(self, rate: float) -> Source:
-        """Only the first row of every 1/rate seconds; all events."""
+        """Return a source with the first row of every 1/rate seconds, and all events."""
         if not (np.isfinite(rate) and rate > 0.0):
-            raise BrazoError(f"a rate of {rate:g} Hz; it must be greater than 0")
+            raise BrazoError(f"rate is {rate:g} Hz; it must be greater than 0")
         blocks = [t for (t,) in self.read([self.time])]
         t = np.concatenate(blocks) if blocks else np.empty(0)
-        slots = np.floor((t - t[:1]) * rate + 1e-6)  # past rounding
+        slots = np.floor((t - t[:1]) * rate + 1e-6)  # tolerates rounding
         return self._only(np.diff(slots, prepend=-1.0) != 0.0)
 
     def _only(self, keep: np.ndarray) -> Source:
-        """The rows of a mask (rows,)."""
+        """Return a source with the rows of a mask (rows,)."""
 
         def read(names: Sequence[str]) -> Iterator[list[np.ndarray]]:
             at = 0
@@ -102,7 +102,7 @@ class Source:
         return replace(self, rows=int(keep.sum()), read=read)
 
     def columns(self) -> Columns:
-        """All of it in memory."""
+        """Read all columns into memory."""
         names = list(self.units)
         blocks = list(self.read(names))
         return {
@@ -115,16 +115,16 @@ class Source:
 
 
 def event_time(event: Mapping[str, Any]) -> float:
-    """The moment of an event, in seconds; 0 where it has none."""
+    """Return the time of an event (s); 0 if it has none."""
     t = event.get("t", 0.0)
-    # Compared, not tested for finiteness: an int may be too long for a float.
+    # Compared instead of tested for finiteness, because an int may be too large for a float.
     return float(t) if isinstance(t, (int, float)) and abs(t) <= LONGEST_EVENT else 0.0
 
 
 def open_source(path: str | Path, salvage: bool = False) -> Source:
-    """Open a .parquet or .csv recording, or the .part an interrupted run left.
+    """Open a .parquet or .csv recording, or the .part file of an interrupted run.
 
-    A damaged file is refused, naming the damage; with `salvage` its intact rows are read.
+    A damaged file raises with a description of the damage; with `salvage` its intact rows are read.
     """
     path = Path(path)
     name = path.name.lower()
@@ -141,7 +141,9 @@ def open_source(path: str | Path, salvage: bool = False) -> Source:
         if not part.is_file():
             return parquet_source(path, salvage)
         if not path.is_file():
-            return replace(part_source(part, salvage), note=f"{path} is not finished: read {part}")
+            return replace(
+                part_source(part, salvage), note=f"{path} does not exist yet: read {part}"
+            )
         writer = writer_of(part)
         other = "was interrupted" if writer is None else being_written(writer)
         return replace(
@@ -149,8 +151,8 @@ def open_source(path: str | Path, salvage: bool = False) -> Source:
             note=f"read {path}, a finished run; {part} belongs to another run, which {other}",
         )
     inside = sorted(path.glob("*.parquet")) if path.is_dir() else []
-    hint = f"; the folder holds {', '.join(map(str, inside[:3]))}" if inside else ""
-    raise BrazoError(f"{path}: recordings are read from {', '.join(READABLE)}{hint}")
+    hint = f"; the folder contains {', '.join(map(str, inside[:3]))}" if inside else ""
+    raise BrazoError(f"{path}: unknown format; supported: {', '.join(READABLE)}{hint}")
 
 
 def memory_source(
@@ -158,7 +160,7 @@ def memory_source(
     events: Sequence[Event] = (),
     about: Mapping[str, str] | None = None,
 ) -> Source:
-    """Columns that are in memory already."""
+    """Return a source of columns in memory."""
     units = {name: unit for name, (_, unit) in columns.items()}
     rows = len(next(iter(columns.values()))[0]) if columns else 0
 
@@ -170,11 +172,11 @@ def memory_source(
 
 
 def part_source(path: Path, salvage: bool = False) -> Source:
-    """All complete rows of a partial file, its description and its events."""
+    """Return a source of the complete rows, the description and the events of a part file."""
     found = scan(path)
     if found.damage and not salvage:
         raise BrazoError(
-            f"{path}: damaged: {'; '.join(map(str, found.damage))}; save the rest with "
+            f"{path}: damaged: {'; '.join(map(str, found.damage))}; save the intact rows with "
             f"`brazo convert {path} REST.parquet --salvage`"
         )
     names_of = list(found.columns)
@@ -197,12 +199,12 @@ def part_source(path: Path, salvage: bool = False) -> Source:
 
 
 def units_of(schema: Any) -> dict[str, str]:
-    """Names and units of an Arrow schema's columns."""
+    """Map the columns of an Arrow schema to their units."""
     return {f.name: _decoded((f.metadata or {}).get(b"unit", b"")) for f in schema}
 
 
 def about_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
-    """The description of a run in a file's metadata."""
+    """Return the description of a run in a file's metadata."""
     return {
         _decoded(key).removeprefix("brazo."): _decoded(value)
         for key, value in (metadata or {}).items()

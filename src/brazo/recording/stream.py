@@ -1,17 +1,17 @@
-"""A recording that survives a crash: rows go to disk in frames during the run.
+"""Crash-safe recorder: rows are written to disk in frames during the run.
 
-The file being written is `NAME.parquet.part` (`brazo.recording.part_file`).  When the process is
-killed, every row handed to the system before can be read: all but the last `FLUSH_EVERY` seconds.
-`close` turns the file into Parquet, atomically, and removes it.
+The file being written is `NAME.parquet.part` (`brazo.recording.part_file`).  If the process is
+killed, all rows except those of the last `FLUSH_EVERY` seconds can be read.  `close` converts the
+file to Parquet atomically and removes it.
 
-Rows are handed to a writer thread, which works outside the interpreter's lock for all but some
-microseconds a frame.  What the disk has not taken yet stays in memory, up to `BACKLOG` bytes (a
-quarter of an hour of 40 signals at 1 kHz).  Then a simulation waits; a control loop (`wait=False`)
-never does: the recording ends there instead.
+Rows are passed to a writer thread, which holds the interpreter lock for only some microseconds per
+frame.  Rows not yet written are kept in memory, up to `BACKLOG` bytes (15 minutes of 40 signals at
+1 kHz).  When the backlog is full, a simulation waits; a control loop (`wait=False`) does not wait,
+and the recording stops instead.
 
-A disk that is full, slow or gone never raises in the loop that records.  The failure is reported
-once (`on_failure`, `failure`), rows after it are counted and dropped, and the file keeps what it
-has, valid to the last complete frame.
+A full, slow or disconnected disk never raises in the recording loop.  The failure is reported once
+(`on_failure`, `failure`), later rows are counted and dropped, and the file stays valid up to its
+last complete frame.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 1000
 BACKLOG = 256 << 20  # bytes
-FLUSH_EVERY = 0.1  # s; what a killed process may lose, with the time of one write
-SYNC_EVERY = 2.0  # s; what a power cut may lose
+FLUSH_EVERY = 0.1  # s; max loss when the process is killed, plus the time of one write
+SYNC_EVERY = 2.0  # s; max loss at a power failure
 
 
 class Recorder:
-    """Writes columns of float64, by rows or blocks of rows, and events beside them.
+    """Record float64 columns, by rows or blocks of rows, and events.
 
-    `columns` maps names to units, in the order rows are given; the first is the time.  Used as
-    `with Recorder(...) as recorder:`, it is closed however the block is left.  An existing
-    recording is refused unless `replace` is set; so is a path that another process writes.
+    `columns` maps names to units in the order of the rows; the first is the time.  As a context
+    manager, `with Recorder(...) as recorder:`, it is closed at the end of the block.  An existing
+    recording raises unless `replace` is set; a path that another process writes always raises.
     """
 
     def __init__(
@@ -68,61 +68,61 @@ class Recorder:
     ) -> None:
         self.path = Path(path)
         if self.path.suffix.lower() != ".parquet":
-            raise BrazoError(f"{path}: a recording is a .parquet file; convert it afterwards")
+            raise BrazoError(f"{path}: a recording must be a .parquet file; convert it afterwards")
         if not columns:
             raise BrazoError("a recording needs at least one column, the time")
         if not replace and self.path.exists():
-            raise BrazoError(f"{path}: exists already; choose another name or replace it")
+            raise BrazoError(f"{path}: already exists; choose another name or replace it")
         columns = safe_columns(columns)
         self.names = tuple(columns)
         self.part = part_of(self.path)
         self.on_failure = on_failure
-        self.dropped = 0  # rows that came after a failure
+        self.dropped = 0  # rows received after a failure
         self._replace, self._wait = replace, wait
         self._rows = np.empty((max(1, chunk_rows), len(columns)))
-        self._filled = self._taken = 0  # rows in the buffer, and how many of them are handed over
+        self._filled = self._taken = 0  # rows in the buffer, and rows passed to the writer
         self._handing_over = threading.Lock()
         self._queue: queue.SimpleQueue[np.ndarray | str | None] = queue.SimpleQueue()
         self._room = threading.Condition()
-        self._waiting = 0  # bytes handed over and not yet on disk
+        self._waiting = 0  # bytes passed to the writer and not yet on disk
         self._written = 0
         self._failure = self._reason = ""
         self._closed = False
-        told = {key: _text(value) for key, value in with_digest(about or {}).items()}
-        self._file = part_file.create(self.part, columns, told)
+        description = {key: _text(value) for key, value in with_digest(about or {}).items()}
+        self._file = part_file.create(self.part, columns, description)
         self._thread = threading.Thread(target=self._write, name="brazo recorder", daemon=True)
         self._thread.start()
 
     @property
     def written(self) -> int:
-        """How many rows have left this process: a kill can no longer take them."""
+        """Number of rows passed to the system, which survive if the process is killed."""
         return self._written
 
     @property
     def failure(self) -> str:
-        """Why nothing more is written; empty while all is well."""
+        """Why the recording stopped, with advice; empty if it did not fail."""
         return self._failure
 
     @property
     def reason(self) -> str:
-        """The file and what the system says, without what to do; empty while all is well."""
+        """File and error message, without advice; empty if it did not fail."""
         return self._reason
 
     def append(self, row: np.ndarray | Sequence[float]) -> None:
         """Add one row of values."""
         self._check_open()
         if len(row) != len(self.names):
-            raise BrazoError(f"{self.path}: a row of {len(row)} values for {len(self.names)}")
+            raise BrazoError(f"{self.path}: row of {len(row)} values; expected {len(self.names)}")
         self._rows[self._filled] = row
         self._filled += 1
         if self._filled == len(self._rows):
             self._hand_over()
 
     def append_block(self, rows: np.ndarray, *, own: bool = False) -> None:
-        """Add many rows at once, `(k, columns)`; they are copied, so the array may be used again.
+        """Add several rows, `(k, columns)`; they are copied, so the array may be reused.
 
-        With `own` the array is given away and need not be copied.  A block is a frame of its own: a
-        few hundred rows or more make a good one.
+        With `own` the recorder takes ownership and does not copy.  Each block is written as one
+        frame, so it should have a few hundred rows or more.
         """
         self._check_open()
         block = checked_block(rows, len(self.names), str(self.path), own)
@@ -132,16 +132,16 @@ class Recorder:
             self._send(block)
 
     def event(self, t: float, kind: str, text: str, **data: Any) -> None:
-        """Add an event: a time, a kind, a sentence, and anything JSON can hold."""
+        """Add an event: time (s), kind, text, and any data that JSON can represent."""
         self._check_open()
         if not self._failure:
             self._queue.put(json.dumps(event_entry(t, kind, text, data), ensure_ascii=False))
 
     def close(self, about: Mapping[str, Any] | None = None) -> Path:
-        """Finish: convert everything to Parquet and remove the partial file.
+        """Convert the recording to Parquet and remove the part file.
 
-        `about` holds what is known of the run only at its end.  When writing failed, what is on
-        disk is finished all the same, then the failure is raised.
+        `about` adds to the description what is known only at the end of the run.  If writing
+        failed, the rows on disk are converted, then the failure is raised.
         """
         if self._closed and not self.part.exists():
             return self.path
@@ -152,19 +152,19 @@ class Recorder:
             raise RunFailed(self._failure or f"{error}; {self._kept()}") from error
         finally:
             self._file.close()
-        self.part.unlink(missing_ok=True)  # where an open file cannot be removed
+        self.part.unlink(missing_ok=True)  # Windows cannot remove it while it is open
         if self._failure:
             raise RunFailed(f"{self.path}: not complete: {self._reason}")
         return self.path
 
     def recording(self, about: Mapping[str, Any] | None = None) -> Recording:
-        """Finish, and open what was recorded."""
+        """Close the recorder and open the recording."""
         from brazo.recording.recording import Recording
 
         return Recording.open(self.close(about))
 
     def abandon(self) -> None:
-        """Stop writing and leave the partial file as it is, readable."""
+        """Stop writing and keep the part file, which can be read."""
         self._stop()
         self._file.close()
 
@@ -184,14 +184,14 @@ class Recorder:
 
     def _kept(self) -> str:
         command = part_file.finish_command(self.path)
-        return f"what was recorded is in {self.part}; write it to {self.path} with `{command}`"
+        return f"the recorded rows are in {self.part}; convert them with `{command}`"
 
     def _check_open(self) -> None:
         if self._closed:
             raise BrazoError(f"{self.path}: the recording is closed")
 
     def _hand_over(self) -> None:
-        """Give the rows of the buffer that are still here to the writer; begin a new buffer."""
+        """Pass the remaining rows of the buffer to the writer and start a new buffer."""
         with self._handing_over:
             rows = self._rows[self._taken : self._filled]
             self._rows = np.empty_like(self._rows)
@@ -200,15 +200,15 @@ class Recorder:
             self._send(rows)
 
     def _flush(self) -> None:
-        """Hand over what is in the buffer, from the writer's thread."""
+        """Queue the rows of the buffer, from the writer thread."""
         with self._handing_over:
-            # Rows below `_filled` are complete and do not change until the buffer is exchanged.
+            # Rows below `_filled` are complete and do not change until the buffer is replaced.
             filled = self._filled
             rows, self._taken = self._rows[self._taken : filled], filled
             if len(rows):
                 with self._room:
                     self._waiting += rows.nbytes
-                self._queue.put(rows)  # under the lock: no later row and no end may come first
+                self._queue.put(rows)  # under the lock, so that later rows are queued after these
 
     def _send(self, block: np.ndarray) -> None:
         with self._room:
@@ -218,7 +218,7 @@ class Recorder:
             if not self._failure and not late:
                 self._waiting += block.nbytes
         if late:
-            self._fail(f"the disk is too slow: {BACKLOG >> 20} MB wait to be written")
+            self._fail(f"the disk is too slow: {BACKLOG >> 20} MB are waiting to be written")
         if self._failure:
             self.dropped += len(block)
         else:
@@ -271,24 +271,23 @@ class Recorder:
                 self._failure = f"recording stopped: {reason}; {self._kept()}"
             self._room.notify_all()
         if first and self.on_failure is not None:
-            # In a thread of its own: who listens may need a lock that the one who closes holds.
+            # In a separate thread: the callback may need a lock that the caller of `close` holds.
             threading.Thread(target=self.on_failure, args=(self._failure,), daemon=True).start()
 
     def _drain(self) -> None:
-        """Count what still comes until the recorder is closed."""
+        """Count the rows received until the recorder is closed."""
         while (item := self._queue.get()) is not None:
             if not isinstance(item, str):
                 self.dropped += len(item)
 
 
 class MemoryRecorder:
-    """The face of a `Recorder` for a run that leaves no file; `recording` gives what it holds."""
+    """A recorder with the interface of `Recorder` that keeps the rows in memory."""
 
     def __init__(self, columns: Mapping[str, str], about: Mapping[str, Any] | None = None) -> None:
         self._units = safe_columns(columns)
         self.names = tuple(self._units)
-        told = with_digest(about or {})
-        self._about = {key: _text(value) for key, value in told.items()}
+        self._about = {key: _text(value) for key, value in with_digest(about or {}).items()}
         self._blocks: list[np.ndarray] = []
         self._rows: list[np.ndarray] = []
         self._events: list[dict[str, Any]] = []
@@ -296,29 +295,29 @@ class MemoryRecorder:
     def append(self, row: np.ndarray | Sequence[float]) -> None:
         """Add one row of values."""
         if len(row) != len(self.names):
-            raise BrazoError(f"a row of {len(row)} values for {len(self.names)}")
+            raise BrazoError(f"row of {len(row)} values; expected {len(self.names)}")
         self._rows.append(np.array(row, dtype=float))
         if len(self._rows) == CHUNK_ROWS:
             self._collect()
 
     def append_block(self, rows: np.ndarray, *, own: bool = False) -> None:
-        """Add many rows at once, `(k, columns)`; they are copied unless given away (`own`)."""
+        """Add several rows, `(k, columns)`; they are copied unless `own` is set."""
         block = checked_block(rows, len(self.names), "recording", own)
         self._collect()
         self._blocks.append(block)
 
     def event(self, t: float, kind: str, text: str, **data: Any) -> None:
-        """Add an event: a moment, a kind, a sentence, and anything JSON can say."""
+        """Add an event: time (s), kind, text, and any data that JSON can represent."""
         self._events.append(event_entry(t, kind, text, data))
 
     def recording(self, about: Mapping[str, Any] | None = None) -> Recording:
-        """All that was recorded so far; `about` is what only now is known of the run."""
+        """Return the recording so far; `about` is added to the description."""
         from brazo.recording.recording import Recording
 
         self._collect()
         table = np.empty((len(self.names), sum(map(len, self._blocks))))
         at = 0
-        for block in self._blocks:  # one by one: a block turned on its side stays in the cache
+        for block in self._blocks:  # transposed one by one, so that a block stays in the cache
             table[:, at : at + len(block)] = block.T
             at += len(block)
         columns = {name: (table[i], unit) for i, (name, unit) in enumerate(self._units.items())}
@@ -339,9 +338,10 @@ def finish_part(
     replace: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    """Convert what an interrupted run left to Parquet and remove it; refuse a live file.
+    """Convert the part file of an interrupted run to Parquet and remove it.
 
-    What `progress(fraction)` raises ends the conversion and leaves the file as it was.
+    Raises if a process is writing it.  An exception in `progress(fraction)` ends the conversion
+    and keeps the part file.
     """
     with part_file.claimed(part):
         _finish(part, path, about, not replace, progress)
@@ -362,31 +362,31 @@ def _finish(
     more = {key: _text(value) for key, value in (about or {}).items()}
     complete = dataclasses.replace(source, about={**source.about, **more})
     write_parquet(path, complete, progress, exclusive=exclusive)
-    with contextlib.suppress(PermissionError):  # still open, on Windows
+    with contextlib.suppress(PermissionError):  # Windows cannot remove an open file
         part.unlink(missing_ok=True)
 
 
 def checked_block(rows: np.ndarray, width: int, where: str, own: bool = False) -> np.ndarray:
-    """A copy of a block of rows, or the block itself where it is given away."""
+    """Return a copy of a block of rows, or the block itself with `own`."""
     block = np.array(rows, dtype=float, order="C", copy=None if own else True)
     if block.ndim != 2 or block.shape[1] != width:
-        raise BrazoError(f"{where}: a block of shape {block.shape} for {width} columns")
+        raise BrazoError(f"{where}: block of shape {block.shape}; expected {width} columns")
     return block
 
 
 def event_entry(t: float, kind: str, text: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """An event as it is kept: only what JSON can say."""
+    """Return an event as a JSON object."""
     return {"t": float(t), "kind": one_line(kind), "text": one_line(text), **_plain(dict(data))}
 
 
 def _text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False)
-    # The name of a file may hold bytes that are no text.
+    # File names may contain bytes that are not valid text.
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _plain(value: Any) -> Any:
-    """Numbers, texts, lists and maps; what is not finite is null, as JSON has no word for it."""
+    """Return JSON-compatible data; non-finite numbers become null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):

@@ -1,4 +1,4 @@
-"""A recording without its rows: description, number of rows, first and last time."""
+"""Summary of a recording: description, number of rows, first and last time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brazo.recording.part_file import PART, ROWS, scan
 
 @dataclass(frozen=True)
 class Summary:
-    """The description of a run, its rows and its span of time (s)."""
+    """Description of a run, number of rows, start and end time (s)."""
 
     about: Mapping[str, str]
     rows: int
@@ -22,14 +22,14 @@ class Summary:
 
     @property
     def seconds(self) -> float:
-        """From the first row to the last."""
+        """Time from the first row to the last (s)."""
         return max(self.stop - self.start, 0.0)
 
 
 def summary_of(path: Path) -> Summary:
-    """The summary of a .parquet recording or of the .part of an interrupted one.
+    """Return the summary of a .parquet recording or of the .part file of an interrupted run.
 
-    Quick, whatever the length; rows are not checked for damage.
+    Takes constant time; rows are not checked for damage.
     """
     if path.name.lower().endswith(PART):
         return _of_part(path)

@@ -1,11 +1,12 @@
-"""Columns with units as CSV (or Parquet, by the ending of the path).
+"""Columns with units as CSV (or Parquet, depending on the suffix of the path).
 
-CSV has two heading rows, the names and then the units; every further row is a moment.  Numbers are
-written with as many digits as it takes to read the same double again, `nan` where there is none.
-Events and the description do not fit into a table: keep the Parquet file.
+CSV has two header rows, names and units, then one row per sample.  Numbers are written with enough
+digits to read back the same double, `nan` for missing values.  Events and the description are not
+written; keep the Parquet file.
 
-A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula.  A name or unit that
-begins so, or with an apostrophe, gets an apostrophe in front; `read_csv` removes it again.
+Spreadsheets interpret a cell that begins with `=`, `+`, `-` or `@` as a formula.  A name or unit
+that begins with one of these or an apostrophe is written with a leading apostrophe, which
+`read_csv` removes.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ def write_table(
     path: Path,
     about: Mapping[str, str] | None = None,
 ) -> None:
-    """Write columns to a .parquet or .csv file, by its ending."""
+    """Write columns to a .parquet or .csv file, depending on its suffix."""
     from brazo.recording.parquet import write_parquet
 
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise BrazoError(f"{path}: unknown kind of table; use {' or '.join(SUFFIXES)}")
+        raise BrazoError(f"{path}: unknown table format; use {' or '.join(SUFFIXES)}")
     write = write_parquet if suffix == ".parquet" else write_csv
     write(path, memory_source(columns, (), about))
 
@@ -49,7 +50,7 @@ def read_table(path: Path) -> Columns:
 
 
 def write_csv(path: Path, source: Source, progress: Progress | None = None) -> None:
-    """Write names, units, then a row a moment; memory does not grow with the number of rows."""
+    """Write names, units, then the rows, in constant memory."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
@@ -72,14 +73,14 @@ def write_csv(path: Path, source: Source, progress: Progress | None = None) -> N
 
 
 def read_csv(path: Path) -> Columns:
-    """Read what `write_csv` wrote, or a table with names alone.
+    """Read a file written by `write_csv`, or a table without a row of units.
 
-    Without a row of units the first column is in seconds and the others have no unit.
+    Without units the first column is in seconds and the others have no unit.
     """
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
-    want = "a row of names, a row of units (may be left out), then numbers"
+    want = "expected a row of names, an optional row of units, then numbers"
     what = f"{path}: not a table of a run: {want}"
     require_file(path)
     try:
@@ -90,20 +91,20 @@ def read_csv(path: Path) -> Columns:
             if not names or len(names) != len(units):
                 raise BrazoError(what)
             if _are_numbers(names):
-                raise BrazoError(f"{path}:1: numbers where the names of the signals belong; {want}")
+                raise BrazoError(f"{path}:1: numbers instead of signal names; {want}")
             if len(set(names)) < len(names):
-                raise BrazoError(f"{path}:1: a name stands twice")
+                raise BrazoError(f"{path}:1: duplicate signal name")
             check_names(names, f"{path}:1: ")
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BrazoError(f"{what} ({error})") from None
     headings = 2
-    if _are_numbers(units):  # no row of units: these numbers are data
+    if _are_numbers(units):  # no row of units, this row is data
         headings, units = 1, [TIME_UNIT, *[""] * (len(names) - 1)]
     keys = [str(i) for i in range(len(names))]
     try:
         table = arrow_csv.read_csv(
             path,
-            # Names and units have no line breaks, so rows are lines.
+            # Names and units contain no line breaks, so rows are lines.
             arrow_csv.ReadOptions(skip_rows=headings, column_names=keys),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(keys, pa.float64())
@@ -120,7 +121,7 @@ def read_csv(path: Path) -> Columns:
 
 
 def as_text(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """Return a cell that spreadsheets do not interpret as a formula."""
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
@@ -129,9 +130,9 @@ def _from_text(cell: str) -> str:
 
 
 def _are_numbers(row: list[str]) -> bool:
-    """Whether a row holds values, not names or units.
+    """Whether a row contains values, not names or units.
 
-    `1` is the unit of a bare number, but never that of the first column, the time.
+    `1` is the unit of a dimensionless signal, but never of the first column, the time.
     """
     cells = [cell.strip() for cell in row if cell.strip()]
     if not cells or (set(cells) == {"1"} and not row[0].strip()):

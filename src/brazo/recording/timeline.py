@@ -1,8 +1,7 @@
-"""Events as lanes over time: spans where something began and ended, marks where it only happened.
+"""Events as lanes over time: spans with a start and an end, and marks at single times.
 
-A contact that begins and ends, a body that is held and let go, a fault, are spans; spans of one
-pair of things share a lane, however often they touch.  What else happened is a mark in the lane of
-its kind.
+Contacts, grasps and faults are spans; all contacts of a pair of bodies share a lane.  Other events
+are marks in the lane of their kind.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from typing import Any
 from brazo.recording.source import event_time
 
 BEGIN, END, WARNING = " begin", " end", " warning"
-# Kinds that last until the next of the same robot, and what their lane is called.
-SEQUENCES = {"step": "steps", "note": "notes", "control": "law"}
+# Kinds that last until the next event of the same robot, and the names of their lanes.
+SEQUENCES = {"step": "steps", "note": "notes", "control": "controller"}
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From one moment to another (s)."""
+    """A time interval (s) with a text."""
 
     start: float
     stop: float
@@ -29,7 +28,7 @@ class Span:
 
 @dataclass(slots=True)
 class Lane:
-    """What happened of one kind, or between one pair of things."""
+    """Events of one kind, or between one pair of bodies."""
 
     name: str
     kind: str  # "sequence", "hold", "contact" or the kind of its events
@@ -38,24 +37,24 @@ class Lane:
 
     @property
     def count(self) -> int:
-        """How many things happened in it."""
+        """Number of spans and marks."""
         return len(self.spans) + len(self.marks)
 
 
 def lanes(events: Iterable[Mapping[str, Any]], end: float) -> list[Lane]:
-    """Sort events into lanes; what has not ended lasts until `end`.
+    """Sort events into lanes; spans without an end last until `end` (s).
 
-    First what each robot was about, then marks, holds and contacts.
+    Sequences of each robot come first, then marks, grasps and contacts.
     """
     found: dict[tuple[str, str], Lane] = {}
-    going: dict[tuple[str, str, str], tuple[float, str, Lane]] = {}
+    active: dict[tuple[str, str, str], tuple[float, str, Lane]] = {}
 
     def lane(kind: str, name: str) -> Lane:
         return found.setdefault((kind, name), Lane(name, kind))
 
     def close(key: tuple[str, str, str], t: float) -> None:
-        if key in going:
-            start, text, where = going.pop(key)
+        if key in active:
+            start, text, where = active.pop(key)
             where.spans.append(Span(start, t, text))
 
     for event in sorted(events, key=event_time):
@@ -65,33 +64,35 @@ def lanes(events: Iterable[Mapping[str, Any]], end: float) -> list[Lane]:
             key = ("hold", robot, body)
             close(key, t)
             if kind == "grasped":
-                going[key] = (t, body, lane("hold", f"{robot} holds"))
+                active[key] = (t, body, lane("hold", f"{robot} holds"))
         elif kind.endswith((BEGIN, END)) and "first" in event and "second" in event:
             first, second = str(event["first"]), str(event["second"])
             key = ("contact", first, second)
             close(key, t)
             if kind.endswith(BEGIN):
                 pair = f"{_owner(first)} touches {_owner(second)}"
-                going[key] = (t, "", lane("contact", pair))
+                active[key] = (t, "", lane("contact", pair))
         elif kind in ("fault", "fault cleared") and "robot" in event:
             robot = str(event["robot"])
             text = str(event.get("text", "")).removeprefix(f"{robot}: ")
             key = ("fault", robot, text)
             close(key, t)
             if kind == "fault":
-                going[key] = (t, text, lane("fault", f"{robot}, faults"))
+                active[key] = (t, text, lane("fault", f"{robot}, faults"))
         elif kind in SEQUENCES and "robot" in event:
             robot = str(event["robot"])
             key = ("sequence", robot, kind)
             close(key, t)
             text = str(event.get("text", "")).removeprefix(f"{robot}: ")
-            going[key] = (t, text, lane("sequence", f"{robot}, {SEQUENCES[kind]}"))
+            active[key] = (t, text, lane("sequence", f"{robot}, {SEQUENCES[kind]}"))
         elif not kind.endswith(WARNING):
             lane(kind, kind or "event").marks.append((t, str(event.get("text", ""))))
-    for key in list(going):
-        close(key, max(end, going[key][0]))
-    # A law that never changes is no news.
-    found = {k: one for k, one in found.items() if not (k[1].endswith(", law") and one.count == 1)}
+    for key in list(active):
+        close(key, max(end, active[key][0]))
+    # A controller that never changes is not shown.
+    found = {
+        k: one for k, one in found.items() if not (k[1].endswith(", controller") and one.count == 1)
+    }
     for one in found.values():
         one.spans.sort(key=lambda span: span.start)
     order = {"sequence": 0, "hold": 2, "contact": 3}
@@ -99,7 +100,7 @@ def lanes(events: Iterable[Mapping[str, Any]], end: float) -> list[Lane]:
 
 
 def merged(spans: Iterable[Span], gap: float) -> list[Span]:
-    """Spans put together where less than `gap` (s) lies between them: a chatter reads as one."""
+    """Merge spans of the same text that are less than `gap` (s) apart, such as contact chatter."""
     found: list[Span] = []
     for span in sorted(spans, key=lambda one: one.start):
         if found and span.start - found[-1].stop <= gap and span.text == found[-1].text:
@@ -110,7 +111,7 @@ def merged(spans: Iterable[Span], gap: float) -> list[Span]:
 
 
 def overlaps(first: Iterable[Span], second: Iterable[Span]) -> list[Span]:
-    """Where spans of both go on at once, under the same text."""
+    """Return the intersections of spans with the same text."""
     found = []
     others = list(second)
     for one in first:
@@ -126,5 +127,5 @@ def _robot_first(lane: Lane) -> str:
 
 
 def _owner(part: str) -> str:
-    """The thing a part belongs to: `scara1` of `scara1/finger left`."""
+    """Return the owner of a part: `scara1` for `scara1/finger left`."""
     return part.partition("/")[0]

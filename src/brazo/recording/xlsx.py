@@ -1,15 +1,15 @@
-"""A recording as an Excel workbook, in constant memory: data, charts, events, what the run was.
+"""Write a recording as an Excel workbook in constant memory: data, charts, events, description.
 
-`data` has the names in its first row, the units in its second, then a row a moment; the two rows
-and the time stay in view.  A sheet holds at most 1,048,576 rows; a longer recording goes on on
-`data 2` and so on.  Charts show the whole run from at most `CHART_ROWS` of its rows, which `chart
-data` holds in degrees and millimetres: drawing a million points would stop Excel for minutes.
+Sheet `data` has names in its first row, units in the second, then one row per sample; the header
+rows and the time column are frozen.  A sheet has at most 1,048,576 rows; longer recordings
+continue on `data 2` and so on.  Charts show the whole run with at most `CHART_ROWS` points, stored
+in `chart data` in degrees and millimetres, because Excel needs minutes to draw a million points.
 
-Numbers are the shortest that read back as the same double.  A value that is not a number is an
-empty cell; an infinite one is an Excel error.
+Numbers are written with the fewest digits that read back the same double.  NaN is an empty cell;
+an infinite value is an Excel error.
 
-XlsxWriter makes the workbook with everything but the rows of the run; they are set into the XML of
-their sheets here, a whole row at a time, which is four times as fast as cell by cell.
+XlsxWriter creates the workbook without the rows of the run; they are inserted here into the XML of
+the sheets, a row at a time, which is four times as fast as cell by cell.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.recording.colors import COLORS
-from brazo.recording.display import shown
+from brazo.recording.display import display_unit
 from brazo.recording.names import group, last
 from brazo.recording.origin import SOURCE
 from brazo.recording.source import Event, Progress, Source, event_time
@@ -44,7 +44,7 @@ CHARTS = 12
 CHART_LINES = 12
 _CHARTED = {"q": "joint positions", "torque": "torques", "tau": "torques"}
 _END = b"</sheetData>"
-_QUICK = 1  # how hard to press: 10 % more than with 6, in a third of the time
+_QUICK = 1  # compression level: files 10 % larger than with 6, in a third of the time
 
 
 def write_xlsx(
@@ -53,15 +53,15 @@ def write_xlsx(
     progress: Progress | None = None,
     sheet_rows: int = SHEET_ROWS,
 ) -> None:
-    """Write a workbook; memory does not grow with the number of rows."""
+    """Write a workbook in constant memory."""
     import xlsxwriter
 
     if len(source.units) > SHEET_COLUMNS:
         raise BrazoError(
-            f"{path}: a sheet has room for {SHEET_COLUMNS} columns, the recording has "
-            f"{len(source.units)}; choose some signals"
+            f"{path}: a sheet has at most {SHEET_COLUMNS} columns, the recording has "
+            f"{len(source.units)}; select signals"
         )
-    # xlsxwriter leaves its own temporary files behind when it fails: they have a folder here.
+    # XlsxWriter does not remove its temporary files when it fails, so they get their own folder.
     with replacing(Path(path)) as temporary, tempfile.TemporaryDirectory() as scratch:
         frame = io.BytesIO()
         book = xlsxwriter.Workbook(
@@ -90,7 +90,7 @@ def write_xlsx(
 
 
 def _fill(frame: io.BytesIO, path: Path, sheets: int, rows: Iterator[bytes | None]) -> None:
-    """Write the workbook with rows behind the head of each of its first sheets."""
+    """Write the workbook with the rows inserted after the header of its data sheets."""
     data = [f"xl/worksheets/sheet{number}.xml" for number in range(1, sheets + 1)]
     with (
         zipfile.ZipFile(frame) as given,
@@ -102,7 +102,7 @@ def _fill(frame: io.BytesIO, path: Path, sheets: int, rows: Iterator[bytes | Non
                     shutil.copyfileobj(here, there)
         for name in data:
             head, end, tail = given.read(name).partition(_END)
-            # The size of the sheet may be left out, and is not known yet.
+            # The size of the sheet is optional, and not known yet.
             head = re.sub(rb"<dimension[^>]*/>", b"", head, count=1)
             with made.open(name, "w", force_zip64=True) as sheet:
                 sheet.write(head)
@@ -114,10 +114,10 @@ def _fill(frame: io.BytesIO, path: Path, sheets: int, rows: Iterator[bytes | Non
 
 
 def _rows(source: Source, room: int, progress: Progress | None) -> Iterator[bytes | None]:
-    """The run as XML, some rows at a time; None where a sheet with that much room is full."""
+    """Yield the rows as XML, in blocks; None where a sheet of `room` rows is full."""
     names = list(source.units)
     columns = [_letters(i) for i in range(len(names))]
-    # The sign 0 stands for the number of the row.
+    # The character \0 is a placeholder for the row number.
     cells = "".join(f'<c r="{column}\0"><v>%r</v></c>' for column in columns)
     form = f'<row r="\0">{cells}</row>'
     done = 0
@@ -142,7 +142,7 @@ def _rows(source: Source, room: int, progress: Progress | None) -> Iterator[byte
 
 
 def _with_gaps(row: list[float], columns: Sequence[str], number: str) -> str:
-    """A row in which not everything is a number."""
+    """Return the XML of a row with non-finite values."""
     cells = []
     for column, value in zip(columns, row, strict=True):
         if math.isfinite(value):
@@ -153,7 +153,7 @@ def _with_gaps(row: list[float], columns: Sequence[str], number: str) -> str:
 
 
 def _letters(column: int) -> str:
-    """A, B … Z, AA, AB …"""
+    """Return the Excel name of a column: A, B … Z, AA, AB …"""
     text, column = "", column + 1
     while column:
         column, rest = divmod(column - 1, 26)
@@ -162,7 +162,7 @@ def _letters(column: int) -> str:
 
 
 class _Book:
-    """A workbook being filled, sheet after sheet, each from its top to its bottom."""
+    """Writer of a workbook; sheets are filled one after another, from top to bottom."""
 
     def __init__(self, book: Any) -> None:
         self.book = book
@@ -172,7 +172,7 @@ class _Book:
         self.plotted: list[str] = []
 
     def thinned(self, source: Source) -> list[list[float | None]]:
-        """The rows the charts are drawn from; None where there is no number."""
+        """Return the rows that the charts show; None for missing values."""
         self.plotted = [source.time, *(n for _, lines in _charts(source) for n in lines)]
         stride = max(1, math.ceil(source.rows / CHART_ROWS))
         kept: list[list[float | None]] = []
@@ -186,7 +186,7 @@ class _Book:
         return kept
 
     def data_sheet(self, source: Source, number: int) -> None:
-        """The head of a sheet of rows."""
+        """Add a data sheet with its header."""
         sheet = self.book.add_worksheet("data" if number == 1 else f"data {number}")
         sheet.freeze_panes(HEAD, 1)
         for i, name in enumerate(source.units):
@@ -195,15 +195,15 @@ class _Book:
         sheet.write_row(1, 0, map(_cell, source.units.values()), self.unit)
 
     def charts(self, source: Source, rows: Sequence[Sequence[float | None]]) -> None:
-        """A sheet a chart: lines of one group over the whole run."""
+        """Add one sheet per chart with the signals of a group."""
         if len(rows) < 2:
             return
         taken: set[str] = set()
         for title, lines in _charts(source):
             chart = self.book.add_chart({"type": "scatter", "subtype": "straight"})
-            units = list(dict.fromkeys(shown(source.units[n])[0] for n in lines))[:2]
+            units = list(dict.fromkeys(display_unit(source.units[n])[0] for n in lines))[:2]
             for k, name in enumerate(lines):
-                at, unit = self.plotted.index(name), shown(source.units[name])[0]
+                at, unit = self.plotted.index(name), display_unit(source.units[name])[0]
                 if unit not in units:
                     continue
                 end = HEAD + len(rows) - 1
@@ -228,11 +228,11 @@ class _Book:
             self.book.add_chartsheet(_sheet_name(title, taken)).set_chart(chart)
 
     def chart_data(self, source: Source, rows: Sequence[Sequence[float | None]]) -> None:
-        """What the charts show."""
+        """Add the sheet with the data of the charts."""
         if len(self.plotted) < 2 or len(rows) < 2:
             return
         sheet = self.book.add_worksheet("chart data")
-        units = [("s", 1.0), *(shown(source.units[name]) for name in self.plotted[1:])]
+        units = [("s", 1.0), *(display_unit(source.units[name]) for name in self.plotted[1:])]
         sheet.freeze_panes(HEAD, 1)
         sheet.write_row(0, 0, map(_cell, self.plotted), self.bold)
         sheet.write_row(1, 0, [_cell(unit) for unit, _ in units], self.unit)
@@ -241,19 +241,19 @@ class _Book:
             sheet.write_row(HEAD + i, 0, scaled)
 
     def events(self, events: Sequence[Event]) -> None:
-        """A row an event."""
+        """Add the sheet of events, one row each."""
         sheet = self.book.add_worksheet("events")
         sheet.freeze_panes(1, 0)
         sheet.set_column(1, 1, 18)
         sheet.set_column(2, 2, 90)
-        sheet.write_row(0, 0, ["t [s]", "kind", "what"], self.bold)
+        sheet.write_row(0, 0, ["t [s]", "kind", "event"], self.bold)
         for i, event in enumerate(sorted(events, key=event_time)[: SHEET_ROWS - 1], start=1):
             sheet.write_number(i, 0, event_time(event))
             sheet.write_string(i, 1, _cell(event.get("kind", "")))
             sheet.write_string(i, 2, _cell(event.get("text", "")))
 
     def about(self, source: Source) -> None:
-        """What the run was."""
+        """Add the sheet with the description of the run."""
         sheet = self.book.add_worksheet("about")
         sheet.set_column(0, 0, 22)
         sheet.set_column(1, 1, 100)
@@ -264,15 +264,15 @@ class _Book:
 
 
 def _charts(source: Source) -> list[tuple[str, list[str]]]:
-    """Titles and signals of the charts: joints and torques of each robot, else what there is."""
+    """Return titles and signals of the charts: joints and torques, otherwise all groups."""
     groups: dict[str, list[str]] = {}
     for name in list(source.units)[1:]:
         groups.setdefault(group(name), []).append(name)
     found = []
     for prefix, members in groups.items():
-        *thing, what = prefix.split(".")
-        if what in _CHARTED and "ref" not in thing:
-            title = " ".join([*thing, _CHARTED[what]])
+        *owner, kind = prefix.split(".")
+        if kind in _CHARTED and "ref" not in owner:
+            title = " ".join([*owner, _CHARTED[kind]])
             found.append((title, members[:CHART_LINES]))
     if not found:
         found = [(prefix, members[:CHART_LINES]) for prefix, members in groups.items()]
@@ -280,7 +280,7 @@ def _charts(source: Source) -> list[tuple[str, list[str]]]:
 
 
 def _sheet_name(title: str, taken: set[str]) -> str:
-    """A name Excel takes: short, without its own signs, never twice."""
+    """Return a valid and unique sheet name for Excel."""
     base = "".join(" " if c in "[]:*?/\\'" else c for c in one_line(title))[:28].strip() or "chart"
     name, number = base, 1
     while name.lower() in taken:
@@ -291,11 +291,11 @@ def _sheet_name(title: str, taken: set[str]) -> str:
 
 
 def _title(text: str) -> str:
-    """Text of a chart; XlsxWriter takes `Name!A1` for a reference to a cell, not `Name! A1`."""
+    """Return text of a chart; XlsxWriter parses `Name!A1` as a cell reference, not `Name! A1`."""
     return one_line(text).replace("!", "! ")
 
 
 def _cell(value: object) -> str:
-    """Text of a cell, never longer than Excel takes."""
+    """Return text of a cell, cut to the length limit of Excel."""
     text = printable(value)
     return text if len(text) <= CELL_TEXT else text[: CELL_TEXT - 1] + "…"

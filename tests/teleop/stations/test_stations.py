@@ -522,7 +522,7 @@ def test_from_the_shell(tmp_path):
         try:
             assert follower.stdout is not None
             first = follower.stdout.readline()
-            assert first.startswith("scara2 follows at ws://127.0.0.1:"), follower.stderr.read()
+            assert first.startswith("scara2: follower at ws://127.0.0.1:"), follower.stderr.read()
             address = first.split("ws://")[1].split("/")[0]
             done = subprocess.run(
                 [*brazo_teleop, "master", "--connect", address, "--script", str(script)]

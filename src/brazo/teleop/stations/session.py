@@ -64,7 +64,7 @@ def session_report(
         success=not holds,
         numbers={"Session": numbers},
         figures=[
-            Chapter(title, "", figure(whole, names, words=states if names == ["state"] else ()))
+            Chapter(title, "", figure(whole, names, states=states if names == ["state"] else ()))
             for title, names in figures.items()
         ],
     )

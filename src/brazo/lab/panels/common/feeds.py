@@ -17,7 +17,7 @@ import numpy as np
 
 from brazo.lab.app.live import live_of
 from brazo.lab.panels.common.html import escape
-from brazo.recording.display import shown
+from brazo.recording.display import display_unit
 
 if TYPE_CHECKING:
     from brazo.lab.app.panel import Panel
@@ -69,7 +69,7 @@ class Feed:
     def lines(self, lines: Sequence[Line]) -> None:
         columns = self._live.columns
         self._lines = tuple(line for line in lines if line.signal in columns)
-        units = [shown(columns[line.signal]) for line in self._lines]
+        units = [display_unit(columns[line.signal]) for line in self._lines]
         self._factors = np.array([1.0, *(factor for _, factor in units)])
         self._key = next(_keys)
         self._sent = (self._live.epoch, self._live.end)
@@ -122,7 +122,7 @@ class Track:
     def lines(self, lines: Sequence[Line]) -> None:
         replay = self._replay
         self._lines = tuple(line for line in lines if line.signal in replay.columns)
-        units = [shown(replay.columns[line.signal]) for line in self._lines]
+        units = [display_unit(replay.columns[line.signal]) for line in self._lines]
         self._factors = np.array([factor for _, factor in units])
         self._key = next(_keys)
         told = [

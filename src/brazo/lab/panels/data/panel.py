@@ -29,7 +29,7 @@ from brazo.lab.panels.common.html import (
     table,
 )
 from brazo.lab.panels.data.recordings import Recordings
-from brazo.recording.display import shown
+from brazo.recording.display import display_unit
 
 if TYPE_CHECKING:
     from brazo.lab.app.lab import Lab
@@ -258,7 +258,7 @@ class DataPanel(Panel):
         common = f"{owners.pop()}." if len(owners) == 1 else ""
         found = []
         for k, name in enumerate(names):
-            unit, factor = shown(columns[name])
+            unit, factor = display_unit(columns[name])
             digits = decimals(unit)
             found.append(
                 {
