@@ -1,0 +1,150 @@
+"""Docs, messages and docstrings use the standard terms; retired words must not return.
+
+Checked are the prose of the Markdown pages, without code, and the string literals of the package
+that contain a space.  Text in backticks is not checked, so that old names can be cited.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "brazo"
+
+# Folders whose text is not converted yet.  Remove a folder after its conversion; never add one.
+NOT_CONVERTED = {
+    "body",
+    "codegen",
+    "control",
+    "dynamics",
+    "formats",
+    "internals",
+    "kinematics",
+    "lab",
+    "library",
+    "model",
+    "operate",
+    "program",
+    "simulation",
+    "teleop",
+    "trajectory",
+    "world",
+}
+# Pages that explain the papers, whose terms they keep.
+PAPERS = {"papers.md"}
+
+# Pattern (case-insensitive) and the term to use instead.
+RETIRED = {
+    r"\b(tell|tells|told|telling)\b": "report, show, message",
+    r"\b(say|says|said|saying)\b": "state, report, show, message",
+    r"\bspeaks? of\b|\bin words\b": "describe, report, message",
+    r"\bailments?\b": "active faults",
+    r"\bmend(s|ed|ing)?\b": "clear, fix",
+    r"\bat work\b|\bunder way\b": "active, running",
+    r"\bnothing is wrong\b|\ball is well\b|\bsomething is wrong\b": "no active faults, ok, failed",
+    r"\bbrought\b|\bbring one's own\b": "imported",
+    r"\bdead man\b": "enable (deadman) switch, hold-to-run",
+    r"\bclock on the wall\b|\bby the wall\b": "wall clock, real time",
+    r"\bthe processor draws\b": "software rendering",
+    r"\bpuppets?\b": "name it by what it does",
+    r"\bwish(es|ed)?\b": "queued call, request",
+    r"\bseats?\b|\bstretch(es)? of steps\b|\bnative stretch": "native batch of steps",
+    r"\bnobody wanted\b": "unintended",
+    r"\brid(e|es|ing) through\b": "pass through",
+    r"\bswings? free\b": "unpowered",
+    r"\bgreatest\b": "max, largest",
+    r"(?<!at )\bleast\b(?! squares| recently)": "min, smallest",
+    r"\b(go|goes|going|went) on\b": "continue, resume",
+    r"\banew\b": "again, new",
+    r"\bover and over\b": "repeatedly, loop",
+    r"\b(ended|stopped) by hand\b": "stopped by user",
+    r"\bmeetings?\b": "sync",
+    r"\bshould not have happened\b": "internal error",
+    r"\b(is|are|was|were) gone\b": "no longer exists",
+    r"\b(as|how) (it|they) stands?\b": "current, unchanged",
+    r"\bother end\b|\bnever came\b": "peer; missing",
+    r"\bheld by two\b": "dual grasp",
+    r"\bslips? of units\b": "unit mistake",
+    r"\bway of the tool\b|\btool's way\b|\bways? round\b": "path",
+    r"\bnews\b|\bfrom afar\b": "message; remote",
+    r"(?<!control )(?<!-)\blaws?\b(?! of)": "controller",
+}
+# The papers' word for a gripper, and the key of cell files.
+RETIRED_EXCEPT_PAPERS = {r"\bclamps?\b": "gripper"}
+
+CODE = re.compile(r"^```.*?^```|^ {4}\S[^\n]*|`[^`]*`", re.M | re.S)
+
+
+@cache
+def _combined(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.I)
+
+
+def _prose(text: str) -> str:
+    """Text without code, with the same number of lines."""
+    return CODE.sub(lambda found: "\n" * found[0].count("\n"), text)
+
+
+def _found(text: str, retired: dict[str, str], first: int = 1) -> list[str]:
+    """Line, match and advice of each retired word in a text that starts at line `first`."""
+    prose = _prose(text)
+    if not _combined(tuple(retired)).search(prose):
+        return []
+    return [
+        f"{first + prose.count(chr(10), 0, match.start())}: '{match[0]}' -> {advice}"
+        for pattern, advice in retired.items()
+        for match in re.finditer(pattern, prose, re.I)
+    ]
+
+
+def _pages() -> list[Path]:
+    names = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "bench/README.md")
+    return [*(ROOT / name for name in names), *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def _newest_section(changelog: str) -> str:
+    """Everything before the second release heading."""
+    headings = [match.start() for match in re.finditer(r"^## ", changelog, re.M)]
+    return changelog[: headings[1]] if len(headings) > 1 else changelog
+
+
+@pytest.mark.parametrize("page", _pages(), ids=lambda page: page.name)
+def test_pages_use_standard_terms(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    if page.name == "CHANGELOG.md":
+        text = _newest_section(text)
+    retired = RETIRED if page.name in PAPERS else {**RETIRED, **RETIRED_EXCEPT_PAPERS}
+    assert not _found(text, retired), f"{page.name}: retired words"
+
+
+def test_messages_and_docstrings_use_standard_terms() -> None:
+    retired = {**RETIRED, **RETIRED_EXCEPT_PAPERS}
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        name = path.relative_to(SOURCE)
+        text = path.read_text(encoding="utf-8")
+        # Parsing is slow; most files contain none of the words.
+        if name.parts[0] in NOT_CONVERTED or not _combined(tuple(retired)).search(text):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+                found += [f"{name}:{hit}" for hit in _found(node.value, retired, node.lineno)]
+    assert not found, "\n".join(found)
+
+
+def test_unconverted_folders_exist() -> None:
+    """A folder that was renamed or removed must not stay in the list."""
+    known = {"operate"} | {path.name for path in SOURCE.iterdir() if path.is_dir()}
+    assert known >= NOT_CONVERTED
+
+
+def test_retired_words_are_found_outside_code() -> None:
+    page = "A law `law: PID`.\n\n    law = PID()\n\n```python\nlaw\n```\nIt goes on."
+    assert _found(page, RETIRED) == ["8: 'goes on' -> continue, resume", "1: 'law' -> controller"]
+    fine = "At least squares of a control law, damped least squares, the law of cosines: `told`."
+    assert not _found(fine, {k: v for k, v in RETIRED.items() if "least" not in k})
