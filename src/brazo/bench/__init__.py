@@ -1,9 +1,9 @@
-"""Measuring brazo beside its peers on this machine: `brazo bench`.
+"""Benchmarks of brazo and its peers on this machine: `brazo bench`.
 
-One file a section.  Every comparison gives the engines the same robot and the same numbers, checks
-that they agree (one that does not is left out, and the report says so), then times them round-robin
-in one process and keeps each one's best round: a neighbour that disturbs a round disturbs nobody's
-result.  Peers are used where they are installed; none is a dependency.
+One module per section.  Every comparison gives the engines the same robot and inputs, checks that
+they agree (one that does not is omitted with a note), then times them round-robin in one process
+and keeps the best round of each, so that a disturbed round affects no result.  Peers are used if
+they are installed; none is a dependency.
 """
 
 from __future__ import annotations

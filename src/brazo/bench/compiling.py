@@ -55,7 +55,7 @@ def measure(settings: Settings) -> list[Section]:
 
 
 def _all(model: TreeModel) -> Iterator[Callable[[], Kernel]]:
-    """Every kernel of an arm, made anew when called."""
+    """Yield functions that compile each kernel of an arm."""
     forward, dynamics = TreeKernels(model), TreeDynamicsKernels(model)
     yield lambda: forward.fk
     yield lambda: forward.frames

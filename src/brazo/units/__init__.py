@@ -1,7 +1,7 @@
-"""Numbers as people write them: `90deg`, `20 cm`, `9in`, `L1/2`, in SI and radians.
+"""Quantities with units: `90deg`, `20 cm`, `9in`, `L1/2`, evaluated to SI units and radians.
 
-`dimensions` has the units, `quantities` the arithmetic that checks them, `expressions` the one
-grammar and the tree it gives.
+`dimensions` defines the units, `quantities` the arithmetic that checks them, `expressions` the
+grammar and the expression tree.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def parse(text: str, names: Mapping[str, Quantity] | None = None) -> Quantity:
 def quantity(
     text: str, dimension: Dimension = NUMBER, names: Mapping[str, Quantity] | None = None
 ) -> float:
-    """Evaluate an expression to a float in SI and refuse a unit of another dimension."""
+    """Evaluate an expression to a float in SI units; raise for a unit of another dimension."""
     result = parse(text, names)
     if result.dimension is None or result.dimension == dimension:
         return result.value

@@ -55,12 +55,12 @@ UNITS: dict[str, tuple[float, Dimension]] = {
 
 
 def dimension_name(dimension: Dimension | None) -> str:
-    """Name a dimension in words, for messages."""
+    """Return the name of a dimension, for messages."""
     if dimension is None:
         return "a plain number"
     return _NAMES.get(dimension, f"length^{dimension[0]} mass^{dimension[1]} time^{dimension[2]}")
 
 
 def units_of(dimension: Dimension) -> list[str]:
-    """List the unit names one may write for a dimension."""
+    """Return the names of the units of a dimension."""
     return [name for name, (_, d) in UNITS.items() if d == dimension]
