@@ -35,20 +35,7 @@ NOT_CONVERTED = {
     "trajectory",
     "world",
 }
-PAGES_NOT_CONVERTED = {
-    "CHANGELOG.md",
-    "bilateral.md",
-    "control.md",
-    "conventions.md",
-    "lab.md",
-    "papers.md",
-    "programs.md",
-    "robot-file.md",
-    "simulation.md",
-    "teleop-protocol.md",
-    "teleop.md",
-    "trajectories.md",
-}
+PAGES_NOT_CONVERTED = {"lab.md"}
 # Pages that explain the papers, whose terms they keep.
 PAPERS = {"papers.md"}
 
@@ -72,7 +59,7 @@ RETIRED = {
     r"\brid(e|es|ing) through\b": "pass through",
     r"\bswings? free\b": "unpowered",
     r"\bgreatest\b": "max, largest",
-    r"(?<!at )\bleast\b(?! squares| recently)": "min, smallest",
+    r"(?<!at )\bleast\b(?![ -]squares| recently)": "min, smallest",
     r"\b(go|goes|going|went) on\b": "continue, resume",
     r"\banew\b": "again, new",
     r"\bover and over\b": "repeatedly, loop",
