@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -136,3 +137,15 @@ def test_sections_can_be_chosen_and_mistaken():
     result = CliRunner().invoke(app, ["--only", "peak,speed"])
     assert isinstance(result.exception, BrazoError)
     assert "no section speed; sections: " + ", ".join(SECTIONS) in str(result.exception)
+
+
+def test_an_installed_package_says_where_the_benchmarks_are(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("brazo.bench")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr("brazo.bench", raising=False)
+    monkeypatch.setattr("brazo.__path__", [])  # as in a wheel, which leaves them out
+    app = typer.Typer()
+    bench.register(app)
+    result = CliRunner().invoke(app, [])
+    assert isinstance(result.exception, BrazoError)
+    assert "in a checkout" in str(result.exception)

@@ -25,8 +25,15 @@ def bench(
     force: bool = FORCE,
 ) -> None:
     """Measure calls, batches, closed loops, compilation and start-up (best of many rounds)."""
-    from brazo.bench import SECTIONS, Settings, run
-
+    try:
+        from brazo.bench import SECTIONS, Settings, run
+    except ModuleNotFoundError as error:
+        if error.name != "brazo.bench":
+            raise
+        raise BrazoError(
+            "the benchmarks are not part of the installed package; run them in a checkout of the "
+            "repository: make bench, or make run ARGS=bench"
+        ) from None
     if str(json) != "-":
         require_replaceable(json, force=force)
     chosen = tuple(only.split(",")) if only else SECTIONS
