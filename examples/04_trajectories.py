@@ -52,13 +52,12 @@ print(f"within every limit in {slower.duration:.2f} s; left to report: {check(sl
 # As it comes: a new target while the joints are still on their way to the first.
 go = GoTo(limits, home)
 go.target(home + [0.5, 0.0, 0.0, 0.0, 0.0])
-for step in range(1000):
-    if step == 20:
+state, steps = go.update(0.01), 1
+while go.moving:
+    if steps == 20:
         go.target(home + [-0.3, 0.2, 0.0, 0.0, 0.0])
-    state = go.update(0.01)
-    if not go.moving:
-        break
-print("arrived at", np.degrees(state.q[[0, 1]]).round(2), f"after {0.01 * step:.2f} s")
+    state, steps = go.update(0.01), steps + 1
+print("arrived at", np.degrees(state.q[[0, 1]]).round(2), f"after {0.01 * steps:.2f} s")
 
 # A button held down moves the tool in a straight line, until the arm says no.
 jog = CartesianJog(arm, limits, home)

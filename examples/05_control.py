@@ -6,6 +6,7 @@ is the one of the documentation: every law on two motions and two robots, and wh
 """
 
 import timeit
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ for name in names:
 
 def microseconds(name, robot):
     """The least time of a call of torque(), and of a step of law and robot as one native loop."""
-    law = controllers()[name]()
+    law: Any = controllers()[name]()
     law.bind(robot, 1e-3)
     q, qd = robot.random_q(seed=1), np.zeros(robot.n)
     goal = Reference(q + 0.01, qd, qd)

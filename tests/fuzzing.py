@@ -349,10 +349,10 @@ def kinds(folder: Path) -> list[Kind]:
     scene = trimesh.Scene([box, ball])
 
     def export(suffix: str) -> bytes:
-        made = scene.export(file_type=suffix)
+        made: Any = scene.export(file_type=suffix)
         return made.encode() if isinstance(made, str) else made
 
-    gltf = scene.export(file_type="gltf")
+    gltf: Any = scene.export(file_type="gltf")
     for name, content in gltf.items():
         (folder / name).write_bytes(content)  # buffers lie beside the spoilt file
     text_stl, dae = export_stl_ascii(box).encode(), ball.export(file_type="dae")

@@ -30,7 +30,7 @@ def test_old_names_are_available_with_a_warning(module, old, new):
 
 def test_an_unknown_name_is_an_attribute_error():
     home = importlib.import_module("brazo.control")
-    with pytest.raises(AttributeError, match="brazo.control.*nothing_like_it"):
+    with pytest.raises(AttributeError, match=r"brazo.control.*nothing_like_it"):
         _ = home.nothing_like_it
 
 

@@ -26,6 +26,7 @@ import time
 from browsing import SOON, chromium, drawn, show
 from lab_process import LabProcess
 from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
 
 CELL = "cooperative"
 LOADS = 5
@@ -118,12 +119,12 @@ def read(url: str) -> None:
     address = origin.replace("http", "ws")
     scene = connect(
         f"{address}/?page={key}",
-        origin=origin,
-        subprotocols=[hooks.SUBPROTOCOL],
+        origin=Origin(origin),
+        subprotocols=[Subprotocol(hooks.SUBPROTOCOL)],
         max_size=None,
         compression=None,
     )
-    channel = connect(f"{address}/channel?page={key}", origin=origin, max_size=None)
+    channel = connect(f"{address}/channel?page={key}", origin=Origin(origin), max_size=None)
     channel.send('["panels-shown", ["program", "data"]]')
     threading.Thread(target=lambda: [None for _ in scene], daemon=True).start()
     for _ in channel:

@@ -79,7 +79,7 @@ def pair(folder: Path, k: int) -> bool:
 
 def main() -> None:
     """Print a line for each rate, and one for the pairs; exit 1 when one of them is not right."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--pairs", type=int, default=25)
     options = parser.parse_args()

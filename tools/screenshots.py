@@ -23,10 +23,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from browsing import SOON, chromium, drawn, show
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, FloatRect, Page, ViewportSize
 
 from brazo.lab.app.lab import Lab
 from brazo.lab.app.replay import Replay
@@ -48,7 +49,7 @@ class Variant:
     name: str
     width: int
     height: int
-    scheme: str = "light"
+    scheme: Literal["light", "dark"] = "light"
     crop: bool = False
     touch: bool = False
 
@@ -70,7 +71,7 @@ FADE_IN = 12_000  # ms; viser's player says nowhere that it shows everything
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("subject", nargs="*", help=f"of {', '.join(SUBJECTS)}; all when none")
     parser.add_argument("--look", type=Path, metavar="DIR", help="large variants, as PNG, there")
     chosen = parser.parse_args()
@@ -190,7 +191,7 @@ def both_hold(lab: Lab) -> bool:
 Taken = Iterator[tuple[str, bytes]]  # subject and PNG
 
 
-def of_cell(lab: Lab, browser: Browser, variant: Variant, subjects: list[str]) -> Taken:
+def of_cell(lab: Lab, browser: Browser, variant: Variant, subjects: Sequence[str]) -> Taken:
     """The page as it opens, and every panel."""
     with opened(browser, variant) as page:
         page.goto(f"{lab.url}?light=full")  # as a graphics card would draw it
@@ -218,7 +219,7 @@ def of_cell(lab: Lab, browser: Browser, variant: Variant, subjects: list[str]) -
                 yield panel, page.screenshot(clip=beside(page, panel, variant))
 
 
-def of_replay(lab: Lab, browser: Browser, variant: Variant, subjects: list[str]) -> Taken:
+def of_replay(lab: Lab, browser: Browser, variant: Variant, subjects: Sequence[str]) -> Taken:
     """A recording in the lab: the whole page, for its timeline is no panel's."""
     for panel in (one for one in REPLAYED if one in subjects):
         with opened(browser, variant) as page:
@@ -233,7 +234,7 @@ def of_replay(lab: Lab, browser: Browser, variant: Variant, subjects: list[str])
             yield panel, page.screenshot()
 
 
-def of_files(files: Files, browser: Browser, variant: Variant, subjects: list[str]) -> Taken:
+def of_files(files: Files, browser: Browser, variant: Variant, subjects: Sequence[str]) -> Taken:
     """What the lab exports as pages."""
     for name in ("replay-file", "report"):
         if name in subjects:
@@ -248,7 +249,7 @@ def of_files(files: Files, browser: Browser, variant: Variant, subjects: list[st
 @contextmanager
 def opened(browser: Browser, variant: Variant) -> Iterator[Page]:
     """A page on that kind of screen."""
-    size = {"width": variant.width, "height": variant.height}
+    size: ViewportSize = {"width": variant.width, "height": variant.height}
     context = browser.new_context(
         viewport=size, color_scheme=variant.scheme, has_touch=variant.touch
     )
@@ -277,7 +278,7 @@ def rest(page: Page) -> None:
     )
 
 
-def beside(page: Page, panel: str, variant: Variant) -> dict | None:
+def beside(page: Page, panel: str, variant: Variant) -> FloatRect | None:
     """Where in the page the panel is, with some of the scene."""
     if not variant.crop:
         return None

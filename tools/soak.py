@@ -26,7 +26,7 @@ PANELS = (("program", "data"), ("pendant", "data"))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("minutes", nargs="?", type=float, default=20.0)
     parser.add_argument("--trace", action="store_true", help="say what Python's memory grew by")
     chosen = parser.parse_args()

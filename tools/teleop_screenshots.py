@@ -22,7 +22,7 @@ from pathlib import Path
 
 from browsing import SOON, chromium
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from brazo.lab.app.opening import as_cell
 from brazo.lab.stations import MasterLab
@@ -33,7 +33,7 @@ from brazo.teleop.link.master_link import VALID
 from brazo.teleop.stations import ReflectingMaster, scheme_named
 
 OUT = Path(__file__).parents[1] / "docs" / "_static"
-SIZE = {"width": 1366, "height": 768}
+SIZE: ViewportSize = {"width": 1366, "height": 768}
 FELT = 2.0  # N
 DELAY = 0.5  # s; patience: pages drawn by the processor are slow
 DOWN = "PageDown"  # a key that lowers the handle

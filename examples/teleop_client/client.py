@@ -228,6 +228,7 @@ def main():
     while master.pongs < 5:  # now the follower knows this clock
         master.listen(0.02)
     followed, first, furthest = 0, None, 0.0
+    state, cause, share, age = 0, 0, 0.0, 0
     engagement = 0
     begin = time.monotonic()
     while (t := time.monotonic() - begin) < given.seconds:

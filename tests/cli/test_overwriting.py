@@ -17,7 +17,7 @@ def shell(monkeypatch, *arguments) -> int:
     monkeypatch.setattr(sys, "argv", ["brazo", *map(str, arguments)])
     with pytest.raises(SystemExit) as exit_:
         main()
-    return exit_.value.code or 0
+    return int(exit_.value.code or 0)
 
 
 @pytest.fixture

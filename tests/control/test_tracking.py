@@ -90,7 +90,7 @@ def test_substeps_change_the_robot_not_the_law(scara):
         (lambda t: (np.zeros(5), 0.0, 0.0), r"qd has shape \(\); wanted \(5,\)"),
         (lambda t: (np.zeros((5, 1)),) * 3, r"q has shape \(5, 1\); wanted \(5,\)"),
         (lambda t: None, "returned NoneType"),
-        (lambda t: undefined, r"NameError at t = 0 s: .*test_tracking"),  # noqa: F821
+        (lambda t: undefined, r"NameError at t = 0 s: .*test_tracking"),  # noqa: F821 # pyright: ignore
         (np.zeros((11, 5)), r"trajectory is a ndarray; wanted a function t -> \(q, qd, qdd\)"),
         (
             lambda t: (

@@ -105,7 +105,7 @@ def test_a_batch_is_several_times_faster_than_pinocchio_at_least():
     """Far below what `brazo bench` shows, so that no busy machine fails it."""
     import time
 
-    import pinocchio as pin
+    import pinocchio as pin  # pyright: ignore[reportMissingImports]
 
     from tests import oracles
 

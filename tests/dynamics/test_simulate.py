@@ -158,7 +158,7 @@ def test_mistakes_are_named(options, said):
     [
         (lambda t: (t, t), "three vectors"),
         (lambda t: ([0] * 6, [0] * 5, [0] * 6), r"qd has shape \(5,\)"),
-        (lambda t: undefined, "NameError"),  # noqa: F821
+        (lambda t: undefined, "NameError"),  # noqa: F821 # pyright: ignore
         (lambda t: np.zeros(6), r"ndarray of shape \(6,\); wanted three vectors"),
         (np.zeros((5, 10, 3)), r"wanted \(6, samples, 3\)"),
     ],

@@ -9,7 +9,7 @@ import math
 
 import mujoco
 import numpy as np
-import pinocchio as pin
+import pinocchio as pin  # pyright: ignore[reportMissingImports]
 import pytest
 
 import brazo

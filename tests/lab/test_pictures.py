@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -31,7 +32,8 @@ def test_a_picture_is_there_and_shows_something(subject: str, variant: str) -> N
         beside = subject in PANELS and "cell" in PANELS[subject].used_for
         cropped = beside and variant in ("light", "dark")
         assert picture.size == (CROPPED if cropped else width, height)
-        spread = [high - low for low, high in picture.convert("RGB").getextrema()]
+        extrema = np.reshape(picture.convert("RGB").getextrema(), (3, 2))
+        spread = extrema[:, 1] - extrema[:, 0]
         assert min(spread) > 100, "a picture of nothing"
 
 

@@ -120,7 +120,7 @@ def task(sim: Simulation) -> Iterator[float]:
 
     def leads(q) -> bool:
         T = one.base @ one.arm.fk(q)
-        return ((T @ rel)[:3, 3] - T[:3, 3]) @ down > 0 and q[1] * ready[1] > 0
+        return bool(((T @ rel)[:3, 3] - T[:3, 3]) @ down > 0 and q[1] * ready[1] > 0)
 
     at_mouth = next(q for q in ways if leads(q))
     half = (ready + at_mouth) / 2

@@ -160,6 +160,7 @@ def main(scenario):
         until(lambda: there.readlink() != own, "a second namespace")
         time.sleep(0.1)
         found = {"scenario": scenario}
+        wire = None
         if scenario == "netem":
             ip("ip", "link", "add", "m0", "type", "veth", "peer", "name", "f0")
         else:
@@ -168,7 +169,7 @@ def main(scenario):
         for name, address, inside in (("m0", "10.9.0.1", None), ("f0", ADDRESS, holder.pid)):
             ip("ip", "addr", "add", f"{address}/24", "dev", name, inside=inside)
             ip("ip", "link", "set", name, "up", inside=inside)
-        if scenario == "netem":
+        if wire is None:
             netem = ["netem", "delay", "10ms", "3ms", "loss", "2%"]
             ip("tc", "qdisc", "add", "dev", "m0", "root", *netem)
             drive(found, holder.pid, None)

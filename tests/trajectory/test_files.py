@@ -136,8 +136,8 @@ def test_a_missing_file_is_told(arm, tmp_path):
 
 
 class Still(Trajectory):
-    n = 5
-    breaks = np.array([0.0, 1.0])
+    n = 5  # pyright: ignore
+    breaks = np.array([0.0, 1.0])  # pyright: ignore
 
     def within(self, t):
         return Sample(*np.zeros((3, len(t), 5)))

@@ -92,8 +92,8 @@ def test_concatenate():
 class Swing(Trajectory):
     """A trajectory of a user's own: q = sin t for two swings."""
 
-    n = 1
-    breaks = np.array([0.0, 4 * np.pi])
+    n = 1  # pyright: ignore
+    breaks = np.array([0.0, 4 * np.pi])  # pyright: ignore
 
     def within(self, t):
         t = t[:, None]

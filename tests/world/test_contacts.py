@@ -112,7 +112,7 @@ def test_the_robots_together_carry_the_bar(held):
     contacts = held.contacts()
     on_bar = [c for c in contacts if c.second == "bar 1" and c.kind == "robot-object"]
     assert len(on_bar) >= 16
-    force = sum(c.force for c in on_bar)
+    force = np.sum([c.force for c in on_bar], axis=0)
     at = int(held.mj_model.joint("bar 1").dofadr[0])
     acceleration = held.mj_data.qacc[at : at + 3]
     assert force == pytest.approx(0.4 * (acceleration + [0, 0, 9.81]), abs=1e-10)
@@ -179,7 +179,7 @@ def test_delta_torques_come_through_its_loops():
     top = world.pose("delta/platform")[:3, 3] + [0, 0, 0.0097]
     world.place("weight", translate(*(top + [0, 0, 0.0247])))
     world.forward()
-    force = -sum(c.force for c in world.contacts().of("delta"))
+    force = -np.sum([c.force for c in world.contacts().of("delta")], axis=0)
     J = brazo.load("delta").jacobian(robot.q)[:3]
     assert force[2] < -1
     assert robot.external_torque() == pytest.approx(J.T @ force, abs=1e-9)

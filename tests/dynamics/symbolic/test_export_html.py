@@ -21,7 +21,7 @@ def computed(text: str, notation: HtmlNotation, letters: dict[str, str]) -> sp.E
     text = text.replace("\u00a0", " ")
     for sign, value in {"½": "1/2", "¼": "1/4", "⅛": "1/8", "·": "*", "π": "pi"}.items():
         text = text.replace(sign, f"({value})" if sign != "·" else value)
-    return sp.sympify(text.replace("*/ ", "/"))
+    return sp.sympify(text.replace("*/ ", "/"))  # pyright: ignore[reportReturnType]
 
 
 @pytest.mark.parametrize("name", ["scara1", "scara2"])

@@ -44,7 +44,7 @@ def test_another_error_is_written_at_once(log, caplog):
     fail(log, "one")
     log.error("something else")
     try:
-        1 / 0  # noqa: B018
+        _ = 1 / 0
     except ZeroDivisionError:
         log.exception("failed")
     assert [r.getMessage() for r in caplog.records] == ["failed", "something else", "failed"]
