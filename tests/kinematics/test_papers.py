@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from brazo.model.creases import creased
 
 import brazo
 from brazo.kinematics.orientation import oat_from_matrix
-from brazo.model.creases import creased
 from brazo.model.transforms import rot_x, rot_y, translate
 
 RV2AJ = {"rv2aj": "rv2aj_paper", "rv2aj-maker": "rv2aj_maker"}

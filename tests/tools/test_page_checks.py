@@ -3,6 +3,13 @@
 import json
 
 import page_checks
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def installed():
+    for program in (page_checks.TSC, page_checks.BIOME):
+        assert program.exists(), f"{program} is missing: make setup installs it"
 
 
 def test_a_wrong_type_is_found(tmp_path):
