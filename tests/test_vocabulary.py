@@ -35,7 +35,8 @@ NOT_CONVERTED = {
     "trajectory",
     "world",
 }
-PAGES_NOT_CONVERTED = {"lab.md"}
+# Pages that quote labels of the lab in italics.  Empty this set when the labels are converted.
+QUOTES_OLD_LABELS = {"lab.md", "lab-pictures.md", "recordings.md", "cells.md", "teleop.md"}
 # Pages that explain the papers, whose terms they keep.
 PAPERS = {"papers.md"}
 
@@ -78,6 +79,7 @@ RETIRED = {
 # The papers' word for a gripper, and the key of cell files.
 RETIRED_EXCEPT_PAPERS = {r"\bclamps?\b": "gripper"}
 
+LABEL = re.compile(r"(?<!\*)\*[^*\n]+\*(?!\*)")
 CODE = re.compile(r"^```.*?^```|^ {4}\S[^\n]*|`[^`]*`", re.M | re.S)
 
 
@@ -114,14 +116,13 @@ def _newest_section(changelog: str) -> str:
     return changelog[: headings[1]] if len(headings) > 1 else changelog
 
 
-CONVERTED = [page for page in _pages() if page.name not in PAGES_NOT_CONVERTED]
-
-
-@pytest.mark.parametrize("page", CONVERTED, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", _pages(), ids=lambda page: page.name)
 def test_pages_use_standard_terms(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if page.name == "CHANGELOG.md":
         text = _newest_section(text)
+    if page.name in QUOTES_OLD_LABELS:
+        text = LABEL.sub("", text)
     retired = RETIRED if page.name in PAPERS else {**RETIRED, **RETIRED_EXCEPT_PAPERS}
     assert not _found(text, retired), f"{page.name}: retired words"
 
