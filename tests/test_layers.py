@@ -19,7 +19,7 @@ FORMATS = BASE | {"model", "body", "formats"}
 KINEMATICS = FORMATS | {"codegen", "kinematics"}
 DYNAMICS = KINEMATICS | {"dynamics", "robot"}
 CONTROL = DYNAMICS | {"trajectory", "control"}
-SIMULATION = CONTROL | {"world", "recording", "simulation", "private"}
+SIMULATION = CONTROL | {"world", "recording", "simulation", "private", "internals"}
 MAY_IMPORT = {
     "deprecation": set(),
     "errors": set(),

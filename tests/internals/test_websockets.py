@@ -34,7 +34,7 @@ def test_without_them_a_flood_of_messages_is_closed_with_the_same_reason(without
             client.transport.write(EMPTY * 5000)
             error = await closing(client)
             assert error.rcvd.code == 1008
-            assert error.rcvd.reason == "flooding: more than 100 messages a second"
+            assert error.rcvd.reason == "flooding: more than 100 messages per second"
             assert server.gate.counts["flooding"] == 1
             assert server.received["/"] < 500
 

@@ -13,6 +13,7 @@ What happens when a self-check fails:
 | file            | library        | without its private parts                               |
 |-----------------|----------------|---------------------------------------------------------|
 | `cpython.py`    | CPython, NumPy | kernels are called through ctypes: same results, slower |
+| `mujoco.py`     | MuJoCo         | steps are made in Python: same results, slower          |
 | `websockets.py` | websockets     | limits are applied per message instead of per frame     |
 | `viser.py`      | viser          | the lab does not start; headless runs and replays do    |
 | `xacro.py`      | xacro          | xacro files are refused; expanded ones (URDF) are read  |

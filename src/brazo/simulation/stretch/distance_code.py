@@ -14,8 +14,8 @@ import numpy as np
 
 from brazo.codegen.emitter import Module, hex_double
 from brazo.codegen.flow import WORD, Fields, Flow
+from brazo.internals.mujoco import address
 from brazo.world.distances import SPARE, Nearest
-from brazo.world.engine_view import address
 
 #: Two sets of solids: how many, which, the sums of their radii, the pair that was nearest last.
 NEAREST = Fields(

@@ -16,12 +16,12 @@ from brazo.codegen.diagnose import Check
 from brazo.codegen.native import address
 from brazo.codegen.route import native
 from brazo.errors import BrazoError
+from brazo.internals.mujoco import engine_view, unusable
 from brazo.simulation.idle import Guard, Idle
 from brazo.simulation.stretch.loop_code import ARITIES, GUARD, ROBOT, STRETCH, stretch_code
 from brazo.simulation.stretch.row_table import RowTable
 from brazo.simulation.stretch.seat import Seat, plain
 from brazo.simulation.stretch.world_table import WorldTable, world_table
-from brazo.world.engine_view import engine_view, unusable
 
 if TYPE_CHECKING:
     from brazo.simulation.simulation import Simulation

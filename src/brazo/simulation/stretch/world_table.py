@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.internals.mujoco import EngineView, address, engine_view, roomy
 from brazo.model.shapes import Box, Sphere
 from brazo.simulation.stretch.world_code import BALL, BOX, CLAMP, GRIP, ROUND, WORLD
 from brazo.world.clamp import SERVO_RANGE, Clamp
 from brazo.world.contacts import CLASSES, ContactReader
-from brazo.world.engine_view import EngineView, address, engine_view, roomy
 from brazo.world.grasps import GraspReader
 from brazo.world.tally import Tally
 

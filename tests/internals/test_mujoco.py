@@ -7,8 +7,9 @@ import ctypes
 import numpy as np
 import pytest
 
+from brazo.internals import mujoco as engine_view
 from brazo.simulation import Simulation
-from brazo.world import World, engine_view
+from brazo.world import World
 
 
 def layout() -> type[ctypes.Structure]:

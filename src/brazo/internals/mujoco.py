@@ -1,11 +1,12 @@
-"""Where the physics engine keeps its numbers and functions, for machine code that calls it.
+"""Addresses of MuJoCo's data and functions, for machine code that calls the engine.
 
-Most arrays of an `MjData` are NumPy views whose addresses hold as long as it lives.  The number of
-contacts, where their list lies and where the constraint forces lie are plain fields of the engine's
-struct.  The engine's package describes that struct; the description is laid out by the rules of C
-and compared with what the engine itself says, field by field, in a small model with no, one and two
-contacts and in every model that is looked at.  Where a single field differs, or anything is
-missing, there is no view, and whoever wanted one does without.
+Most arrays of an `MjData` are NumPy views whose addresses are valid as long as it lives.  The
+number of contacts and the addresses of their list and of the constraint forces are plain fields of
+the engine's struct.  The engine's package describes that struct; the description is laid out by the
+rules of C and compared with what the engine's Python interface reports, field by field, in a small
+model with no, one and two contacts and in every model that is used.  Where a single field differs,
+or anything is missing, there is no view, and the simulation makes its steps in Python: the same
+results, slower.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from brazo.formats.mjcf.engine import engine
+from brazo.internals import Checked
+
+CHECKED = (Checked("mujoco", "4.0.0", "4.0.0"),)
 
 FUNCTIONS = ("mj_step", "mj_getState", "mj_rnePostConstraint", "mj_geomDistance")
 ROOMY = 8  # times the memory used so far must fit into what there is: see `roomy`
@@ -122,7 +125,7 @@ def unusable() -> str | None:
 
 def proven(struct: Any) -> bool:
     """Whether a layout is right for the balls on a plane of `_BALLS`, where all that matters is."""
-    mujoco = engine()
+    mujoco = import_module("mujoco")
     model = mujoco.MjModel.from_xml_string(_BALLS)
     data = mujoco.MjData(model)
     for count, heights in enumerate(((1.0, 1.0), (0.1, 1.0), (0.1, 0.1))):
@@ -153,7 +156,7 @@ def address(array: np.ndarray) -> int:
 @lru_cache(maxsize=1)
 def _library() -> dict[str, int] | None:
     """Addresses of the engine's functions in the library its package has loaded."""
-    mujoco = engine()
+    mujoco = import_module("mujoco")
     folder = Path(mujoco.__file__).parent
     names = ("libmujoco*.so*", "libmujoco*.dylib", "mujoco*.dll", "libmujoco*.dll")
     found = [path for pattern in names for path in sorted(folder.glob(pattern))]
