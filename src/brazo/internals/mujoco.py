@@ -125,7 +125,7 @@ def unusable() -> str | None:
 
 def proven(struct: Any) -> bool:
     """Whether a layout is right for the balls on a plane of `_BALLS`, where all that matters is."""
-    mujoco = import_module("mujoco")
+    mujoco: Any = import_module("mujoco")
     model = mujoco.MjModel.from_xml_string(_BALLS)
     data = mujoco.MjData(model)
     for count, heights in enumerate(((1.0, 1.0), (0.1, 1.0), (0.1, 0.1))):
@@ -156,7 +156,7 @@ def address(array: np.ndarray) -> int:
 @lru_cache(maxsize=1)
 def _library() -> dict[str, int] | None:
     """Addresses of the engine's functions in the library its package has loaded."""
-    mujoco = import_module("mujoco")
+    mujoco: Any = import_module("mujoco")
     folder = Path(mujoco.__file__).parent
     names = ("libmujoco*.so*", "libmujoco*.dylib", "mujoco*.dll", "libmujoco*.dll")
     found = [path for pattern in names for path in sorted(folder.glob(pattern))]
