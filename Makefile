@@ -1,5 +1,5 @@
-# The one place that says how brazo is set up, run, checked and tested.
-# Everything is installed into .venv; nothing but make, git and a Python is needed beforehand.
+# Set-up, running, checks and tests of brazo.
+# Everything is installed into .venv; only make, git and Python are needed beforehand.
 
 PYTHON ?= python3
 VENV   := .venv
@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 ARGS   ?=
 
-# Do not ask the network whether a newer type checker exists.
+# Do not check for a newer type checker over the network.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
@@ -38,7 +38,7 @@ format: $(VENV)/dev.stamp ## rewrite the code in the one format and apply the sa
 test: setup check ## check everything, then run every test; pass ARGS="tests/model" to choose
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest $(ARGS)
 
-bench: $(VENV)/dev.stamp ## measure brazo beside its peers on this machine
+bench: $(VENV)/dev.stamp ## measure brazo and its peers on this machine
 	$(BIN)/brazo bench --peers $(ARGS)
 
 docs: $(VENV)/dev.stamp ## build the documentation into build/docs; a warning is an error
@@ -49,7 +49,7 @@ clean: ## remove .venv and everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# An environment that could not be finished is removed, or the next run would take it for a good one.
+# An incomplete environment is removed, so that the next run does not use it.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
 	  "brazo: needs Python 3.11 or newer, and $(PYTHON) is " + sys.version.split()[0] + "; name another one: make PYTHON=python3.11 ...")'

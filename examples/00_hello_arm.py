@@ -1,7 +1,7 @@
 """# Hello, arm
 
-Load a robot by name, ask where its tool is, and look at what the Jacobian says about speed and
-singularities.  Joint values are radians and metres; a leading dimension is a batch.
+Load a robot by name, compute its tool pose, and use the Jacobian for speed and singularities.
+Joint values are in radians and metres; leading dimensions are batches.
 """
 
 import numpy as np
@@ -22,5 +22,5 @@ print("configuration:", arm.configuration(q))
 print("manipulability:", arm.dexterity(q).manipulability.round(4))
 
 many = arm.random_q(100_000, seed=1)  # inside the joint limits
-poses = arm.fk(many)  # compiled: a hundred thousand poses at once
+poses = arm.fk(many)  # compiled: 100,000 poses in one call
 print("highest tool position of", len(poses), "random poses:", poses[:, 2, 3].max().round(3), "m")

@@ -1,7 +1,7 @@
-"""# Robots from and for other tools
+"""# URDF and MJCF
 
-URDF, xacro and MJCF files load like robot files, and every robot can be written as URDF or MJCF.
-What a file does not say (masses, for one) is reported, never made up.
+URDF, xacro and MJCF files load like robot files, and every robot can be exported as URDF or MJCF.
+Missing data, such as masses, is reported and never guessed.
 """
 
 import tempfile

@@ -1,8 +1,9 @@
-"""# Making it follow
+"""# Control
 
-A law turns where the arm is and where it should be into torques.  Each is one class with gains that
-may be changed while it runs; `track` closes the loop with the exact dynamics.  The table at the end
-is the one of the documentation: every law on two motions and two robots, and what a call costs.
+A controller computes torques from the state and the reference.  Each is one class with gains that
+may be changed while it runs; `track` closes the loop with the exact dynamics.  The tables at the
+end are those of the documentation: every controller on two motions and two robots, and the time of
+a call.
 """
 
 import timeit
@@ -24,20 +25,20 @@ from brazo.control.benchmark import T_END, quintic, sines
 
 arm = brazo.load("puma560")
 result = track(arm, ComputedTorque(wn=25), sines(arm), t_end=2.0)
-print("computed torque, greatest errors (mrad):", (1e3 * result.max_error).round(3))
+print("computed torque, max errors (mrad):", (1e3 * result.max_error).round(3))
 
-# A load the law does not know of, then one it was told of.
+# A payload that is not in the controller's model, then one that is.
 heavy = arm.with_payload(0.5, com=(0, 0, 0.05))
 law = ComputedTorque()
 law.bind(arm, 1e-3)
 law.gains["kp", "elbow"] = 900.0
-print("0.5 kg, not told:", track(heavy, law, sines(arm), 2.0, model=arm).max_error.round(4))
+print("0.5 kg, unknown:", track(heavy, law, sines(arm), 2.0, model=arm).max_error.round(4))
 law.payload(0.5, com=(0, 0, 0.05))
-print("0.5 kg, told:    ", track(heavy, law, sines(arm), 2.0, model=arm).max_error.round(4))
+print("0.5 kg, known:  ", track(heavy, law, sines(arm), 2.0, model=arm).max_error.round(4))
 
 
 class Spring(Controller):
-    """A law of your own: say what its gains are and what torque it wants."""
+    """A custom controller: declare its gains and compute the torque."""
 
     GAINS = (Gain("k", "spring", ("N m/rad", "N/m")), Gain("d", "damper", ("N m s/rad", "N s/m")))
 
@@ -50,11 +51,11 @@ class Spring(Controller):
 
 scara = brazo.load("scara2")
 own = track(scara, Spring(k=[60, 30, 15, 4e3, 0.1], d=[6, 3, 1, 130, 0.01]), quintic(scara), T_END)
-print("a spring of one's own, error at the end:", own.error[-1].round(4))
+print("custom controller, error at the end:", own.error[-1].round(4))
 
 names = [name for name in controllers() if name != "Spring"]
 MOTIONS = {"sines": sines, "quintic": quintic}
-print("\ngreatest and root-mean-square errors of the worst joint, 1 ms period")
+print("\nmax and RMS errors of the worst joint, 1 ms period")
 print(f"{'':29s}{'puma560 (mrad)':>18s}{'scara2 (mrad)':>18s}{'scara2 (mm)':>18s}")
 for name in names:
     for motion, make in MOTIONS.items():
@@ -82,7 +83,9 @@ def microseconds(name, robot):
     return [1e6 * min(times) / 2000 for times in (call, steps)]
 
 
-print("\nmicroseconds a call of torque(), and a step of law and robot as one native loop")
+print(
+    "\nmicroseconds per call of torque(), and per step of controller and robot in one native loop"
+)
 print(f"{'':20s}{'puma560':>16s}{'scara2':>16s}")
 for name in names:
     row = [*microseconds(name, arm), *microseconds(name, scara)]

@@ -10,7 +10,7 @@ import brazo
 from brazo.program import Program
 from brazo.program.summary import summarise
 
-# The shipped program: three bars, eight steps each, friction alone.
+# The shipped program: three bars, eight steps each, held by friction.
 sim = brazo.Simulation("cooperative")
 execution = brazo.load_program("cooperative").start(sim)
 run = sim.run(execution)
@@ -20,7 +20,7 @@ for event in run.events:
 summary = summarise(execution, run)
 print(f"{summary.verdict}; max internal force {summary.internal_force:.2f} N")
 
-# A program of your own.  Its second motion would hit the chute, and says so before it starts.
+# A custom program.  Its second motion would collide with the chute; this is reported in advance.
 own = Program("careless", cell="cooperative")
 arm = own.robot("scara1")
 arm.move_joints([radians(35), radians(-20), 0.02, 0, 0])
@@ -30,7 +30,7 @@ execution = own.start(sim)
 sim.run(execution)
 print(execution.failure)
 
-# Where a bar lies is read when the step starts: a circle over the second one, wherever it is.
+# The pose of a bar is read when the step starts: a circle above the second bar.
 own = Program("circle", cell="cooperative")
 arm = own.robot("scara2")
 arm.move_to((0.04, 0, 0.1), (pi, 0, 0), "bar 2", gripper_symmetric=True, plan="free")

@@ -1,10 +1,9 @@
-"""# Feeling the wall
+"""# Bilateral control
 
-A Delta is the master, a second one the follower; under the follower stands a stiff block.  A hand
-pulls the master's handle 4 cm past where the follower meets the block.  What the follower touches
-is felt at the handle: with position and force sent as they are, and with wave variables, over
-delays of 0 to 200 ± 100 ms each way.  The plain scheme swings up; the passive one comes to rest,
-and its two ports never give more energy than they took.
+A Delta is the master, a second one the follower, with a stiff block below it.  A hand pulls the
+master's handle 4 cm past the contact of the follower with the block.  The contact force is
+reflected to the handle with the position–force scheme and with wave variables, for one-way delays
+of 0 to 200 ± 100 ms.  Position–force becomes unstable; wave variables are passive and come to rest.
 """
 
 import numpy as np
@@ -14,18 +13,18 @@ from brazo.teleop.mapping import IncrementMap
 from brazo.world import World
 
 press = strokes([(0.5, 0, 0, 0), (1.5, 0, 0, -0.08)])  # t, x, y, z
-same = IncrementMap(np.eye(3))  # two Deltas side by side: directions as they are
+same = IncrementMap(np.eye(3))  # two Deltas with the same directions
 
 LINES = [
     {"delay": 0.0},
     {"delay": 0.05},
     {"delay": 0.2},
-    {"delay": 0.2, "jitter": 0.1},  # packets overtake each other
+    {"delay": 0.2, "jitter": 0.1},  # packets are reordered
     {"delay": 0.2, "jitter": 0.1, "kind": "ordered"},  # as TCP delivers them
-    {"delay": 0.2, "jitter": 0.1, "kind": "drifting"},  # time stretched and squeezed
+    {"delay": 0.2, "jitter": 0.1, "kind": "drifting"},  # a delay that varies slowly
 ]
 
-print(f"{'':38s}felt  contact   still moves    least energy")
+print(f"{'':38s}hand  contact   oscillation      min energy")
 shown = []
 for scheme in (PositionForce, WaveVariables):
     for line in LINES if scheme is WaveVariables else LINES[:4]:
@@ -45,7 +44,7 @@ print()
 print(shown[1].report().text())
 print("figure:", plot(shown, "bilateral.png").name)
 
-# The same through the paper's direction matrix into a SCARA, half as far and twice as strong.
+# The same with the paper's direction matrix and a SCARA, with half the motion and twice the force.
 wave = WaveVariables(impedance=50)
 pair = Pair(
     World("teleop-wall-scara"), wave, Hand(strokes([(0.5, 0, 0, 0), (1.5, 0, 0, -0.11)])),
@@ -53,4 +52,4 @@ pair = Pair(
 )  # fmt: skip
 report = pair.run(4.0).report()
 print(f"SCARA, k = 2: the hand feels {report.force_master:.2f} N,", end=" ")
-print(f"the hand of the SCARA presses with {np.linalg.norm(pair.follower.port.contact()):.2f} N")
+print(f"the contact force of the SCARA is {np.linalg.norm(pair.follower.port.contact()):.2f} N")

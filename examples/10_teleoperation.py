@@ -1,8 +1,8 @@
-"""# A Delta in the hand, a SCARA far away
+"""# Teleoperation
 
-The two programs of a teleoperation, here in one process: a simulated SCARA listens, and a hand that
-holds a Delta's handle drives it over a real connection. Half way everything on the network vanishes
-for a quarter of a second; the follower brakes and holds, and goes on when it is engaged again.
+Follower and master in one process: a simulated SCARA listens, and a scripted hand on a Delta's
+handle drives it over a real connection. All messages are lost for 0.25 s; the follower brakes and
+enters HOLD, and continues after it is engaged again.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""A headless Chromium for the tools that look at the lab as its users do."""
+"""A headless Chromium for tools that use the lab's page."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ ARGUMENTS = (
     "--disable-sync",
     "--no-first-run",
 )
-SOON = 120_000  # ms; a page drawn by a busy processor takes its time
+SOON = 120_000  # ms; software rendering on a busy machine is slow
 
 
 @contextmanager
 def chromium(*arguments: str) -> Iterator[Browser]:
-    """A browser; a machine without one is told what to install."""
+    """Start a browser; exit with instructions if none is installed."""
     named = os.environ.get("BRAZO_CHROMIUM")
     found = next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
     if found is None:
@@ -51,7 +51,7 @@ def chromium(*arguments: str) -> Iterator[Browser]:
 
 
 def drawn(page: Page, cell: str) -> None:
-    """Wait until that cell is drawn and framed."""
+    """Wait until the cell is drawn and framed."""
     page.wait_for_function(
         "(name) => document.documentElement.dataset.brazoReady === name",
         arg=cell,

@@ -1,17 +1,17 @@
-"""How the lab bears floods: the driver's action, STOP and memory while bad clients do their worst.
+"""Measure actions of the page in control, STOP and memory of the lab while clients flood it.
 
     python tools/floods.py             every kind; or names of some: history pings churn …
     python tools/floods.py --markdown  the same as a table for a document
 
-The lab, the flood and the driver are three processes on the loopback; every flood is bounded in
-count and in time.  Twenty times a second the driver sends an action and ten times a second STOP:
+The lab, the flood and the page in control (the driver) are three processes on loopback; every flood
+is limited in count and time.  The driver sends 20 actions and 10 STOPs per second:
 
 - *action*: from sending an event to its handler on the lab's thread
 - *STOP*: from sending to the end of the braking command, after which the robots slow down
 - *memory*: growth of the lab's process from before the flood to three seconds after it
 
-The load of the machine is printed: a busy one shows in all times, and `quiet` is what it costs
-without a flood.  Linux only.
+The load of the machine is printed, because it affects all times; `quiet` is the result without a
+flood.  Linux only.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the driver saw during one flood."""
+    """Measurements of the driver during one flood."""
 
     kind: str
     actions: list[float]  # s; infinite where the action was never done
@@ -136,7 +136,7 @@ class Driver:
 
 
 def warm(lab: LabProcess, driver: Driver) -> None:
-    """Let simulated time pass, so that there is a history to ask for."""
+    """Run the simulation, so that there is a history to request."""
     driver.send("speed", 4.0)
     while lab.sample().time < HISTORY:
         time.sleep(0.2)
@@ -146,7 +146,7 @@ def warm(lab: LabProcess, driver: Driver) -> None:
 def measure(
     lab: LabProcess, driver: Driver, kind: str, seconds: float = SECONDS, after: float = AFTER
 ) -> Outcome:
-    """Flood the lab and look after its driver meanwhile."""
+    """Flood the lab and measure its driver at the same time."""
     driver.recover(lab)
     before = lab.sample()
     lab.ask("forget")
@@ -259,7 +259,7 @@ def event(*what: object) -> bytes:
 def _pour(
     url: str, frames: Callable[[], Iterable[bytes]], seconds: float, **where: str
 ) -> tuple[int, int]:
-    """Pour, and come back when closed."""
+    """Send a flood and reconnect when closed."""
     sent, closed, end = 0, 0, time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -342,7 +342,7 @@ def camera(url: str, seconds: float) -> tuple[int, int]:
 
 
 def churn(url: str, seconds: float) -> tuple[int, int]:
-    """Pages that come, all of them kept open as long as the lab lets them."""
+    """Open pages and keep all of them open as long as the lab allows."""
     return _come(url, seconds)
 
 
@@ -384,7 +384,7 @@ def _open_all(connect_one: Callable[[], T], seconds: float) -> tuple[list[T], in
 
 
 def half_open(url: str, seconds: float) -> tuple[int, int]:
-    """Connections that never finish their request."""
+    """Open connections that never complete their request."""
     parts = urlsplit(url)
     assert parts.hostname and parts.port
     address = parts.hostname, parts.port

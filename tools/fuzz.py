@@ -1,12 +1,12 @@
-"""Spoilt files for every reader: nothing but a clear error, quickly and in little memory.
+"""Corrupted files for every reader: only `BrazoError`, within limits of time and memory.
 
     python tools/fuzz.py                    60,000 cases, two processes
     python tools/fuzz.py 5000 --seed 7      others, and fewer
     python tools/fuzz.py --case 1234        one case of the seed, with its traceback
 
-A case is a file that brazo wrote, with a few words, lines or bytes changed (`tests/fuzzing.py`).
-It is read in a process whose memory is limited.  Wanted: no exception but BrazoError, no case above
-5 s of processor time, no crash, and less than 700 MB.  The exit code is 1 otherwise.  Linux only.
+A case is a file written by brazo with a few tokens, lines or bytes changed (`tests/fuzzing.py`).
+It is read in a process with limited memory.  Required: no exception except BrazoError, at most 5 s
+of CPU time, no crash, and less than 700 MB.  The exit code is 1 otherwise.  Linux only.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _one(seed: int, number: int, only: str | None) -> None:
 
 
 def _work(seed: int, numbers: range, only: str | None) -> None:
-    """Read cases; a line of JSON before and after each."""
+    """Read cases; print a line of JSON before and after each."""
     from brazo.body.mesh_process import reader
     from brazo.errors import BrazoError
     from tests.fuzzing import case
@@ -117,7 +117,7 @@ def _cpu() -> float:
 
 
 def _peak(pid: int) -> float:
-    """The largest memory a process has had, in MB."""
+    """Return the peak memory of a process, MB."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -126,7 +126,7 @@ def _peak(pid: int) -> float:
 
 
 class _Run:
-    """Hands out cases to processes and counts what comes back."""
+    """Distributes cases to processes and counts the results."""
 
     def __init__(self, chosen: argparse.Namespace) -> None:
         self.chosen = chosen
@@ -214,7 +214,7 @@ class _Run:
                 print(f"{self.done} cases, {time.monotonic() - self.start:.0f} s", flush=True)
 
     def report(self) -> int:
-        """Print what came out; the exit code."""
+        """Print the results; return the exit code."""
         slow = sum(answer.get("time", 0.0) > SLOW for answer in self.failures)
         hangs = self.results["hang"] + slow
         print(f"{self.done} cases of seed {self.chosen.seed}: {dict(self.results)}")

@@ -1,16 +1,16 @@
-"""What the lab costs: page ready, click to Python, processor time beside the simulation.
+"""Measure page load time, click latency and the CPU time of the lab next to the simulation.
 
     python tools/lab_costs.py
 
-- *page ready*: from asking for the address until the cooperative cell is drawn and framed, in a
-  real browser, each time with nothing kept from before.
+- *page ready*: from the request until the cooperative cell is drawn and framed, in a real browser
+  with an empty cache.
 - *click to Python*: from a button going down in the browser to its handler on the lab's thread,
   while the program runs and plots are in view.
-- *beside the simulation*: processor time of the lab's process but for the thread that lets time
-  pass, over wall time, while the program runs: with that browser, and with two clients that only
-  read (as fast as the lab sends, which a browser that draws by processor does not).
+- *beside the simulation*: CPU time of the lab's process without the simulation thread, relative to
+  wall time, while the program runs: with that browser, and with two clients that only read (as fast
+  as the lab sends, which a browser with software rendering does not).
 
-Linux only.  A busy machine shows in all of them: the load is printed, too.
+Linux only.  The load of the machine is printed, because it affects all results.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def measure(lab: LabProcess, what: str) -> None:
 
 
 def read(url: str) -> None:
-    """A page without a browser: program and plots in view, everything read and thrown away."""
+    """A client without a browser, with program and plots in view; all messages are discarded."""
     from brazo.lab.server import hooks
 
     key, origin = secrets.token_urlsafe(18), url.rstrip("/")

@@ -1,8 +1,8 @@
-"""A lab in a process of its own that says what it costs, for `soak.py`, `lab_costs.py`
-and `floods.py`.
+"""A lab in a separate process that reports its resource usage, for `soak.py`, `lab_costs.py` and
+`floods.py`.
 
-Its own file is what runs there; every line on its input is answered by one of JSON.  Linux only: it
-reads /proc.
+The process runs this file; every input line is answered by one line of JSON.  Linux only: it reads
+/proc.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PLAYER = "brazo player"  # the thread that lets time pass
+PLAYER = "brazo player"  # the simulation thread
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The process at one moment."""
+    """Resource usage of the process at one time."""
 
     wall: float  # s
     rss: float  # MB in memory
@@ -34,7 +34,7 @@ class Sample:
     frames: int  # scenes shown since the start
 
     def beside(self, before: Sample) -> float:
-        """Share of one core since `before` that the lab took beside the simulation."""
+        """CPU usage of the lab without the simulation since `before`, as a fraction of one core."""
         took = (self.cpu - before.cpu) - (self.player - before.player)
         return took / (self.wall - before.wall)
 
@@ -71,7 +71,7 @@ class LabProcess:
         self._process.stdout.close()
 
     def sample(self) -> Sample:
-        """What it has cost so far."""
+        """Return the resource usage so far."""
         return Sample(**self.ask("sample"))
 
     def ask(self, what: str) -> Any:
@@ -89,7 +89,7 @@ class LabProcess:
 
 
 def rss(pid: int) -> float:
-    """MB a process has in memory."""
+    """Return the memory of a process, MB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGESIZE") / 1e6
 

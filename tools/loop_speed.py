@@ -1,9 +1,9 @@
-"""How fast the whole loop runs: the cooperative task with laws, contacts, events and recording.
+"""Measure the step time of the cooperative task with controllers, contacts, events and recording.
 
     python tools/loop_speed.py              steps of 1 ms
     python tools/loop_speed.py 0.0002       steps of 0.2 ms
 
-Planning is done while the run goes on and counts as "other"; the last line leaves it out.
+Planning runs during the simulation and counts as "other"; the last line excludes it.
 """
 
 import sys

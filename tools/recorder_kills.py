@@ -1,9 +1,9 @@
-"""Kill processes that record, at random times and rates, and start recorders in pairs on one path.
+"""Kill recording processes at random times and rates, and start pairs of recorders on one path.
 
     python tools/recorder_kills.py            50 kills at 1, 10 and 1,000 Hz each, then 25 pairs
 
-A killed recording must hold every row that was appended more than 0.2 s before the kill.  Of a pair
-of recorders one must be refused, and the other's rows must be complete.
+A killed recording must contain every row that was appended more than 0.2 s before the kill.  One
+recorder of a pair must be rejected, and the rows of the other must be complete.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ except BrazoError as error:
 
 
 def kill(folder: Path, rate: float, seed: int) -> float:
-    """Kill one recorder; the age (s) of the oldest row that was lost, 0 when none was."""
+    """Kill one recorder; return the age (s) of the oldest lost row, 0 if none was lost."""
     path = folder / f"{rate:g}-{seed}.parquet"
     process = subprocess.Popen(
         [sys.executable, "-c", RECORD, str(path), str(rate)], stdout=subprocess.PIPE
@@ -68,7 +68,7 @@ def kill(folder: Path, rate: float, seed: int) -> float:
 
 
 def pair(folder: Path, k: int) -> bool:
-    """Whether of two recorders on one path exactly one wrote, and all of its rows are there."""
+    """Whether exactly one of two recorders on one path wrote, with all of its rows."""
     path = folder / f"pair-{k}.parquet"
     command = [sys.executable, "-c", PAIR, str(path)]
     both = [subprocess.Popen([*command, str(who)]) for who in (1, 2)]
@@ -78,7 +78,7 @@ def pair(folder: Path, k: int) -> bool:
 
 
 def main() -> None:
-    """Print a line for each rate, and one for the pairs; exit 1 when one of them is not right."""
+    """Print a line for each rate, and one for the pairs; exit with 1 if a check failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--pairs", type=int, default=25)

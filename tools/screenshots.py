@@ -1,14 +1,14 @@
-"""Pictures of the lab for its documentation, taken in a real browser.
+"""Screenshots of the lab for its documentation, taken in a real browser.
 
     python tools/screenshots.py                       all of them, into docs/_static/lab
     python tools/screenshots.py data control          these panels only
-    python tools/screenshots.py --look build/look     everything else worth a look, not shipped:
+    python tools/screenshots.py --look build/look     further ones for inspection, not shipped:
                                                       4K, and panels at their full height
 
-The lab runs the cooperative program until both robots hold a bar, with points taught, a step
-response measured, equations derived and the run recorded; then time stands still and every panel
-is pictured in every variant.  `docs/lab.md` shows the light ones, `docs/lab-pictures.md` the rest.
-A new panel is pictured without a change here; `tests/lab/test_pictures.py` asks for its pictures.
+The lab runs the cooperative program until both robots hold a bar, with taught points, a measured
+step response, derived equations and a recording; then it is paused and a screenshot of every panel
+is taken in every variant.  `docs/lab.md` shows the light ones, `docs/lab-pictures.md` the others.
+A new panel needs no change here; `tests/lab/test_pictures.py` checks its screenshots.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ LOOKED_AT = (
     Variant("tall-phone", 390, 2000, "dark", touch=True),
     Variant("4k", 3840, 2160),
 )
-CROPPED = 720  # px, about what a page of the documentation is wide
+CROPPED = 720  # px, about the width of a page of the documentation
 MOMENT = 4.0  # s into the recording
 FADE_IN = 12_000  # ms; viser's player says nowhere that it shows everything
 
@@ -259,7 +259,7 @@ def opened(browser: Browser, variant: Variant) -> Iterator[Page]:
     context.close()
 
 
-# Nothing blinks or glides while a picture is taken.
+# No animation or blinking while a screenshot is taken.
 CALM = """() => {
     const style = document.createElement("style");
     style.textContent = "*, *::before, *::after { transition: none !important; " +

@@ -1,11 +1,11 @@
-"""The lab under way for a long time: does it grow?
+"""Run the lab for a long time and measure its memory growth.
 
     python tools/soak.py                20 minutes
-    python tools/soak.py 5 --trace      5 minutes, and where Python's memory went
+    python tools/soak.py 5 --trace      5 minutes, with the allocations of Python
 
-Two pages of a real browser watch the cooperative cell: the one that drives with the program and
-plots in view, run again from the start whenever it is over, the other with pendant and plots.  What
-is in memory after the first two minutes must not grow by 20 MB.  Linux only.
+Two pages of a real browser show the cooperative cell: the page in control with program and plots in
+view, with the program restarted when it ends, the other with pendant and plots.  Memory must not
+grow by 20 MB after the first two minutes.  Linux only.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Watched:
 
 
 def soak(lab: LabProcess, pages: list[Watched], seconds: float, trace: bool) -> float:
-    """Run, print a line per sample; MB the lab has grown after the warm-up."""
+    """Run and print a line per sample; return the memory growth after the warm-up, MB."""
     again = (
         pages[0]
         .page.locator("#panel-program")
@@ -114,7 +114,7 @@ def soak(lab: LabProcess, pages: list[Watched], seconds: float, trace: bool) -> 
 
 
 def growth(rows: list[tuple[float, Sample]]) -> float:
-    """MB from the warm-up's end to now: the mean of the last minute over that of the first."""
+    """Return the memory growth (MB): mean of the last minute minus mean of the first."""
     late = [(t, row.rss) for t, row in rows if t >= WARM_UP]
     if not late:
         return 0.0

@@ -1,9 +1,9 @@
-"""Pictures of the two pages of a teleoperation for the documentation, taken in a real browser.
+"""Screenshots of the two teleoperation pages for the documentation, taken in a real browser.
 
     python tools/teleop_screenshots.py                into docs/_static
 
-Two Deltas, wave variables between them and a stiff block under the follower: the master's handle is
-brought down by its keys until the block is felt, then the master's process is killed.
+Two Deltas are coupled by wave variables, with a stiff block under the follower: the master's handle
+is lowered by its keys until the follower is in contact, then the master's process is killed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from brazo.teleop.stations import ReflectingMaster, scheme_named
 OUT = Path(__file__).parents[1] / "docs" / "_static"
 SIZE: ViewportSize = {"width": 1366, "height": 768}
 FELT = 2.0  # N
-DELAY = 0.5  # s; patience: pages drawn by the processor are slow
+DELAY = 0.5  # s; pages with software rendering are slow
 DOWN = "PageDown"  # a key that lowers the handle
 CELL = """\
 name: delta over a block
@@ -65,7 +65,7 @@ def take(cell: Path) -> None:
         assert address is not None, words
         here, _ = cable.enter_context(running(__file__, "--master", address[0]))
         if hasattr(os, "nice"):
-            os.nice(15)  # the browser, started next, is not to keep the robots waiting
+            os.nice(15)  # the browser, started next, must not delay the robots
         with chromium() as browser:
             master, other = opened(browser, here), opened(browser, there)
             expect(master.get_by_role("button", name="Hold to run")).to_be_enabled(timeout=SOON)
@@ -82,7 +82,7 @@ def take(cell: Path) -> None:
 
 
 def lead(address: str) -> None:
-    """The master: a switch on its page is not let go while a picture is being taken of it."""
+    """Start the master, with a timeout of its switch that is long enough for a screenshot."""
     hand = Pointed(deadman=20.0)
     delta = Simulation(as_cell("robot:delta"))
     waves = scheme_named("waves")
@@ -94,7 +94,7 @@ def lead(address: str) -> None:
 
 @contextmanager
 def running(*arguments: str) -> Iterator[tuple[str, list[str]]]:
-    """One end in a process of its own; the address of its page and what it said until then."""
+    """Start a station in a separate process; return the address of its page and its output."""
     command = [sys.executable, *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None
@@ -123,7 +123,7 @@ def opened(browser: Browser, url: str) -> Page:
 
 
 def engage(master: Page, other: Page) -> None:
-    """Hold the switch; a busy machine may lose hold of it once or twice."""
+    """Hold the switch; on a busy machine it may be released once or twice by its timeout."""
     state = other.locator(".station-strip .state")
     for _ in range(20):
         master.keyboard.down("e")

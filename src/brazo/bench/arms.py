@@ -1,8 +1,8 @@
-"""The arms that are measured: the Puma 560 and a 6R arm without any special geometry.
+"""The benchmarked arms: the Puma 560 and a 6R arm without special geometry.
 
-The Puma's right angles and sparse inertias let much of its arithmetic vanish.  `general` has no
-right angle, no parallel axes, no zero length and full tensors, so nothing does: the truth for any
-other six-joint arm lies between the two.
+The right angles and sparse inertias of the Puma eliminate much of its arithmetic.  `general` has no
+right angle, no parallel axes, no zero length and full tensors, so nothing is eliminated.  Results
+for other six-joint arms are between the two.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def puma() -> Robot:
 
 @lru_cache(maxsize=1)
 def general_arm() -> Robot:
-    """See the module."""
+    """The 6R arm without special geometry; see the module."""
     file = RobotFile.parse(_GENERAL)
     return Robot(Source(file.build(), file.build))
 

@@ -1,8 +1,8 @@
-"""Many states at once, from plain (N, 6) arrays into (N, 6) arrays, by one thread or two.
+"""Batches: (N, 6) arrays to (N, 6) arrays, with one or two threads.
 
-Pinocchio's batch calls are C++ and take a column a state; CasADi maps its compiled function over
-the same memory.  The share of the CPU's peak counts the operations of the graph and those of each
-sine and cosine, not what is spent on loading, storing and checking.
+Pinocchio's batch calls are C++ and use one column per state; CasADi maps its compiled function over
+the same memory.  The share of the CPU's peak counts the operations of the graph and of each sine
+and cosine, without loads, stores and checks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from brazo.robot import Robot
 
 __all__ = ["flops", "measure"]
 
-_WORTH_SHARING = 10_000  # rows: smaller batches run on one thread whatever is asked for
+_WORTH_SHARING = 10_000  # rows; smaller batches always run on one thread
 
 
 def measure(settings: Settings) -> list[Section]:
@@ -81,16 +81,18 @@ def _own(
     arm: Robot, operation: str, at: States, last: np.ndarray, threads: int
 ) -> Callable[[], Any]:
     function, q, qd, out = getattr(arm, operation), at.q, at.qd, np.empty_like(at.q)
-    if threads == 1 and len(q) <= 10_000:  # as anybody would call it: too small for threads
+    if (
+        threads == 1 and len(q) <= 10_000
+    ):  # a plain call, because the batch is too small for threads
         return lambda: function(q, qd, last, out=out)
     return lambda: function(q, qd, last, out=out, threads=threads)
 
 
 def _peak_shares(settings: Settings) -> Section:
-    """Our kernels as a share of what one core can do at most."""
+    """Measure brazo's kernels as a share of the peak of one core."""
     section = Section("peak_share", "Share of the peak, one core, N = 10000")
     if not native():
-        section.notes.append("no machine code is made here")
+        section.notes.append("no machine code on this machine")
         return section
     peak = peak_flops(settings)
     for arm in (puma(), general_arm()):

@@ -1,8 +1,7 @@
-"""Races: several callables timed in turn, the best round of each kept.
+"""Races: several callables are timed in turn, and the best round of each is kept.
 
-The machine's load changes from second to second.  Contestants that take turns within milliseconds
-meet the same load, and the minimum over many rounds is the time each takes when nothing disturbs
-it.
+The load of a machine changes from second to second.  Callables that take turns within milliseconds
+run under the same load, and the minimum over many rounds is the undisturbed time of each.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ def race(
     contestants: Mapping[str, Callable[[], Any]],
     work: float | Mapping[str, float] = 1.0,
 ) -> dict[str, float]:
-    """Seconds each contestant takes for one unit of work; a call does `work` units."""
+    """Return the seconds of each callable per unit of work; a call does `work` units."""
     repeats = {name: _repeats(call, settings.round_time) for name, call in contestants.items()}
     best = {name: _time(call, repeats[name]) for name, call in contestants.items()}
     a_round = sum(best[name] * repeats[name] for name in contestants)
@@ -33,10 +32,10 @@ def race(
 
 
 def _repeats(call: Callable[[], Any], seconds: float) -> int:
-    """How many calls fill a round; the calls made to find out also warm up."""
+    """Return the number of calls per round; the calls to find it also warm up."""
     repeats = 1
     while True:
-        # The best of three: one that the system interrupted would end the search too early.
+        # The best of three, because an interrupted call would end the search too early.
         taken = min(_time(call, repeats) for _ in range(3)) * repeats
         if taken >= 0.25 * seconds or repeats >= 1_000_000:
             return max(1, round(repeats * min(seconds / max(taken, 1e-9), 4.0)))

@@ -1,8 +1,8 @@
 """A controlled arm: PID at 1 kHz with the torque held over each Runge–Kutta step.
 
-One arm: the loop compiled whole, against MuJoCo stepped from Python with the same PID in NumPy.
-Many arms: 2048 loops at once, against `mujoco.rollout` with the very torques our loops chose, given
-to it in advance: it need not compute a controller at all.
+One arm: one compiled loop, compared with MuJoCo stepped from Python with the same PID in NumPy.
+Many arms: 2048 loops, compared with `mujoco.rollout`, which gets the torques of brazo's loops in
+advance and computes no controller.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def measure(settings: Settings) -> list[Section]:
 
 
 def gains(arm: Robot, q: np.ndarray) -> PIDGains:
-    """Critically damped at 20 rad/s for each joint alone."""
+    """Gains for critical damping at 20 rad/s of each joint alone."""
     m = np.diag(arm.mass_matrix(q))
     return PIDGains(kp=400.0 * m, ki=800.0 * m, kd=40.0 * m)
 
 
 def wave(arm: Robot, q0: np.ndarray, steps: int) -> Reference:
-    """A gentle swing of every joint about q0."""
+    """A slow sine of every joint about q0."""
     t = DT * np.arange(steps)[:, None]
     w = np.linspace(1.0, 3.0, arm.n)
     swing = np.sin(w * t)
@@ -64,7 +64,7 @@ def _one(settings: Settings) -> Section:
         if agrees(run(controller), step(), 1e-7):
             contestants["MuJoCo, Python PID"] = step
         else:
-            section.notes.append("MuJoCo ends elsewhere and is not timed")
+            section.notes.append("MuJoCo gives another result and is not timed")
     seconds = race(settings, contestants, work=steps)
     peer = seconds.get("MuJoCo, Python PID")
     for name, value in seconds.items():
@@ -104,7 +104,7 @@ def _many(settings: Settings) -> Section:
             if agrees(recorded.end_q, end(), 1e-7):
                 contestants["mujoco.rollout"] = rollout
             else:
-                section.notes.append("mujoco.rollout ends elsewhere and is not timed")
+                section.notes.append("mujoco.rollout gives another result and is not timed")
         seconds = race(settings, contestants, work=count * steps)
         row: dict[str, Value] = {"threads": threads}
         for name, value in seconds.items():

@@ -1,5 +1,5 @@
-"""From a robot to machine code: how long it takes to derive and compile every kernel of an arm,
-and how long with the object code already in the cache."""
+"""Compilation: the time to derive and compile every kernel of an arm, and the time with the object
+code in the cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["measure"]
 def measure(settings: Settings) -> list[Section]:
     section = Section("compile", "Derive and compile all kernels of an arm, one process")
     if not native():
-        section.notes.append("no machine code is made here")
+        section.notes.append("no machine code on this machine")
         return [section]
     for arm in (puma(), general_arm()):
         model = arm.model
@@ -77,7 +77,7 @@ def _all(model: TreeModel) -> Iterator[Callable[[], Kernel]]:
 
 
 class _cache_at:
-    """Object code goes to a folder meanwhile."""
+    """Use a folder as the cache of object code."""
 
     def __init__(self, folder: str) -> None:
         self.folder, self.before = folder, os.environ.get("BRAZO_CACHE_DIR")

@@ -1,4 +1,4 @@
-"""The machine and the versions a measurement belongs to."""
+"""Machine and versions of a measurement."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The cooperative simulator's own method, for both its SCARAs, beside brazo's.
+"""The method of the cooperative simulator's paper for both SCARAs, compared with brazo.
 
-Urrea and Coltters (2015) let a program write M, C and G out as code, invert M numerically in every
-evaluation and integrate with Runge–Kutta.  Here `derive()` writes that code, run as it is in Python
-with NumPy, and compiled by the C compiler at hand with a Gauss–Jordan inverse.  Every way steps
-both arms under the same PID with held torques.  The paper's own figures are of another machine.
+Urrea and Coltters (2015) generate code for M, C and G, invert M numerically in every evaluation and
+integrate with Runge–Kutta.  Here `derive()` generates that code, which is run in Python with NumPy,
+and compiled by the C compiler with a Gauss–Jordan inverse.  All methods step both arms with the
+same PID and held torques.  The paper's figures are from another machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def measure(settings: Settings) -> list[Section]:
     tasks = [_Task.of(arm) for arm in arms]
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
-        section.notes.append("no C compiler here: the method is timed in NumPy only")
+        section.notes.append("no C compiler found: the method is timed in NumPy only")
     with tempfile.TemporaryDirectory(prefix="brazo-paper-") as name:
         folder = Path(name)
         ways: dict[str, list[_Method]] = {
@@ -56,7 +56,7 @@ def measure(settings: Settings) -> list[Section]:
             run = partial(_both, methods, tasks, steps)
             expected = _both(ways["brazo, PID"], tasks, steps)
             if "computed" not in name and not agrees(expected, run()):
-                section.notes.append(f"{name} ends elsewhere and is not timed")
+                section.notes.append(f"{name} gives another result and is not timed")
                 continue
             contestants[name], work[name] = run, steps
         seconds = race(settings, contestants, work)
@@ -73,7 +73,7 @@ def measure(settings: Settings) -> list[Section]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """From rest at q to a goal, under PID control."""
+    """A motion from rest at q to a goal with PID control."""
 
     controller: PIDGains
     q: np.ndarray
@@ -91,7 +91,7 @@ def _both(methods: list[_Method], tasks: list[_Task], steps: int) -> np.ndarray:
 
 
 class _Method:
-    """One arm moved by the paper's method."""
+    """One arm simulated by the paper's method."""
 
     def run(self, task: _Task, steps: int) -> np.ndarray:
         raise NotImplementedError

@@ -1,7 +1,7 @@
-"""What the CPU can do at most: fused multiply-adds that wait for nothing, in all lanes of one core.
+"""Peak of the CPU: independent fused multiply-adds in all lanes of one core.
 
-Eight to sixteen independent chains hide the latency of the multipliers; nothing is loaded or
-stored.  The best of several numbers of chains is the peak other kernels are held against.
+Eight to sixteen independent chains hide the latency of the multipliers, without loads and stores.
+The best of several numbers of chains is the peak to which kernels are compared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STEPS = 50_000
 def measure(settings: Settings) -> list[Section]:
     section = Section("peak", "Fused multiply-adds, one core")
     if not native():
-        section.notes.append("no machine code is made here")
+        section.notes.append("no machine code on this machine")
         return [section]
     section.rows.append({"lanes": jit.host().width, "peak [GFLOP/s]": peak_flops(settings) / 1e9})
     return [section]
@@ -32,7 +32,7 @@ def measure(settings: Settings) -> list[Section]:
 
 @lru_cache(maxsize=2)
 def peak_flops(settings: Settings) -> float:
-    """Floating-point operations a second of one core, a fused multiply-add being two."""
+    """Floating-point operations per second of one core; a fused multiply-add counts as two."""
     width = jit.host().width
     best = 0.0
     for chains in (8, 10, 12, 16):

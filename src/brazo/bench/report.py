@@ -1,4 +1,4 @@
-"""What was measured, as plain data: tables for people and JSON for programs come from it."""
+"""Results of a benchmark as plain data, printed as tables or JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Report:
     sections: list[Section] = field(default_factory=list)
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """JSON-compatible data of the report."""
         return {
             "machine": self.machine,
             "settings": asdict(self.settings),

@@ -1,4 +1,4 @@
-"""How long and against whom to measure."""
+"""Duration and peers of a benchmark."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`quick` measures everything, but too short for its ratios to be trusted."""
+    """Settings; `quick` measures all sections, but too briefly for reliable ratios."""
 
     peers: bool = False
     quick: bool = False
 
     @property
     def rounds(self) -> int:
-        """Rounds of a race; each contestant's best one counts."""
+        """Rounds of a race; the best one of each callable counts."""
         return 3 if self.quick else 25
 
     @property
     def round_time(self) -> float:
-        """Seconds a contestant runs in a round, about."""
+        """Approximate seconds of a callable per round."""
         return 0.002 if self.quick else 0.01
 
     @property

@@ -1,8 +1,8 @@
-"""One call from Python: what a controller or a notebook pays for one set of numbers.
+"""Single calls from Python, as in a controller or a notebook.
 
-`fresh` makes a new result; `out=` writes into an array of the caller's.  The loop around the call
-and the lambda it is made through are no part of the work: an empty lambda runs in the same race and
-its time is taken off everybody's.
+`fresh` allocates a new result; `out=` writes into an array of the caller.  The loop around the call
+and the lambda are not part of the work: an empty lambda runs in the same race, and its time is
+subtracted.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _arm(settings: Settings, arm: Robot, key: str, title: str) -> Section:
 def _own(
     arm: Robot, operation: str, at: States
 ) -> tuple[Callable[[], Any], Callable[[], Any], np.ndarray]:
-    """Our call with a fresh result, with `out=`, and the numbers."""
+    """brazo's call with a new result, with `out=`, and the result."""
     function = getattr(arm, operation)
     last = {"inverse_dynamics": at.qdd, "forward_dynamics": at.tau}
     if operation in last:

@@ -1,4 +1,4 @@
-"""What a user waits for before anything happens: whole processes, from their start."""
+"""Start-up time: complete processes, from start to end."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def measure(settings: Settings) -> list[Section]:
             "BRAZO_CACHE_DIR": str(Path(folder, "objects")),
         }
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        for name in _RUNS:  # bytecode and object code are made once
+        for name in _RUNS:  # bytecode and object code are compiled once
             _seconds(_RUNS[name], environment)
         for _ in range(2 if settings.quick else 15):
             for name, arguments in _RUNS.items():

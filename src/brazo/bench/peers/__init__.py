@@ -1,8 +1,8 @@
-"""Other engines that answer the same questions, where they are installed.
+"""Other engines that compute the same results, if they are installed.
 
-A peer is built straight from a robot's model, never from brazo's own kinematics, and each of its
-answers is a `Task`: what to time, and the numbers it gives.  None of them is imported by name, for
-none is a dependency.
+A peer is built from a robot's model, never from brazo's kinematics, and each of its operations is a
+`Task`: a call to time, and its result.  Peers are not imported by name, because none is a
+dependency.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ OPERATIONS = ("inverse_dynamics", "fk", "jacobian", "mass_matrix", "forward_dyna
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A call to time, and the numbers that call leaves behind."""
+    """A call to time, and its result."""
 
     call: Callable[[], Any]
     answer: Callable[[], np.ndarray]
 
 
 class Peer:
-    """An engine holding one robot; what it cannot answer is simply not in its tasks."""
+    """An engine with one robot; operations that it lacks are not in its tasks."""
 
     name: str
 
@@ -46,7 +46,7 @@ class Peer:
 
 
 def installed(arm: Robot) -> tuple[list[Peer], list[str]]:
-    """The peers that are here, and a note on each that is not."""
+    """Return the installed peers, and a note on each that is missing."""
     peers: list[Peer] = []
     notes: list[str] = []
     for module, package, make in (
@@ -67,16 +67,16 @@ def installed(arm: Robot) -> tuple[list[Peer], list[str]]:
 
 
 class NotAPeer(Exception):
-    """Why an engine cannot take part."""
+    """The reason why an engine cannot be used."""
 
 
 def optional(module: str) -> Any:
-    """A peer's module, by a name no import statement mentions."""
+    """Import a peer's module by name."""
     return import_module(module)
 
 
 def agrees(ours: np.ndarray, theirs: np.ndarray, tolerance: float = 1e-9) -> bool:
-    """Equal relative to the largest entry."""
+    """Whether two arrays are equal relative to their largest entry."""
     if ours.shape != theirs.shape:
         return False
     return bool(np.abs(ours - theirs).max() <= tolerance * max(1.0, np.abs(ours).max()))

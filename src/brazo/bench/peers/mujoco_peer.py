@@ -1,4 +1,4 @@
-"""MuJoCo: the shortest chain of its functions that answers, with contacts and limits off."""
+"""MuJoCo: the shortest sequence of functions per operation, without contacts and limits."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class MuJoCo(Peer):
 
 
 def bare_model(arm: Robot) -> Any:
-    """An arm as a MuJoCo model that does nothing but move: Runge–Kutta, no contacts, no limits."""
+    """Return an arm as a MuJoCo model with Runge–Kutta, without contacts and limits."""
     mj: Any = optional("mujoco")
     assert isinstance(arm.model, TreeModel)
     model = mujoco_model(arm.model)
@@ -87,7 +87,7 @@ def bare_model(arm: Robot) -> Any:
 
 
 def _left(call: Any, answer: Any) -> Task:
-    """A call that leaves its numbers in an array."""
+    """Return a task whose call writes its result into an array."""
 
     def numbers() -> np.ndarray:
         call()

@@ -14,7 +14,7 @@ from brazo.robot import Robot
 
 
 class Pinocchio(Peer):
-    """Joints along x, y or z are given as such: Pinocchio is faster with them."""
+    """Joints along x, y or z use the specialised types, which are faster in Pinocchio."""
 
     name = "Pinocchio"
 
@@ -49,7 +49,7 @@ class Pinocchio(Peer):
     def batch(self, arm: Robot, at: States, threads: int) -> dict[str, Task]:
         pin = self.pin
         pool = pin.ModelPool(self.model, threads)
-        # Its own layout: a column a state.
+        # Pinocchio's layout: one column per state.
         q, qd, qdd, tau = (np.asfortranarray(x.T) for x in (at.q, at.qd, at.qdd, at.tau))
         out = np.empty(q.shape, order="F")
 

@@ -1,7 +1,7 @@
-"""# Your own robot
+"""# A custom robot
 
-A robot is a YAML file: names, a D-H table, whatever else you know.  Numbers carry units and may be
-expressions of parameters; changing a parameter rebuilds everything.  Mistakes are named with file,
+A robot is described by a YAML file: names, a D-H table, and optional data.  Numbers may have units
+and may be expressions of parameters; a changed parameter rebuilds the model.  Errors contain file,
 line and field.
 """
 
@@ -38,7 +38,7 @@ path.write_text(TEXT.replace("45cm", "45kg"), encoding="utf-8")
 try:
     brazo.load(path)
 except brazo.BrazoError as error:
-    print("refused:", str(error).replace(str(folder), "…"))
+    print("rejected:", str(error).replace(str(folder), "…"))
 
 point = crane.fk(np.array([0.4, 0.5, 0.2]))[:3, 3]
 print("back from a point:", crane.ik(point).q.round(6))

@@ -1,8 +1,8 @@
-"""# Every way to reach a pose
+"""# Inverse kinematics
 
-Inverse kinematics gives one answer and shows all of them: each branch has a name (shoulder,
-elbow, wrist), tells whether it respects the joint limits, and may be asked for.  A target out of
-reach comes back with the reason and the nearest configuration.
+The result has one chosen solution and all others: each branch has a name (shoulder, elbow, wrist)
+and a flag for the joint limits, and can be selected.  For a target out of reach the result contains
+the reason and the closest configuration.
 """
 
 import numpy as np
