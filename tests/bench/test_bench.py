@@ -1,4 +1,4 @@
-"""`brazo bench`: every section, numbers that make sense, and engines that disagree left out."""
+"""`brazo bench`: every section, plausible figures, and omission of engines that disagree."""
 
 import json
 import math
@@ -72,8 +72,8 @@ def test_all_peers_agree_and_are_timed(report):
     assert len(ways) == 4 and "M, C, G, inverse, RK4: C" in ways
 
 
-def test_brazo_is_the_faster_one_even_so(report):
-    """Generous bounds: a quick run on a busy machine is no measurement."""
+def test_brazo_is_faster_than_its_peers(report):
+    """Wide bounds, because a quick run on a busy machine is not a measurement."""
     for row in _section(report, "batch")["rows"]:
         if row["threads"] == 1:
             assert row["brazo / Pinocchio"] > 5.0
@@ -130,7 +130,7 @@ def test_a_race_keeps_the_best_round():
     assert 0.0 < best["a"] < best["b"] < 1e-3 and len(calls) > 100
 
 
-def test_sections_can_be_chosen_and_mistaken():
+def test_sections_can_be_selected_and_unknown_ones_are_rejected():
     assert [s.key for s in run(Settings(quick=True), ["peak"]).sections] == ["peak"]
     app = typer.Typer()
     bench.register(app)
@@ -139,7 +139,7 @@ def test_sections_can_be_chosen_and_mistaken():
     assert "no section speed; sections: " + ", ".join(SECTIONS) in str(result.exception)
 
 
-def test_an_installed_package_says_where_the_benchmarks_are(monkeypatch):
+def test_installed_package_reports_where_the_benchmarks_are(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("brazo.bench")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr("brazo.bench", raising=False)
