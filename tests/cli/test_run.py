@@ -52,7 +52,7 @@ def test_completed_task_exits_with_0_and_writes_recording_and_report(tmp_path):
     kinds = {event["kind"] for event in recording.events}
     assert {"note", "step", "grasped", "released", "through", "contact begin"} <= kinds
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    for text in ("Internal force", "through chute", "bar 3 slid through chute", "3 of 3"):
+    for text in ("Internal force", "through chute", "bar 3 passed through chute", "3 of 3"):
         assert text in page
 
 
@@ -110,7 +110,7 @@ def test_custom_controller(tmp_path):
     old = run(*arguments, "--law", str(file))  # the deprecated spelling
     assert old.returncode == 0 and "--law is deprecated; use --controller" in old.stderr
     done = run(*arguments)
-    assert done.returncode == 2 and "no law 'Spring' here" in done.stderr
+    assert done.returncode == 2 and "no controller 'Spring'" in done.stderr
     file.write_text("x = 3\n", encoding="utf-8")
     done = run(*arguments, "--controller", str(file))
     assert done.returncode == 2 and "mine.py: no controller found" in done.stderr
@@ -228,7 +228,7 @@ class Mine(Controller):
     [
         ("command", "own.py:6: robot 'scara1', law Mine, t = 0.0000 s: ValueError: boom"),
         ("torque", "own.py: controller class Mine does not define command"),
-        (None, "no law 'Mine' here; there are: "),
+        (None, "no controller 'Mine'; available: "),
     ],
 )
 def test_errors_in_a_custom_controller(tmp_path, method, message):

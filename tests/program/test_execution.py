@@ -161,7 +161,7 @@ arm:
     ("steps", "then"),
     [
         (PICK, "reach"),
-        ("arm: [{grip: {body: bar, timeout: 0.1s}}]", "nothing is held"),
+        ("arm: [{grip: {body: bar, timeout: 0.1s}}]", "no grasp"),
         ("arm: [{wait_until: {held: bar, timeout: 0.1s}}]", "does not hold bar"),
     ],
 )
@@ -173,8 +173,8 @@ def test_a_body_that_has_gone_is_named_before_what_comes_of_it(steps, then):
     done = run(sim, program_of(steps))
     first, _, rest = done.failure.why.partition("); ")
     assert first == (
-        "bar is no longer at its start position (0.300, 0.200, 0.015) m; it is at "
-        "(2.000, -1.000, 0.015) m since before this run: reset first "
+        "bar is no longer at its start position (0.300, 0.200, 0.015) m; it was already at "
+        "(2.000, -1.000, 0.015) m before this run: reset first "
         "(Reset and run in the lab, sim.reset() in Python"
     )
     assert then in rest
@@ -207,7 +207,7 @@ def test_the_choice_of_branch_is_explained():
     free = program_of("arm: [{move_to: {xyz: [-0.2, -0.35, 0.15], rpy: [180deg, 0, 0]}}]")
     assert run(sim, free).succeeded
     (told,) = texts(sim, "choice")[-1:]
-    assert told.startswith("arm: branch ") and "past the limits of shoulder" in told
+    assert told.startswith("arm: branch ") and "out of limits: shoulder" in told
 
 
 # ---- what is in the way --------------------------------------------------------------------
@@ -247,7 +247,7 @@ def test_no_way_says_what_is_in_it():
     sim = sim_of(cell)
     program = program_of("arm: [{move_joints: {to: [0, 0, 0, 5cm, 0], plan: free}}]")
     why = run(sim, program).failure.why
-    assert why.startswith("the goal is not free: arm/") and "wall" in why
+    assert why.startswith("the goal is in collision: arm/") and "wall" in why
 
 
 def test_an_unchecked_collision_is_reported_and_stops_the_program():
@@ -277,7 +277,7 @@ def test_without_force_feedback_it_warns_and_rides_through():
             one.passes_through for one in done.monitor.collisions
         )
         warned = texts(sim, "warning")
-        assert any("touched pillar" in text and "rides through" in text for text in warned)
+        assert any("touched pillar" in text and "passes through" in text for text in warned)
         assert ("would" in warned[0]) is (plan == "direct")
 
 
@@ -289,7 +289,7 @@ def test_watch_warn_goes_on_after_a_touch_until_the_arm_is_stuck():
     done = run(sim, program)
     touch, why = done.monitor.collisions[0], done.failure.why
     assert done.failure.time > touch.time + 1.0
-    assert "s after it should have arrived" in why and why.endswith("; it touches pillar")
+    assert "s after the planned end of the motion" in why and why.endswith("; it touches pillar")
 
 
 def test_a_robot_gives_way_to_one_under_way():
@@ -340,13 +340,13 @@ def test_a_held_body_goes_to_its_own_target():
 def test_gripping_nothing_is_reported():
     sim = sim_of(BAR)
     done = run(sim, program_of("arm: [{grip: {timeout: 1s}}]"))
-    assert "nothing is held after 1 s: no pad touches anything" in done.failure.why
+    assert "no grasp after 1 s: no pad is in contact" in done.failure.why
 
 
 def test_a_target_of_a_body_nobody_holds_is_refused():
     sim = sim_of(BAR)
     done = run(sim, program_of("arm: [{move_to: {of: bar, xyz: [0, 0, 0]}}]"))
-    assert "'bar' should go there, but the clamp holds nothing" in done.failure.why
+    assert "the target is for 'bar', but the gripper holds nothing" in done.failure.why
 
 
 def test_a_dropped_bar_is_named_with_time_and_place():
@@ -394,15 +394,15 @@ right: [{repeat: {times: 3, do: [{sync: again}, {note: on}]}}]
 @pytest.mark.parametrize(
     ("steps", "why"),
     [
-        ("wait_until: {signal: never, timeout: 0.2s}", "nobody has raised 'never'"),
-        ("wait_until: {held: bar, timeout: 0.2s}", "the clamp does not hold bar"),
-        ("wait_until: {touching: [bar, arm], timeout: 0.2s}", "bar and arm do not touch"),
+        ("wait_until: {signal: never, timeout: 0.2s}", "signal 'never' is off"),
+        ("wait_until: {held: bar, timeout: 0.2s}", "the gripper does not hold bar"),
+        ("wait_until: {touching: [bar, arm], timeout: 0.2s}", "bar and arm are not in contact"),
     ],
 )
 def test_waiting_has_an_end(steps, why):
     sim = sim_of(BAR)
     done = run(sim, program_of(f"arm: [{{{steps}}}]"))
-    assert why in done.failure.why and "0.2 s have passed" in done.failure.why
+    assert why in done.failure.why and "timeout after 0.2 s" in done.failure.why
 
 
 def test_conditions_of_contact_and_time():
@@ -430,7 +430,7 @@ arm:
     law = sim.robots["arm"].controller
     assert law.name == "PDGravity" and law.gains["kd"] == pytest.approx([1, 2, 3, 4, 5])
     bad = program_of("arm: [{set_controller: {controller: PID, gains: {spin: 3}}}]")
-    with pytest.raises(BrazoError, match="no gain of PID 'spin' here; there are: kp, ki, kd"):
+    with pytest.raises(BrazoError, match="no gain of PID 'spin'; available: kp, ki, kd"):
         bad.start(sim)
 
 
@@ -467,7 +467,7 @@ def test_a_robot_stopped_from_outside_fails_its_step():
     sim.robots["arm"].stop()
     while not execution.done:
         sim.step()
-    assert "the motion was broken off" in execution.failure.why
+    assert "the motion was interrupted" in execution.failure.why
     assert texts(sim, "note") == []
 
 
@@ -476,7 +476,7 @@ def test_a_robot_does_one_program_at_a_time_and_a_reset_ends_it():
     program = program_of("arm: [{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: unchecked}}]")
     program.start(sim)
     sim.step(10)
-    with pytest.raises(BrazoError, match="'arm' is at work in program 'test'; stop that first"):
+    with pytest.raises(BrazoError, match="'arm' is running program 'test'; stop it first"):
         program.start(sim)
     sim.reset()
     assert run(sim, program).failed
@@ -491,19 +491,19 @@ def test_a_robot_does_one_program_at_a_time_and_a_reset_ends_it():
     [
         ("leg: [{wait: 1s}]", "no robot 'leg' in cell 'test'; robots: arm"),
         ("arm: [{move_joints: [1, 2]}]", "task.yaml:3: move_joints: 2 values for the 5 joints"),
-        ("arm: [{move_joints: [0, 0, 0, 5deg, 0]}]", "'quill', which takes a length"),
+        ("arm: [{move_joints: [0, 0, 0, 5deg, 0]}]", "joint 'quill' takes a length"),
         (
             "arm: [{move_joints: [0, 0, 0, 5m, 0]}]",
             "5000 mm is outside the limits 0 .. 200 mm of joint 'quill'",
         ),
-        ("arm: [{move_joints: hom}]", "no pose 'hom' here; did you mean 'home'?"),
-        ("arm: [{move_to: {xyz: [0, 0, 0], in: bat}}]", "no frame 'bat' here; did you mean 'bar'?"),
+        ("arm: [{move_joints: hom}]", "no pose 'hom'; did you mean 'home'?"),
+        ("arm: [{move_to: {xyz: [0, 0, 0], in: bat}}]", "no frame 'bat'; did you mean 'bar'?"),
         ("arm: [{grip: {body: bat}}]", "no free body 'bat'"),
-        ("arm: [{grip: 200N}]", "a force of 200 N; the clamp gives at most 120 N"),
-        ("arm: [{release: 9cm}]", "an opening of 0.09 m; the clamp's is 0 to 0.08 m"),
-        ("arm: [{wait_until: {through: chute, body: bar}}]", "no chute 'chute' here"),
+        ("arm: [{grip: 200N}]", "force 200 N; the max of the gripper is 120 N"),
+        ("arm: [{release: 9cm}]", "opening 0.09 m; the gripper's range is 0 to 0.08 m"),
+        ("arm: [{wait_until: {through: chute, body: bar}}]", "no chute 'chute'; available: none"),
         ("arm: [{wait_until: {held: bar, by: leg}}]", "no robot 'leg'"),
-        ("arm: [{set_controller: PDI}]", "no law 'PDI' here; did you mean 'PID'?"),
+        ("arm: [{set_controller: PDI}]", "no controller 'PDI'; did you mean 'PID'?"),
         ("arm: [{for_each: {as: x, of: [bar, bat], do: [{grip: {body: $x}}]}}]", "'bat'"),
     ],
 )
@@ -561,8 +561,11 @@ def test_an_arm_that_does_not_arrive_says_how_far_it_is_and_why():
     done = run(sim, program_of(text + "  - move_joints: {to: [0, 0, 0, 5cm, 0], timeout: 0.5s}"))
     why = str(done.failure)
     assert why.startswith("task.yaml:5: arm, step 2 (move_joints): arm is ")
-    assert "mm and " in why and "0.5 s after it should have arrived" in why
-    assert "law PDGravity leaves " in why and "with torque to spare" in why
+    assert "mm and " in why and "0.5 s after the planned end of the motion" in why
+    assert (
+        "controller PDGravity has a steady-state error at " in why
+        and "no drive is saturated" in why
+    )
 
 
 def test_a_pause_does_not_use_up_the_patience_of_a_grip():

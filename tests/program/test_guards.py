@@ -41,7 +41,7 @@ def test_a_calm_guard_of_a_passage_means_that_nothing_changes(sim, inside):
         data.xpos[at] = chute.pose[:3, :3] @ local + chute.pose[:3, 3]
         passage.inside, passage.time = inside, None
         before = guard.calm
-        through = passage.look(data)
+        through = passage.update(data)
         if before:
             calm += 1
             assert not through and passage.inside == inside

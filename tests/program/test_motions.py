@@ -7,7 +7,7 @@ import pytest
 
 import brazo
 from brazo.errors import BrazoError
-from brazo.program.motions import Slowed, along, braking, gathering, pace_limits, straight, through
+from brazo.program.motions import Slowed, along, braking, motion_limits, resuming, straight, through
 from brazo.program.steps import Speed
 from brazo.trajectory import Piecewise, Timing, line, path_error
 
@@ -23,7 +23,7 @@ def arm():
 
 @pytest.fixture(scope="module")
 def limits(arm):
-    return pace_limits(arm)
+    return motion_limits(arm)
 
 
 def worst(motion, limits) -> tuple[float, float]:
@@ -47,7 +47,7 @@ def test_half_the_speed_takes_twice_the_time(limits):
 
 def test_a_given_time_is_taken_or_refused(limits):
     assert straight(Q0, Q1, limits, Speed(time=3.0), 0.5).duration == pytest.approx(3.0)
-    with pytest.raises(BrazoError, match="too short: the drives need at least"):
+    with pytest.raises(BrazoError, match="too short: the min time within the drives"):
         straight(Q0, Q1, limits, Speed(time=0.1), 0.5)
 
 
@@ -100,7 +100,7 @@ def test_a_pause_stops_on_the_way_and_goes_on(limits, share):
     assert slower.sample(slower.start).qd == pytest.approx(motion.sample(now).qd)
     assert slower.sample(slower.end).q == pytest.approx(motion.sample(rest).q)
     assert np.abs(slower.sample(slower.end).qd).max() < 1e-9
-    again = gathering(motion, rest)
+    again = resuming(motion, rest)
     assert again.sample(again.start).q == pytest.approx(motion.sample(rest).q)
     assert np.abs(again.sample(again.start).qd).max() < 1e-9
     assert again.sample(again.end).q == pytest.approx(Q1, abs=1e-9)

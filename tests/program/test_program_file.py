@@ -115,29 +115,29 @@ def test_old_keyword_arguments_of_the_step_list_are_read_with_a_warning():
         ("- jump: 3", "task.yaml:4: robots.arm[0]: no verb 'jump'"),
         ("- move_two: {}", "did you mean 'move_to'"),
         ("- wait: 1s\n- wait: 3kg", "task.yaml:5: robots.arm[1].wait: '3kg' is a mass"),
-        ("- line: {by: [0, 0, 1cm], xyz: [0, 0, 0]}", "'xyz', where to go, or 'by'"),
+        ("- line: {by: [0, 0, 1cm], xyz: [0, 0, 0]}", "'xyz' (position) or 'by'"),
         ("- line: {in: bar}", "a target needs 'xyz', 'by' or 'rpy'"),
-        ("- line: {by: [0, 0, 1cm], plan: free}", "a line is its own way"),
+        ("- line: {by: [0, 0, 1cm], plan: free}", "the path of a line is fixed"),
         ("- move_to: {xyz: [0, 0, 0], speed: 2}", "it is a fraction of the drives' limits: 0 to 1"),
         ("- move_to: {xyz: [0, 0, 0], speed: 1, time: 1s}", "give one of speed, time"),
         ("- move_to: {xyz: [0, 0], speed: 1}", "expected a list of 3 numbers"),
         ("- move_to: {xyz: [0, 0, 0], plan: fast}", "choose direct or free or unchecked"),
         ("- move_joints: [1N, 0]", "a joint value is an angle or a length, not a force"),
         ("- grip: {force: -3}", "force is -3; it must be finite and greater than 0"),
-        ("- wait: -1s", "time is -1 s; wanted 0 to"),
+        ("- wait: -1s", "time is -1 s; expected 0 to"),
         ("- wait_until: {held: a, signal: b}", "give exactly one of held"),
-        ("- wait_until: {signal: b, by: c}", "does not go with 'signal'"),
+        ("- wait_until: {signal: b, by: c}", "is not allowed with 'signal'"),
         ("- path: {circle: {centre: [0, 0, 0]}}", "a circle needs 'radius'"),
         ("- path: {circle: {centre: [0, 0, 0], radius: 1, pitch: 2}}", "unknown field 'pitch'"),
         ("- path: {rpy: [0, 0, 0]}", "give exactly one of circle"),
-        ("- note: at $bar", "no variable '$bar'; variables: none here"),
-        ("- repeat: {times: 0, do: []}", "times is 0; wanted a whole number"),
-        ("- repeat: {times: 2.5, do: []}", "times is 2.5; wanted a whole number"),
-        ("- for_each: {as: 3x, of: [a], do: []}", "no name for a variable"),
-        ("- for_each: {as: x, of: [], do: []}", "names nothing"),
+        ("- note: at $bar", "no variable '$bar'; variables: none"),
+        ("- repeat: {times: 0, do: []}", "times is 0; expected an integer"),
+        ("- repeat: {times: 2.5, do: []}", "times is 2.5; expected an integer"),
+        ("- for_each: {as: 3x, of: [a], do: []}", "is not a valid variable name"),
+        ("- for_each: {as: x, of: [], do: []}", "'of' is empty"),
         ("- set_controller: {}", "give a 'controller', 'gains', or both"),
         ("- {wait: 1s, note: x}", "a step has one verb, not 2"),
-        ("- wait", "a step is 'verb: what'"),
+        ("- wait", "a step is 'verb: value'"),
     ],
 )
 def test_refused_with_place_and_what_is_allowed(text, wanted):
@@ -367,11 +367,11 @@ def test_every_program_survives_the_way_to_text(program):
         ("move_joints: [0, 0, 0, 50, 0]", "; did you mean 50mm?"),
         (
             "set_controller: {controller: PID, gains: {kpp: 1}}",
-            "no gain of PID 'kpp' here; did you mean",
+            "no gain of PID 'kpp'; did you mean",
         ),
-        ("set_controller: {controller: ideal, gains: {kp: 1}}", "law 'ideal' has no gains"),
-        ("set_controller: {gains: {stiffness: 1}}", "'stiffness' here; there are: "),
-        ("grip: 0.5N", "a force of 0.5 N holds nothing: a body counts as held from 2 N"),
+        ("set_controller: {controller: ideal, gains: {kp: 1}}", "controller 'ideal' has no gains"),
+        ("set_controller: {gains: {stiffness: 1}}", "'stiffness'; available: "),
+        ("grip: 0.5N", "force 0.5 N is too low: a body is held from 2 N"),
     ],
 )
 def test_slips_are_told_before_the_first_step(step, wanted):
@@ -387,6 +387,6 @@ def test_a_robot_that_is_not_there_is_told_with_its_line():
 
 def test_friction_holds_nothing_without_force_feedback():
     program = program_of("arm:\n  - grip: 60N")
-    with pytest.raises(BrazoError, match=r"task.yaml:4: grip: force feedback of 'arm' is off"):
+    with pytest.raises(BrazoError, match=r"task.yaml:4: grip: contact response of 'arm' is off"):
         program.start(sim_of(ARM.replace("start", "force_feedback: off, start")))
     program.start(sim_of(ARM.replace("start", "force_feedback: off, grasp: weld, start")))

@@ -1,4 +1,4 @@
-"""Robot programs: move, line, path, grip, wait, meet; for one robot or several, checked ahead."""
+"""Programs for one robot or several: motions, grips, waits, syncs; checked before they run."""
 
 from brazo.deprecation import renamed_names
 from brazo.program.collision import Checker, Hit, Mover

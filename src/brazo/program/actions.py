@@ -1,6 +1,6 @@
-"""How each kind of step is done: generators that yield the time at which to ask them again.
+"""Execution of each kind of step: generators that yield the time of their next poll.
 
-Motions are in `brazo.program.moves`; here are the clamp, waiting, meeting, and laws.
+Motions are in `brazo.program.moves`; here are gripper, waits, syncs, signals and controllers.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from brazo.simulation.idle import Guard
 if TYPE_CHECKING:
     from brazo.program.execution import Execution
 
-POLL = 0.01  # s, between two looks at a condition
-_OPEN = 0.001  # m short of the wanted opening
+POLL = 0.01  # s, between two checks of a condition
+_OPEN = 0.001  # m, tolerance of the opening
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class Patience:
 
 
 class Actions:
-    """What one robot can do."""
+    """Executes the steps of one robot."""
 
     def __init__(self, execution: Execution, robot: SimRobot) -> None:
         self.execution = execution
@@ -48,7 +48,7 @@ class Actions:
         self.moves = Moves(execution, robot)
 
     def of(self, step: s.Step) -> Iterator[float | Patience]:
-        """The generator that does a step."""
+        """The generator that executes a step."""
         match step:
             case s.MoveJoints() | s.MoveTo() | s.Line() | s.FollowPath():
                 return self.moves.of(step)
@@ -71,7 +71,7 @@ class Actions:
             case _:
                 raise BrazoError(f"no such step: {step}")
 
-    # ---- the clamp -------------------------------------------------------------------------
+    # ---- gripper ---------------------------------------------------------------------------
 
     def _grip(self, step: s.Grip) -> Iterator[float | Patience]:
         execution, name, sim = self.execution, self.robot.name, self.sim
@@ -89,36 +89,37 @@ class Actions:
             if since is not None and sim.time - since >= step.settle - 0.5 * sim.dt:
                 break
             if execution.clock - begin > step.timeout:
-                raise BrazoError(f"nothing is held after {step.timeout:g} s: {self._why_empty()}")
+                raise BrazoError(f"no grasp after {step.timeout:g} s: {self._why_no_grasp()}")
             over = begin + step.timeout if since is None else since + step.settle
             yield Patience(over - sim.dt)
         assert held is not None
         if step.body is not None and held != step.body:
-            raise BrazoError(f"holds '{held}', not '{step.body}'")
+            raise BrazoError(f"the gripper holds '{held}', not '{step.body}'")
         monitor.wanted[name] = held
-        monitor.means_to_hold(name, held)
+        monitor.expect_held(name, held)
         execution.share_load(held)
 
-    def _why_empty(self) -> str:
+    def _why_no_grasp(self) -> str:
         grasp = self.sim.world.grasp(self.robot.name)
         clamp = self.robot.world.clamp
         assert clamp is not None
         if grasp.body is None:
             touched = sorted({*grasp.left, *grasp.right})
-            what = f"only one pad touches {touched[0]}" if touched else "no pad touches anything"
-            return f"{what}, the clamp is open by {1e3 * clamp.opening:.1f} mm"
+            what = f"only one pad touches {touched[0]}" if touched else "no pad is in contact"
+            return f"{what}, gripper opening {1e3 * clamp.opening:.1f} mm"
         if not grasp.suitable:
             return (
-                f"{grasp.body} lies askew, {np.degrees(grasp.angle):.1f}° off the fingers "
-                f"(allowed {np.degrees(self.sim.cell.clamp.angle):.0f}°)"
+                f"{grasp.body} is rotated by {np.degrees(grasp.angle):.1f}° relative to the "
+                "fingers "
+                f"(max {np.degrees(self.sim.cell.clamp.angle):.0f}°)"
             )
-        least = self.sim.cell.clamp.hold_force
-        return f"the pads press {grasp.body} with {grasp.force:.1f} N, wanted {least:g} N"
+        minimum = self.sim.cell.clamp.hold_force
+        return f"the pads press {grasp.body} with {grasp.force:.1f} N, min {minimum:g} N"
 
     def _release(self, step: s.Release) -> Iterator[float | Patience]:
         monitor, name, sim = self.execution.monitor, self.robot.name, self.sim
         body = monitor.carried(name)
-        monitor.means_to_let_go(name)
+        monitor.expect_released(name)
         self.robot.carry(None)
         if body is not None:
             self.execution.share_load(body)
@@ -131,27 +132,27 @@ class Actions:
         while monitor.held.get(name) is not None or clamp.opening < wanted - _OPEN:
             if self.execution.clock - begin > step.timeout:
                 raise BrazoError(
-                    f"the clamp is open by {1e3 * clamp.opening:.1f} mm after {step.timeout:g} s, "
-                    f"wanted {1e3 * wanted:.1f} mm"
+                    f"gripper opening {1e3 * clamp.opening:.1f} mm after {step.timeout:g} s, "
+                    f"target {1e3 * wanted:.1f} mm"
                 )
             yield Patience(begin + step.timeout - sim.dt, (opens,))
         monitor.wanted[name] = None
 
-    # ---- waiting and talking ---------------------------------------------------------------
+    # ---- waits, syncs, signals ------------------------------------------------------------
 
     def _wait(self, step: s.Wait) -> Iterator[float]:
         end = self.execution.clock + step.time - 0.5 * self.sim.dt
         while (clock := self.execution.clock) < end:
-            yield end + (self.sim.time - clock)  # the simulation's time goes on in pauses
+            yield end + (self.sim.time - clock)  # simulation time continues during pauses
 
     def _wait_until(self, step: s.WaitUntil) -> Iterator[float]:
         begin = self.execution.clock
-        while not self._so(step.condition):
+        while not self._met(step.condition):
             if self.execution.clock - begin > step.timeout:
-                raise BrazoError(f"{step.timeout:g} s have passed and {_not_so(step.condition)}")
+                raise BrazoError(f"timeout after {step.timeout:g} s: {_not_met(step.condition)}")
             yield self.sim.time + POLL - 0.5 * self.sim.dt
 
-    def _so(self, condition: s.Condition) -> bool:
+    def _met(self, condition: s.Condition) -> bool:
         monitor = self.execution.monitor
         match condition:
             case s.Held(body, by, off):
@@ -169,14 +170,16 @@ class Actions:
                 )
 
     def _sync(self, step: s.Sync) -> Iterator[float]:
-        meetings = self.execution.meetings
-        number, begin = meetings.come(step.name, self.robot.name), self.execution.clock
-        while not meetings.met(step.name, number):
+        syncs = self.execution.syncs
+        number, begin = syncs.arrive(step.name, self.robot.name), self.execution.clock
+        while not syncs.complete(step.name, number):
             if self.execution.clock - begin > step.timeout:
-                who = ", ".join(meetings.missing(step.name))
-                raise BrazoError(f"'{step.name}': {step.timeout:g} s have passed without {who}")
-            yield begin + step.timeout  # whoever comes last wakes the others
-        self.execution.wake(meetings.members(step.name))
+                who = ", ".join(syncs.missing(step.name))
+                raise BrazoError(
+                    f"'{step.name}': timeout after {step.timeout:g} s, waiting for {who}"
+                )
+            yield begin + step.timeout  # the last robot to arrive wakes the others
+        self.execution.wake(syncs.members(step.name))
 
     def _set_signal(self, step: s.SetSignal) -> Iterator[float]:
         self.execution.signal(step.name, step.on)
@@ -194,28 +197,30 @@ class Actions:
             self.robot.controller = IDEAL
         elif step.controller is not None:
             try:
-                law = controllers()[step.controller](**gains)
+                controller = controllers()[step.controller](**gains)
             except TypeError as error:
                 raise BrazoError(f"{step.controller}: {error}") from None
-            self.robot.controller = law
+            self.robot.controller = controller
         else:
-            law = self.robot.controller
-            if law is None:
-                raise BrazoError(f"robot '{self.robot.name}' has no law whose gains could be set")
+            controller = self.robot.controller
+            if controller is None:
+                raise BrazoError(
+                    f"robot '{self.robot.name}' has no controller, so no gains can be set"
+                )
             for name, value in gains.items():
-                law.gains[name] = value
+                controller.gains[name] = value
         yield from ()
 
 
-def _not_so(condition: s.Condition) -> str:
+def _not_met(condition: s.Condition) -> str:
     match condition:
         case s.Held(body, by, off):
-            return f"{by or 'the clamp'} {'still holds' if off else 'does not hold'} {body}"
+            return f"{by or 'the gripper'} {'still holds' if off else 'does not hold'} {body}"
         case s.Touching(first, second):
-            return f"{first} and {second} do not touch"
+            return f"{first} and {second} are not in contact"
         case s.Signal(name):
-            return f"nobody has raised '{name}'"
+            return f"signal '{name}' is off"
         case s.At(time):
-            return f"it is not {time:g} s yet"
+            return f"t = {time:g} s is not reached"
         case s.Through(body, chute):
-            return f"{body} has not gone through {chute}"
+            return f"{body} has not passed through {chute}"

@@ -1,4 +1,4 @@
-"""Would a motion touch anything?  One robot and what it holds, against all else, ahead of time.
+"""Collision check of planned motions: one robot and its load against everything else.
 
 Poses are checked on a copy of the world's model: kinematics, then the engine's collision detection,
 restricted to the relevant pairs, with a margin of `LOOK` metres.  Each check gives the distance of
@@ -7,12 +7,12 @@ the robot to everything else, up to `LOOK`.  A motion displaces no point by more
 can occur between two checks.  Steps are never shorter than `FINE`; a pair closer than that can
 penetrate by at most `FINE` undetected.
 
-A pair must keep the clearance.  One that is closer at the beginning may stay as close as it is, and
-one that is closer at the end may come as close as it ends; neither may touch, unless it touches
-already (a bar lying on its platform when it is lifted): then it may not sink in deeper.
+Each pair must keep the clearance.  A pair that is closer at the start may stay as close, and one
+that is closer at the end may come as close as it ends.  Neither may touch, unless it touches at the
+start (a bar lying on a platform before it is lifted): then it may not penetrate deeper.
 
-What a robot holds moves with it, and may touch its fingers and those of other robots that hold it,
-too.  Other robots stand where they are, or move along the motions they are known to make.
+A held body moves with its robot, and may touch the fingers of all robots that hold it.  Other
+robots are fixed at their current pose, or move along their current motions.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from brazo.world import World, WorldRobot
 Array = np.ndarray
 LOOK = 0.02  # m
 FINE = 0.0005  # m
-TOUCHING = 0.0002  # m; what touches already may be this much deeper
-_NEAR = 1e-6  # m; a pair close at the start or end may be this much closer in between
+TOUCHING = 0.0002  # m; additional penetration allowed for a pair in contact at the start
+_NEAR = 1e-6  # m; tolerance of the distance of a pair that is close at the start or end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hit:
-    """Two parts that would touch, or come too close."""
+    """Two parts that would collide or violate the clearance."""
 
     first: str
     second: str
-    distance: float  # m, negative inside
+    distance: float  # m, negative: penetration
     point: Array  # (3,) m, world
     q: Array  # (n,) of the robot that moves
     t: float | None = None  # s into the motion
@@ -66,7 +66,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mover:
-    """A robot and what is in its hand: body names with their pose in the tool, T_tool_body."""
+    """A robot and its held bodies by name, with T_tool_body."""
 
     robot: WorldRobot
     arm: Robot
@@ -74,9 +74,9 @@ class Mover:
 
 
 class Checker:
-    """Looks ahead for one robot; `others` are robots that may move meanwhile.
+    """Collision checker for one robot; `others` are robots that may move at the same time.
 
-    Take a new one for every motion: it keeps the world as it is now.
+    Create one for each motion: it holds a copy of the current state of the world.
     """
 
     def __init__(
@@ -88,7 +88,9 @@ class Checker:
     ) -> None:
         mujoco = engine()
         if not 0.0 < clearance <= LOOK:
-            raise BrazoError(f"clearance is {clearance:g} m; wanted above 0, at most {LOOK:g}")
+            raise BrazoError(
+                f"clearance is {clearance:g} m; must be greater than 0 and at most {LOOK:g} m"
+            )
         self.mover = mover
         self.clearance = clearance
         self._names = [label.name for label in world.labels]
@@ -103,23 +105,23 @@ class Checker:
         held = [self._geoms(world, name) for name in mover.held]
         for geoms in held:
             mine[geoms] = True
-        # Only pairs with one of the mover's solids are searched, and these reach out.
+        # Only pairs with one of the mover's geoms are checked, with a margin.
         model.geom_margin[:] = 0.0
         model.geom_gap[:] = np.where(mine, LOOK, 0.0)
         model.geom_contype[:] = np.where(mine, 1, 2)
         model.geom_conaffinity[:] = np.where(mine, 3, 0)
-        # What each pair must keep; −inf where it may touch.
-        self._least = np.full((model.ngeom, model.ngeom), clearance)
+        # Min distance of each pair; −inf if it may touch.
+        self._min_distance = np.full((model.ngeom, model.ngeom), clearance)
         for name, geoms in zip(mover.held, held, strict=True):
             for holder in world.robots.values():
                 if holder is mover.robot or self._holds(others, holder.name, name):
                     self._allow(geoms, self._hand(world, holder))
         self._weights = self._placers[mover.robot.name].weights
 
-    # ---- one pose --------------------------------------------------------------------------
+    # ---- single pose -----------------------------------------------------------------------
 
     def hit(self, q: Array, t: float | None = None) -> Hit | None:
-        """What the robot would touch at joint values q."""
+        """The worst collision at joint values q, or None."""
         self._place(q)
         _, slack = self._slack()
         if not len(slack) or slack.min() >= 0.0:
@@ -127,7 +129,7 @@ class Checker:
         return self._hit(int(slack.argmin()), q, t)
 
     def allow_start(self, q: Array) -> None:
-        """Let pairs that are close now stay as close."""
+        """Allow pairs that are close at the start pose q to stay as close."""
         self._place(q)
         contact = self._data.contact
         for (a, b), distance in zip(contact.geom.tolist(), contact.dist.tolist(), strict=True):
@@ -136,17 +138,17 @@ class Checker:
                 self._loosen(a, b, distance - room)
 
     def allow_end(self, q: Array) -> None:
-        """Let pairs that come close, but do not touch, at the end come as close."""
+        """Allow pairs that are close, but not touching, at the end pose q to come as close."""
         self._place(q)
         contact = self._data.contact
         for (a, b), distance in zip(contact.geom.tolist(), contact.dist.tolist(), strict=True):
             if 0.0 < distance < self.clearance:
                 self._loosen(a, b, max(distance - _NEAR, 0.5 * distance))
 
-    # ---- ways ------------------------------------------------------------------------------
+    # ---- paths -----------------------------------------------------------------------------
 
     def length(self, q0: Array, q1: Array) -> float:
-        """What no point of the robot moves farther than (m), from q0 to q1."""
+        """Upper bound (m) on the displacement of any point of the robot from q0 to q1."""
         return float(self._weights @ np.abs(q1 - q0))
 
     @property
@@ -155,21 +157,21 @@ class Checker:
         return self._weights
 
     def edge(self, q0: Array, q1: Array) -> Hit | None:
-        """The first thing touched on the straight way in joint space."""
+        """The first collision on the straight segment in joint space, or None."""
         length = self.length(q0, q1)
-        run, way = 0.0, q1 - q0
+        run, delta = 0.0, q1 - q0
         while True:
             share = min(run / length, 1.0) if length > 0.0 else 1.0
-            found, free = self._look(q0 + share * way, None)
+            found, free = self._look(q0 + share * delta, None)
             if found is not None or share >= 1.0:
                 return found
             run += free
 
     def motion(self, t: Array, q: Array, others: Mapping[str, Array] | None = None) -> Hit | None:
-        """What stands in the way of a motion, q (m, n) at times t (m,), close to each other.
+        """Check a motion with joint values q (m, n) at closely spaced times t (m,).
 
-        The first touch; where nothing touches but something comes too close, the closest moment.
-        `others` are the joint values (m, n') of other robots at the same times.
+        Returns the first contact; without one, the closest violation of the clearance, or None.
+        `others` are the joint values (m, n') of other robots at the same times, by name.
         """
         steps = np.abs(np.diff(q, axis=0)) @ self._weights
         for name, values in (others or {}).items():
@@ -188,17 +190,17 @@ class Checker:
                 free = max(found.distance, FINE)
             if k == last:
                 return closest
-            # The last moment within reach; at least one on.
+            # The last sample within the free distance; at least one further.
             k = min(max(int(run.searchsorted(run[k] + free, side="right")) - 1, k + 1), last)
 
-    # ---- inside ----------------------------------------------------------------------------
+    # ---- helpers ---------------------------------------------------------------------------
 
     def _look(self, q: Array, t: float | None) -> tuple[Hit | None, float]:
-        """What is touched at q, and how far the robot may safely go from there."""
+        """The collision at q, if any, and the distance (m) the robot may move from there."""
         self._place(q)
         if not self._data.ncon:
             return None, LOOK
-        # Lists: there are only a few, and this is done thousands of times.
+        # Lists are faster than arrays for the few pairs here.
         distance, slack = (values.tolist() for values in self._slack())
         worst = min(slack)
         if worst < 0.0:
@@ -212,30 +214,29 @@ class Checker:
         self._collision(self._model, self._data)
 
     def _slack(self) -> tuple[Array, Array]:
-        """How far every pair that is near is apart, and what it has to spare: infinite where it
-        may touch."""
+        """Distance of each near pair, and its margin to the min distance (inf if it may touch)."""
         contact = self._data.contact
         geom, distance = contact.geom, contact.dist
-        return distance, distance - self._least[geom[:, 0], geom[:, 1]]
+        return distance, distance - self._min_distance[geom[:, 0], geom[:, 1]]
 
     def _hit(self, i: int, q: Array, t: float | None) -> Hit:
         contact = self._data.contact
         a, b = contact.geom[i].tolist()
         own = f"{self.mover.robot.name}/"
         first, second = self._names[a], self._names[b]
-        # The robot's own part first, or what it holds.
+        # First the robot's own part, or the body it holds.
         if second.startswith(own) or (second in self.mover.held and not first.startswith(own)):
             first, second = second, first
         point = np.array(contact.pos[i])
         return Hit(first, second, float(contact.dist[i]), point, np.array(q), t)
 
     def _loosen(self, a: int, b: int, distance: float) -> None:
-        least = min(self._least[a, b], distance)
-        self._least[a, b] = self._least[b, a] = least
+        value = min(self._min_distance[a, b], distance)
+        self._min_distance[a, b] = self._min_distance[b, a] = value
 
     def _allow(self, first: Array, second: Array) -> None:
-        self._least[np.ix_(first, second)] = -np.inf
-        self._least[np.ix_(second, first)] = -np.inf
+        self._min_distance[np.ix_(first, second)] = -np.inf
+        self._min_distance[np.ix_(second, first)] = -np.inf
 
     @staticmethod
     def _geoms(world: World, name: str) -> Array:
@@ -243,7 +244,7 @@ class Checker:
 
     @staticmethod
     def _hand(world: World, robot: WorldRobot) -> Array:
-        """Solids of the fingers, and of the link that carries them."""
+        """Geoms of the fingers and of the link that carries them."""
         fingers = () if robot.clamp is None else robot.clamp.finger_ids
         bodies = world.mj_model.geom_bodyid
         return np.flatnonzero(np.isin(bodies, [robot.tip_id, *fingers]))
@@ -254,7 +255,7 @@ class Checker:
 
 
 class _Placer:
-    """Writes a robot's joint values, and where that puts what it holds, into positions."""
+    """Writes a robot's joint values and the poses of its held bodies to qpos."""
 
     def __init__(self, world: World, mover: Mover) -> None:
         self.robot, self._fk, self._base = mover.robot, mover.arm.fk, mover.robot.base
@@ -275,7 +276,7 @@ class _Placer:
 
 
 def touching_now(world: World, pairs: Sequence[tuple[str, str]]) -> list[Any]:
-    """Contacts of the last step between the named owners or parts."""
+    """Contacts of the last step between named owners or parts."""
     found = []
     for contact in world.contacts():
         if contact.touching:

@@ -1,7 +1,7 @@
-"""The curves a `path` step may name: what numbers each takes, and how it is laid into a frame.
+"""The curves of a `path` step: their arguments, and their transformation to the base frame.
 
-Each is one of `brazo.trajectory`'s paths.  Points and directions are written in the step's frame
-and turned into the robot's base here, because joint motion is planned there.
+Each is a path of `brazo.trajectory`.  Points and directions are given in the step's frame and
+transformed to the robot's base frame, where joint motion is planned.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CurveField:
 
     kind: Kind
     dimension: units.Dimension = units.NUMBER
-    count: tuple[int, ...] = ()  # how many numbers, where there are several
+    count: tuple[int, ...] = ()  # allowed numbers of values of a list
     needed: bool = False
     words: tuple[str, ...] = ()
 
@@ -92,24 +92,24 @@ _MAKERS: dict[str, Any] = {
 
 
 def check_curve(curve: str, values: Mapping[str, Any]) -> None:
-    """Refuse a curve that does not exist, or numbers it does not take."""
+    """Raise for an unknown curve, or unknown or missing arguments."""
     if curve not in CURVES:
         raise BrazoError(f"no curve '{curve}'; curves: {', '.join(CURVES)}")
     known = CURVES[curve]
     for name in values:
         if name not in known:
-            raise BrazoError(f"a {curve} has no '{name}'; it has {', '.join(known)}")
+            raise BrazoError(f"{curve} has no argument '{name}'; arguments: {', '.join(known)}")
     for name, field in known.items():
         if field.needed and name not in values:
             raise BrazoError(f"a {curve} needs '{name}'")
 
 
-def laid_out(
+def curve_in_base(
     curve: str, values: Mapping[str, Any], T: Array, R: Array, timing: Timing | float
 ) -> CartesianPath:
-    """The curve in the base frame: `T` (4, 4) is its frame there, `R` (3, 3) the tool's turn."""
+    """The curve in the base frame; `T` (4, 4) is its frame, `R` (3, 3) the tool orientation."""
     given: dict[str, Any] = {}
-    # Curves count angles from their frame's x about its z, not from the base's.
+    # Angles of a curve start at the x axis of its frame, not of the base.
     fields = CURVES[curve]
     axis = "axis" if "axis" in fields else "normal"
     if axis in fields:

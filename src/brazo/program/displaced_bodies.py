@@ -1,4 +1,4 @@
-"""Bodies that were not at their start pose when a program began, as after an earlier run.
+"""Bodies that were not at their start pose when a program started, as after an earlier run.
 
 A step that uses such a body often fails far from the cause: a bar that already went through the
 chute is out of reach, and inverse kinematics reports a distance.  So the failure of a step names
@@ -26,12 +26,12 @@ class Displaced:
 
     body: str
     start: Array  # (4, 4), of the cell
-    found: Array  # (4, 4), when the program began
+    found: Array  # (4, 4), when the program started
 
     def __str__(self) -> str:
         return (
             f"{self.body} is no longer at its start position {position_text(self.start[:3, 3])}; "
-            f"it is at {position_text(self.found[:3, 3])} since before this run: reset first "
+            f"it was already at {position_text(self.found[:3, 3])} before this run: reset first "
             "(Reset and run in the lab, sim.reset() in Python)"
         )
 
@@ -46,7 +46,9 @@ def displaced_bodies(sim: Simulation) -> dict[str, Displaced]:
     return found
 
 
-def cause(step: s.Step, displaced: dict[str, Displaced], sim: Simulation) -> Displaced | None:
+def cause_of_failure(
+    step: s.Step, displaced: dict[str, Displaced], sim: Simulation
+) -> Displaced | None:
     """The displaced body that a step uses, if this run has not moved it since."""
     for name in bodies_of(step):
         one = displaced.get(name)
@@ -56,7 +58,7 @@ def cause(step: s.Step, displaced: dict[str, Displaced], sim: Simulation) -> Dis
 
 
 def bodies_of(step: s.Step) -> tuple[str, ...]:
-    """Names a step uses that may be those of bodies."""
+    """Names in a step that may refer to bodies."""
     match step:
         case s.MoveTo() | s.Line():
             names = (step.target.frame, step.target.of)

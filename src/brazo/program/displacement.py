@@ -1,19 +1,20 @@
-"""How far a joint can carry the farthest point of a robot: metres for a radian or a metre of it.
+"""Upper bound on the displacement of any point of a robot: metres per radian or metre of each
+joint.
 
-For a joint on body b let F(b) be the greatest distance from its anchor to any point it carries, in
-whatever pose.  A point is on a solid of b itself, or beyond the anchor of the next body c:
+For a joint of body b let F(b) be the max distance from its anchor to any point it moves, over all
+poses.  A point is on a geom of b itself, or beyond the anchor of a child body c:
 
-    F(b) = max( |solid| + its radius,  |anchor c − anchor b| + stroke of c + F(c) )
+    F(b) = max( |geom| + its radius,  |anchor c − anchor b| + stroke of c + F(c) )
 
-all constants of the model, but for what is in the hand, which lies beyond the anchor of its link.
-A revolute joint that turns by Δ then moves no point by more than F(b)·|Δ|, a sliding one by |Δ|;
-over all joints
+These are constants of the model, except for held bodies, which are beyond the anchor of the link
+that holds them.  A revolute joint that rotates by Δ displaces no point by more than F(b)·|Δ|, a
+prismatic joint by |Δ|; over all joints
 
     displacement ≤ Σ wᵢ |Δqᵢ|
 
-which is what lets a motion be checked at finitely many places with nothing missed in between.
+so a motion can be checked at a finite number of poses without missing a collision between them.
 
-A Delta's platform moves with its loops; its w come from its Jacobian over the workspace.
+For a Delta, w is taken from the Jacobian over the workspace.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from brazo.robot import Robot
 from brazo.world import World, WorldRobot
 
 Array = np.ndarray
-_UNLIMITED = 1.0  # m, the stroke of a slide without limits
+_UNLIMITED = 1.0  # m, stroke assumed for a prismatic joint without limits
 _SAMPLES, _SEED = 400, 0
-_MARGIN = 1.5  # on what samples of a Delta's Jacobian show
+_MARGIN = 1.5  # safety factor on the sampled Jacobian of a Delta
 
 
 def displacement_weights(
     world: World, robot: WorldRobot, arm: Robot, held: Mapping[int, Array]
 ) -> Array:
-    """w (n,), m per rad or m per m; `held` are engine bodies in the hand, with T_tool_body."""
+    """Weights w (n,), m/rad or m/m; `held` are MuJoCo body ids of held bodies, with T_tool_body."""
     model = world.mj_model
     if isinstance(robot.model, DeltaModel):
         J = arm.jacobian(arm.random_q(_SAMPLES, seed=_SEED))[:, :3]
@@ -53,15 +54,15 @@ def displacement_weights(
 
 
 class _Reach:
-    """What of F does not depend on the hand's load: worked out once for a robot of a world."""
+    """The part of F that does not depend on held bodies; computed once per robot of a world."""
 
     def __init__(self, model: Any, robot: WorldRobot) -> None:
         self._tool = robot.model.tool  # type: ignore[union-attr]
         self._tip_anchor = _anchor(model, robot.tip_id)
         own = set(robot.all_body_ids.tolist())
         farthest: dict[int, float] = {}
-        to_tip: dict[int, float] = {}  # the longest way from a body's anchor to that of the tip
-        # Children come after their parents among the engine's bodies.
+        to_tip: dict[int, float] = {}  # max distance from a body's anchor to that of the tip
+        # MuJoCo orders bodies with parents before children.
         for body in sorted(own, reverse=True):
             anchor = _anchor(model, body)
             first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
@@ -75,17 +76,19 @@ class _Reach:
                     there = model.body_pos[child] + _turned(
                         model.body_quat[child], _anchor(model, child)
                     )
-                    way = _length(there - anchor)
-                    way += 0.0 if joint is None else _stroke(model, joint)
-                    reach.append(way + farthest[child])
-                    to_tip[body] = max(to_tip[body], way + to_tip[child])
+                    distance = _length(there - anchor)
+                    distance += 0.0 if joint is None else _stroke(model, joint)
+                    reach.append(distance + farthest[child])
+                    to_tip[body] = max(to_tip[body], distance + to_tip[child])
             farthest[body] = max(reach)
-        # How every joint of the engine moves with each of the robot's own: by putting it there.
+        # How each MuJoCo joint depends on each of the robot's joints, by setting it.
         rest = np.zeros(model.nq)
         robot.put(rest, np.zeros(robot.n))
         self._n = robot.n
         self._slides = np.zeros(robot.n)
-        self._turns: list[tuple[int, float, float, float]] = []  # joint, share, F, way to the tip
+        self._turns: list[
+            tuple[int, float, float, float]
+        ] = []  # joint, ratio, F, distance to the tip
         for i, one in enumerate(np.eye(robot.n)):
             moved = rest.copy()
             robot.put(moved, one)
@@ -99,11 +102,11 @@ class _Reach:
                     self._slides[i] += share
 
     def from_tip(self, T: Array) -> Array:
-        """Where a body with the pose T in the tool is, from the anchor of the holding link."""
+        """Position of a body with pose T in the tool, from the anchor of the link."""
         return (self._tool @ T)[:3, 3] - self._tip_anchor
 
     def weights(self, loads: list[float]) -> Array:
-        """w with loads in the hand that reach this far from the anchor of the link that holds."""
+        """w with held bodies that extend up to `loads` (m) from the anchor of the link."""
         load = max(loads, default=-math.inf)
         w = self._slides.copy()
         for i, share, farthest, to_tip in self._turns:
@@ -114,7 +117,7 @@ class _Reach:
 _known: weakref.WeakKeyDictionary[WorldRobot, _Reach] = weakref.WeakKeyDictionary()
 
 
-_SLIDE, _HINGE = 2, 3  # the engine's numbers for kinds of joints
+_SLIDE, _HINGE = 2, 3  # mjtJoint
 
 
 def _joint(model: Any, body: int) -> int | None:
@@ -140,7 +143,7 @@ def _length(v: Array) -> float:
 
 
 def _size(model: Any, body: int) -> float:
-    """Radius of a ball about a body's origin with all its solids in it."""
+    """Radius of a sphere about a body's origin that contains all its geoms."""
     first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
     reach = [
         _length(model.geom_pos[g]) + float(model.geom_rbound[g])

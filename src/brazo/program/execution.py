@@ -1,8 +1,8 @@
-"""`Execution`: a program at work in a simulation.
+"""`Execution`: a program that runs in a simulation.
 
-It is a task of the simulation: in every step it looks at what is watched and lets every robot go on
-with its list.  A robot's step is a generator (`brazo.program.actions`) that yields the time at
-which it wants to be asked again, so a step under way costs next to nothing.
+It is a task of the simulation: in every simulation step it updates the monitor and advances the
+program of each robot.  A program step is a generator (`brazo.program.actions`) that yields the time
+of its next poll, so a running step costs almost nothing.
 
     execution = program.start(sim)
     sim.run(execution)
@@ -17,13 +17,14 @@ from typing import Literal
 
 import numpy as np
 
+from brazo.deprecation import warn_renamed
 from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.actions import Actions, Patience
-from brazo.program.displaced_bodies import cause, displaced_bodies
+from brazo.program.displaced_bodies import cause_of_failure, displaced_bodies
 from brazo.program.frames import position_text
 from brazo.program.monitor import Monitor
-from brazo.program.motions import braking, gathering
+from brazo.program.motions import braking, resuming
 from brazo.program.planner import Planner
 from brazo.program.program import Goal, Program
 from brazo.program.steps import verb_of
@@ -35,17 +36,17 @@ from brazo.trajectory import Trajectory
 
 Array = np.ndarray
 Status = Literal["running", "waiting", "done", "stopped"]
-GRACE = 3.0  # s, in which goals may still be reached after the last step
+GRACE = 3.0  # s after the last step in which goals may still be reached
 
 
 @dataclass(frozen=True, slots=True)
 class RobotProgress:
-    """Where a robot is in its list."""
+    """Progress of a robot through its steps."""
 
     robot: str
-    index: int  # of the step, from 0; as many as there are when it is done
+    index: int  # of the step, from 0; equal to `count` when done
     count: int
-    text: str  # what the step is
+    text: str  # the verb of the step
     place: s.Place | None
     status: Status
 
@@ -56,11 +57,11 @@ class RobotProgress:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a program could not go on."""
+    """Why a program failed."""
 
     time: float
     robot: str | None
-    step: str  # what the robot was doing
+    step: str  # what the robot was executing
     place: s.Place | None
     why: str
 
@@ -71,10 +72,10 @@ class Failure:
 
 
 class Execution:
-    """A program at work; made by `Program.start`.
+    """A running program; created by `Program.start`.
 
-    `grip_force` (N) replaces the force of every grip; `load` gives the mass (kg) the laws are told
-    for a body, where that is not to be its true one.
+    `grip_force` (N) replaces the force of every grip; `load` gives the mass (kg) that controllers
+    assume for a body, by name, if that differs from its true mass.
     """
 
     def __init__(
@@ -104,73 +105,79 @@ class Execution:
         self.monitor = Monitor(sim, goals, lambda: self in sim.tasks)
         self.planner = Planner(program.planner, sim.seed)
         self.signals: set[str] = set()
-        self.meetings = _Meetings(flat)
-        self.motions: dict[str, tuple[Trajectory, float]] = {}  # and when they began
+        self.syncs = _Syncs(flat)
+        self.motions: dict[str, tuple[Trajectory, float]] = {}  # and their start times (s)
         self.failure: Failure | None = None
-        self.finished: float | None = None  # when the last step was over
-        self.ended = False  # by hand, before it was done
-        self.paused_at = 0.0  # s, when it last paused
+        self.finished: float | None = None  # s, when the last step was complete
+        self.ended = False  # stopped by the user before it was done
+        self.paused_at = 0.0  # s, time of the last pause
         self._lists = {name: _StepRunner(self, name, steps) for name, steps in flat.items()}
         self._paused: dict[str, tuple[Trajectory, float]] | None = None
-        self._once = False  # it pauses when a robot's step is over
-        self._lost = 0.0  # s in pauses, in all
-        self._judged = 0
+        self._once = False  # single step: pause when a robot's step is complete
+        self._lost = 0.0  # s, total time in pauses
+        self._checked = 0
         self._over = False
         self._displaced = displaced_bodies(sim)
         sim.log("program", f"{program.name} starts", program=program.name)
 
-    # ---- how it goes -----------------------------------------------------------------------
+    # ---- state -----------------------------------------------------------------------------
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to do, or nothing can be done any more."""
+        """Whether the program has completed, failed or been stopped."""
         return self._over
 
     @property
     def failed(self) -> bool:
-        """Whether a step failed, or a goal was not reached."""
+        """Whether a step failed or a goal was not reached."""
         return self.failure is not None
 
     @property
     def succeeded(self) -> bool:
-        """Whether it is done, every step and goal."""
+        """Whether every step is complete and every goal reached."""
         return self._over and self.failure is None and not self.ended
 
     @property
     def states(self) -> dict[str, RobotProgress]:
-        """Where every robot is."""
+        """Progress of each robot, by name."""
         return {name: runner.state for name, runner in self._lists.items()}
 
     state = states
 
     @property
     def progress(self) -> float:
-        """Share of all steps that are done, 0..1."""
+        """Fraction of steps completed, 0..1."""
         states = self.states.values()
         return sum(one.index for one in states) / max(sum(one.count for one in states), 1)
 
     @property
     def reached(self) -> dict[Goal, float | None]:
-        """When each goal was reached; None where it was not yet."""
+        """Time (s) at which each goal was reached; None if it was not."""
         return {goal: self.monitor.reached(goal) for goal in self.program.goals}
 
     @property
     def clock(self) -> float:
-        """The simulation's time without that in pauses: what patience is measured by."""
+        """Simulation time (s) without pauses, which timeouts are measured by."""
         return self.sim.time - self._lost
 
     @property
     def paused(self) -> bool:
         return self._paused is not None
 
-    # ---- what a user may do ----------------------------------------------------------------
+    # ---- user commands ---------------------------------------------------------------------
+
+    @property
+    def watch(self) -> Monitor:
+        """The old name of `monitor`."""
+        warn_renamed("watch", "monitor")
+        return self.monitor
 
     def signal(self, name: str, on: bool = True) -> None:
-        """Raise or lower a flag from outside."""
+        """Switch a signal on or off from outside the program."""
         (self.signals.add if on else self.signals.discard)(name)
 
     def pause(self) -> None:
-        """Bring every robot to rest on its own way; grasps are kept."""
+        """Decelerate every robot to rest along its path; grasps are kept."""
         with self.sim.lock:
             if self._paused is not None or self._over:
                 return
@@ -185,7 +192,7 @@ class Execution:
             self.sim.log("program", "paused")
 
     def resume(self) -> None:
-        """Go on where `pause` stopped."""
+        """Resume after `pause`."""
         with self.sim.lock:
             self._once = False
             if self._paused is None:
@@ -193,10 +200,10 @@ class Execution:
             for name, (motion, rest) in self._paused.items():
                 robot = self.sim.robots[name]
                 if robot.moving:
-                    raise BrazoError(f"'{name}' is still coming to rest; resume a moment later")
-                again = gathering(motion, rest)
-                robot.move(again)
-                self.motions[name] = again, self.sim.time
+                    raise BrazoError(f"'{name}' is still decelerating; resume when it is at rest")
+                resumed = resuming(motion, rest)
+                robot.move(resumed)
+                self.motions[name] = resumed, self.sim.time
             self._paused = None
             self._lost += self.sim.time - self.paused_at
             for runner in self._lists.values():
@@ -204,29 +211,29 @@ class Execution:
             self.sim.log("program", "resumed")
 
     def step(self) -> None:
-        """Go on until a robot's step is over, and pause before its next one."""
+        """Run until a robot completes a step, then pause before its next one."""
         with self.sim.lock:
             self.resume()
             self._once = True
 
     def stop(self, why: str = "") -> None:
-        """End it here: by hand, or for a reason, which is a failure."""
+        """Stop the program; with a reason `why` it counts as failed."""
         with self.sim.lock:
             if why:
                 self._fail(None, "program", None, why)
             elif not self._over:
                 self.ended = True
                 self._halt()
-                self._end(f"{self.program.name} was ended by hand")
+                self._end(f"{self.program.name} stopped by user")
 
-    # ---- the simulation's side -------------------------------------------------------------
+    # ---- called by the simulation ----------------------------------------------------------
 
     def tick(self, sim: Simulation) -> bool:
-        """One step of the simulation; False when the execution is over."""
+        """Advance by one simulation step; False when the execution is over."""
         if self._over:
             return False
-        self.monitor.look()
-        if self._judge():
+        self.monitor.update()
+        if self._check_events():
             return False
         if self._paused is not None:
             return True
@@ -237,7 +244,7 @@ class Execution:
                 continue
             busy = True
             if now >= runner.wake:
-                stepped |= runner.go_on(self._once)
+                stepped |= runner.advance(self._once)
                 if self._over:
                     return False
         if not busy:
@@ -264,15 +271,15 @@ class Execution:
         until, watched = self.monitor.idle(until)
         return Idle(steps_before(until - now, sim.dt) - 1, [*watched, *guards])
 
-    def _judge(self) -> bool:
-        """Fail on what has been seen since the last step."""
+    def _check_events(self) -> bool:
+        """Fail on drops and collisions since the last step."""
         monitor = self.monitor
         if monitor.drops:
             drop = monitor.drops[0]
             self._fail_of(drop.robot, str(drop))
             return True
-        for collision in monitor.collisions[self._judged :]:
-            self._judged += 1
+        for collision in monitor.collisions[self._checked :]:
+            self._checked += 1
             if self.program.watch == "stop" and not collision.passes_through:
                 self._fail_of(collision.first.partition("/")[0], str(collision))
                 return True
@@ -289,17 +296,17 @@ class Execution:
             for goal in missing:
                 at = position_text(self.sim.world.pose(goal.body)[:3, 3])
                 if goal.chute is not None:
-                    where.append(f"{goal.body} did not go through {goal.chute}: it is at {at}")
+                    where.append(f"{goal.body} did not pass through {goal.chute}; it is at {at}")
                 else:
                     holders = [n for n, held in self.monitor.held.items() if held == goal.body]
                     by = f", held by {' and '.join(holders)}" if holders else ""
-                    where.append(f"not so: {goal}; it is at {at}{by}")
+                    where.append(f"not met: {goal}; {goal.body} is at {at}{by}")
             self._fail(None, "goals", None, "; ".join(where))
 
     def fail(self, runner: _StepRunner, why: str) -> None:
-        """A robot cannot go on."""
+        """Fail because a robot cannot continue."""
         state, step = runner.state, runner.step
-        first = None if step is None else cause(step, self._displaced, self.sim)
+        first = None if step is None else cause_of_failure(step, self._displaced, self.sim)
         why = why if first is None else f"{first}; {why}"
         self._fail(state.robot, f"step {state.index + 1} ({state.text})", state.place, why)
 
@@ -307,7 +314,7 @@ class Execution:
         if robot in self._lists:
             self.fail(self._lists[robot], why)
         else:
-            self._fail(robot, "standing by", None, why)
+            self._fail(robot, "idle", None, why)
 
     def _fail(self, robot: str | None, step: str, place: s.Place | None, why: str) -> None:
         if self._over:
@@ -329,20 +336,20 @@ class Execution:
         self.monitor.close()
         self.sim.log("program", text, program=self.program.name)
 
-    # ---- for the actions -------------------------------------------------------------------
+    # ---- called by actions ------------------------------------------------------------------
 
     def wake(self, names: Iterable[str]) -> None:
-        """Ask these robots' steps again at once."""
+        """Poll the steps of these robots in the next simulation step."""
         for name in names:
             self._lists[name].wake = 0.0
 
     def share_load(self, body: str) -> None:
-        """Tell the laws of all who hold a body their part of it."""
+        """Set the load of all robots that hold a body to their share of its mass."""
         holders = self.monitor.holders(body)
         true = next(one.mass for one in self.sim.cell.bodies if one.name == body)
-        told = self.load.get(body, true)
+        assumed = self.load.get(body, true)
         for name in holders:
-            self.sim.robots[name].carry(body, told / true / len(holders))
+            self.sim.robots[name].carry(body, assumed / true / len(holders))
 
 
 def _check_idle(sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:
@@ -351,12 +358,12 @@ def _check_idle(sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:
             both = [name for name in flat if name in task.states]
             if both:
                 raise BrazoError(
-                    f"'{both[0]}' is at work in program '{task.program.name}'; stop that first"
+                    f"'{both[0]}' is running program '{task.program.name}'; stop it first"
                 )
 
 
 def _check_start(sim: Simulation) -> None:
-    """Nothing may stand inside something else when time begins, unless it rides through."""
+    """Refuse overlapping bodies at t = 0, except for robots with contact response off."""
     if sim.time > 0.0:
         return
     through = {name for name, robot in sim.robots.items() if not robot.force_feedback}
@@ -371,24 +378,24 @@ def _check_start(sim: Simulation) -> None:
 
 def _check_force(force: float, sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:
     if not (np.isfinite(force) and force > 0.0):
-        raise BrazoError(f"grip force {force:g} N: wanted a finite number greater than 0")
-    least = sim.cell.clamp.hold_force
+        raise BrazoError(f"grip force {force:g} N: must be finite and greater than 0")
+    minimum = sim.cell.clamp.hold_force
     for name, steps in flat.items():
         clamp = sim.world.robots[name].clamp
         if clamp is None or not any(isinstance(step, s.Grip) for step in steps):
             continue
-        if force < least and not clamp.weld:
+        if force < minimum and not clamp.weld:
             raise BrazoError(
-                f"grip force {force:g} N holds nothing: a body counts as held from {least:g} N on "
-                "each pad (hold_force of the cell's clamp)"
+                f"grip force {force:g} N is too low: a body is held from {minimum:g} N on each pad "
+                "(hold_force of the cell's gripper)"
             )
-        greatest = clamp.gripper.max_force
-        if force > greatest:
-            raise BrazoError(f"grip force {force:g} N: '{name}' gives at most {greatest:g} N")
+        maximum = clamp.gripper.max_force
+        if force > maximum:
+            raise BrazoError(f"grip force {force:g} N: the max of '{name}' is {maximum:g} N")
 
 
 class _StepRunner:
-    """One robot going through its list."""
+    """Executes the steps of one robot."""
 
     def __init__(self, execution: Execution, name: str, steps: list[s.Step]) -> None:
         self.execution = execution
@@ -432,18 +439,18 @@ class _StepRunner:
             self.status = "stopped"
         self._current = None
 
-    def go_on(self, once: bool) -> bool:
-        """Ask the present step; where it is over begin the next ones, unless only `once`.
+    def advance(self, once: bool) -> bool:
+        """Poll the current step and start the next ones; with `once`, stop after one step.
 
-        Whether a step is over now.
+        Returns whether a step was completed.
         """
-        begun = self.index
+        first = self.index
         try:
             while self.index < len(self.steps):
                 if self._current is None:
                     step = self.steps[self.index]
                     self.status = "running"
-                    self._begins(step)
+                    self._log_start(step)
                     self._current = self._actions.of(step)
                 wake = next(self._current, None)
                 if wake is not None:
@@ -459,9 +466,9 @@ class _StepRunner:
                 self.status = "done"
         except BrazoError as error:
             self.execution.fail(self, str(error))
-        return self.index > begun
+        return self.index > first
 
-    def _begins(self, step: s.Step) -> None:
+    def _log_start(self, step: s.Step) -> None:
         if isinstance(step, (s.Note, s.Wait, s.WaitUntil, s.Sync, s.SetSignal)):
             if not isinstance(step, s.Note):
                 self.status = "waiting"
@@ -475,8 +482,8 @@ class _StepRunner:
         )
 
 
-class _Meetings:
-    """Syncs: who comes to which, and who is there."""
+class _Syncs:
+    """Syncs: the robots that take part in each, and which have arrived."""
 
     def __init__(self, flat: Mapping[str, list[s.Step]]) -> None:
         self._members: dict[str, set[str]] = {}
@@ -484,23 +491,23 @@ class _Meetings:
             for step in steps:
                 if isinstance(step, s.Sync):
                     self._members.setdefault(step.name, set()).add(robot)
-        self._there: dict[str, set[str]] = {name: set() for name in self._members}
+        self._arrived: dict[str, set[str]] = {name: set() for name in self._members}
         self._round: dict[str, int] = dict.fromkeys(self._members, 0)
 
-    def come(self, name: str, robot: str) -> int:
-        """Arrive; the number of the round to wait for the end of."""
-        self._there[name].add(robot)
+    def arrive(self, name: str, robot: str) -> int:
+        """Register a robot as arrived; returns the number of the round to wait for."""
+        self._arrived[name].add(robot)
         now = self._round[name]
-        if self._there[name] == self._members[name]:
-            self._there[name] = set()
+        if self._arrived[name] == self._members[name]:
+            self._arrived[name] = set()
             self._round[name] += 1
         return now
 
-    def met(self, name: str, number: int) -> bool:
+    def complete(self, name: str, number: int) -> bool:
         return self._round[name] > number
 
     def members(self, name: str) -> Iterable[str]:
         return self._members[name]
 
     def missing(self, name: str) -> list[str]:
-        return sorted(self._members[name] - self._there[name])
+        return sorted(self._members[name] - self._arrived[name])

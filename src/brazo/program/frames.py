@@ -1,8 +1,8 @@
-"""Frames and targets at the moment a step starts: names to poses in the world.
+"""Frames and targets when a step starts: names resolved to poses in the world.
 
-A robot plans from where it is *asked* to be (its reference), not from where it is: then a motion
-begins without a jump, and a small lasting error of the arm, a droop under an unknown load, cancels
-out of what it does with a body in its clamp.
+Motions are planned from the robot's reference pose, not from its measured pose: the motion then
+starts without a jump, and a small steady-state error, such as sag under an unknown load, cancels in
+motions of a body in the gripper.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ Array = np.ndarray
 
 
 def frame_names(sim: Simulation) -> list[str]:
-    """Every frame a target may be given in."""
+    """Names of all frames a target may be given in."""
     cell = sim.cell
     things = [*cell.bodies, *cell.fixtures, *cell.chutes, *cell.robots]
     return ["world", "base", "tool", *(thing.name for thing in things)]
 
 
-def asked_tool(robot: SimRobot) -> Array:
-    """Where the tool is asked to be (4, 4), in the world."""
+def reference_tool(robot: SimRobot) -> Array:
+    """Reference pose (4, 4) of the tool in the world."""
     return robot.base @ robot.arm.fk(np.ascontiguousarray(robot.reference.q))
 
 
 def frame_pose(sim: Simulation, robot: SimRobot, name: str) -> Array:
-    """The pose (4, 4) of a frame in the world, now."""
+    """Current pose (4, 4) of a frame in the world."""
     if name == "world":
         return np.eye(4)
     if name == "base":
         return robot.base
     if name == "tool":
-        return asked_tool(robot)
+        return reference_tool(robot)
     if name in sim.robots:
         return sim.robots[name].base
     for chute in sim.cell.chutes:
@@ -48,22 +48,22 @@ def frame_pose(sim: Simulation, robot: SimRobot, name: str) -> Array:
 
 
 def in_hand(sim: Simulation, robot: SimRobot, body: str) -> Array:
-    """T_tool_body (4, 4): how a body lies in the hand, seen from where the tool is asked to be."""
-    return np.linalg.inv(asked_tool(robot)) @ sim.world.pose(body)
+    """T_tool_body (4, 4): pose of a held body relative to the reference pose of the tool."""
+    return np.linalg.inv(reference_tool(robot)) @ sim.world.pose(body)
 
 
 def target_pose(sim: Simulation, robot: SimRobot, target: Target, held: str | None) -> Array:
-    """Where the tool has to go (4, 4), in the world.
+    """Target pose (4, 4) of the tool in the world.
 
-    `held` is what the clamp holds: a target `of` a body needs it there.
+    `held` is the body in the gripper; a target `of` a body requires that body to be held.
     """
     T_frame = frame_pose(sim, robot, target.frame)
-    now = asked_tool(robot)
+    now = reference_tool(robot)
     T_tool_body = np.eye(4)
     if target.of is not None:
         if held != target.of:
             what = f"'{held}'" if held else "nothing"
-            raise BrazoError(f"'{target.of}' should go there, but the clamp holds {what}")
+            raise BrazoError(f"the target is for '{target.of}', but the gripper holds {what}")
         T_tool_body = in_hand(sim, robot, target.of)
         now = now @ T_tool_body
     wanted = now.copy()
@@ -77,11 +77,11 @@ def target_pose(sim: Simulation, robot: SimRobot, target: Target, held: str | No
 
 
 def to_base(robot: SimRobot, T: Array) -> Array:
-    """A pose in the world, seen from the robot's base."""
+    """A pose in the world expressed in the robot's base frame."""
     return np.linalg.inv(robot.base) @ T
 
 
 def position_text(p: Any) -> str:
-    """A point for people to read."""
+    """A point (m) as text for messages."""
     x, y, z = (float(value) for value in p)
     return f"({x:.3f}, {y:.3f}, {z:.3f}) m"

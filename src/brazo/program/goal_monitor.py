@@ -1,7 +1,7 @@
-"""Goals that are so or not so at a moment: a body at a place, on something, or in no clamp.
+"""Goals evaluated on the current state: a body at a position, on another body, or released.
 
-`time` is since when it has been so without a break; a body counts as being at a place or on
-something only at rest, so that none reaches it by flying past.
+`time` is the time since which the goal has been met without interruption.  A goal on position or
+support requires the body to be at rest, so a body that passes through does not meet it.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ import numpy as np
 from brazo.program.program import Goal
 from brazo.world import World
 
-REST, TURNING = 0.01, 0.1  # m/s, rad/s: slower than this is at rest
+REST, REST_ANGULAR = 0.01, 0.1  # m/s, rad/s: a slower body is at rest
 
 
 class GoalMonitor:
-    """One goal, looked at now and then."""
+    """Evaluates one goal on the state of the world."""
 
     def __init__(self, world: World, goal: Goal) -> None:
         self.goal = goal
         self._world = world
         self.time: float | None = None
 
-    def look(self, now: float, held: Iterable[str | None]) -> None:
-        """Look at the present moment; `held` is what the clamps hold."""
-        if not self._so(held):
+    def update(self, now: float, held: Iterable[str | None]) -> None:
+        """Evaluate the goal at time `now` (s); `held` are the bodies in the grippers."""
+        if not self._met(held):
             self.time = None
         elif self.time is None:
             self.time = now
 
-    def _so(self, held: Iterable[str | None]) -> bool:
+    def _met(self, held: Iterable[str | None]) -> bool:
         goal, world = self.goal, self._world
         if goal.free:
             return goal.body not in held
         velocity = world.velocity(goal.body)
-        if np.linalg.norm(velocity[:3]) > REST or np.linalg.norm(velocity[3:]) > TURNING:
+        if np.linalg.norm(velocity[:3]) > REST or np.linalg.norm(velocity[3:]) > REST_ANGULAR:
             return False
         if goal.at is not None:
             away = np.linalg.norm(world.pose(goal.body)[:3, 3] - goal.at)
             return bool(away <= goal.within)
-        return goal.body not in held and self._carried()
+        return goal.body not in held and self._supported()
 
-    def _carried(self) -> bool:
-        """Whether the thing it should rest on pushes it up."""
+    def _supported(self) -> bool:
+        """Whether the body `on` exerts an upward force on it."""
         body, lift = self.goal.body, 0.0
         for contact in self._world.contacts().of(body):
             other, sign = (contact.second, -1.0) if contact.first == body else (contact.first, 1.0)

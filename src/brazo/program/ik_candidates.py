@@ -1,8 +1,8 @@
-"""Which way of the arm to hold its tool at a pose: the nearest that can be reached, and why.
+"""IK solutions for a target pose in the order in which to try them.
 
-Candidates are all branches of inverse kinematics inside the limits, for the pose itself and, where
-the clamp may be turned, for its half turn.  They are tried in the order of the time a straight
-motion to them takes; the first that its way is free to is taken.
+Candidates are all IK branches within the joint limits, for the pose itself and, if the gripper is
+symmetric, for the pose rotated by 180° about the tool axis.  They are ordered by the duration of a
+straight joint motion; the first with a collision-free path is used.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from brazo.robot import Robot
 
 Array = np.ndarray
 _SAME = 1e-6  # rad, m
-_LEANING = np.radians(0.1)  # rad, a body at rest on soft contacts may lean
+_TILT = np.radians(0.1)  # rad, tilt of a body at rest on soft contacts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A pose of the joints that puts the tool where it is wanted."""
+    """Joint values that put the tool at the target."""
 
     q: Array
-    name: str  # of the branch; "" where the method knows none
-    time: float  # s at full speed, straight there
+    name: str  # of the branch; "" if the solver has no branches
+    time: float  # s, straight joint motion at full speed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """Every candidate, the nearest first, and why others are none."""
+class Candidates:
+    """All candidates, nearest first, and why other solutions were rejected."""
 
-    candidates: tuple[Candidate, ...]
-    refused: tuple[str, ...]  # sentences
+    found: tuple[Candidate, ...]
+    rejected: tuple[str, ...]  # reasons
 
     @property
     def reason(self) -> str:
-        """Why there is no candidate at all."""
-        return "; ".join(self.refused) or "no joint values reach the pose"
+        """Why there is no candidate."""
+        return "; ".join(self.rejected) or "no joint values reach the pose"
 
 
-def choose(
+def ik_candidates(
     arm: Robot,
     T: Array,
     q0: Array,
@@ -52,41 +52,43 @@ def choose(
     branch: str | None = None,
     orientation: Orientation = "full",
     gripper_symmetric: bool = False,
-) -> Choice:
-    """Ways to hold the tool at T (4, 4, in the base frame), seen from q0."""
+) -> Candidates:
+    """IK solutions for the tool pose T (4, 4, in the base frame), nearest to q0 first."""
     found: list[Candidate] = []
-    refused: dict[str, None] = {}
-    for pose, turned in ((T, ""), (T @ rot_z(np.pi), " turned"))[: 2 if gripper_symmetric else 1]:
+    rejected: dict[str, None] = {}
+    for pose, suffix in ((T, ""), (T @ rot_z(np.pi), " rotated 180°"))[
+        : 2 if gripper_symmetric else 1
+    ]:
         answer = _solve(arm, pose, q0, branch, orientation)
         if not answer.success:
-            refused[answer.reason] = None
+            rejected[answer.reason] = None
             continue
-        ways = [(answer.q, answer.branch or "")]
+        solutions = [(answer.q, answer.branch or "")]
         for one in answer.all:
             if branch is not None and not _matches(one.name, branch):
                 continue
             if one.within_limits:
-                ways.append((one.q, one.name))
+                solutions.append((one.q, one.name))
             else:
                 past = ", ".join(arm.joint_names[i] for i in one.limit_violations)
-                refused[f"{one.name}{turned}: past the limits of {past}"] = None
-        for q, name in ways:
+                rejected[f"{one.name}{suffix}: out of limits: {past}"] = None
+        for q, name in solutions:
             time = float((np.abs(q - q0) / speed).max())
             if all(np.abs(q - other.q).max() > _SAME for other in found):
-                found.append(Candidate(np.array(q), f"{name}{turned}".strip(), time))
+                found.append(Candidate(np.array(q), f"{name}{suffix}".strip(), time))
     found.sort(key=lambda candidate: candidate.time)
-    return Choice(tuple(found), tuple(refused))
+    return Candidates(tuple(found), tuple(rejected))
 
 
 def _solve(
     arm: Robot, T: Array, q0: Array, branch: str | None, orientation: Orientation
 ) -> IKResult:
-    """Inverse kinematics; a full orientation may be missed by as little as a body leans."""
+    """Solve IK; a full orientation may be missed by the tilt of a resting body."""
     answer = arm.ik(T, q0, branch, orientation=orientation)
     if answer.success or orientation != "full":
         return answer
     near = arm.ik(T, q0, branch, orientation="nearest")
-    return near if near.success and near.residual.orientation <= _LEANING else answer
+    return near if near.success and near.residual.orientation <= _TILT else answer
 
 
 def _matches(name: str, branch: str) -> bool:

@@ -1,11 +1,11 @@
-"""What is watched while a program runs: grasps, slips, touches nobody wanted, ways through chutes.
+"""Monitoring of a running program: grasps, slips, unintended contacts, passages through chutes.
 
-*Held* follows the world's grasp events.  A body a robot is meant to hold counts as dropped when its
-clamp has not held it for `LOST` seconds, or when it has shifted or turned in the clamp by more than
-a slip may be: a bar that swings down between the pads is touched by both, and yet not held.
+*Held* follows the world's grasp events.  A body that a robot should hold counts as dropped when its
+gripper has not held it for `LOST` seconds, or when it has moved in the gripper by more than the
+slip limits: a bar that rotates between the pads touches both, but is not held.
 
-Wanted touches are those of fingers with the body their robot grips, holds or has just let go of;
-every other touch of a robot is reported with both parts, point, force and time.
+Intended contacts are those of fingers with the body that their robot grips, holds or has just
+released; every other contact of a robot is reported with both parts, point, force and time.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from brazo.world.contacts import ContactClass
 Array = np.ndarray
 LOST = 0.05  # s
 SLIP, SLIP_TURN = 0.010, math.radians(10.0)  # m, rad
-EVERY = 0.01  # s, between two looks
+EVERY = 0.01  # s, between two updates
 ANYTHING = "*"
 TOUCHES: tuple[ContactClass, ...] = ("robot-robot", "self", "robot-fixture", "robot-object")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collision:
-    """A touch nobody wanted."""
+    """An unintended contact."""
 
     time: float  # s
     first: str
     second: str
     kind: str
     point: Array  # (3,) m
-    force: float  # N, when it began
-    passes_through: bool  # a robot without force feedback: nothing pushed
+    force: float  # N, at the start of the contact
+    passes_through: bool  # contact response is off
 
     @property
     def rides_through(self) -> bool:
@@ -55,7 +55,7 @@ class Collision:
         return self.passes_through
 
     def __str__(self) -> str:
-        felt = "rides through" if self.passes_through else f"{self.force:.1f} N"
+        felt = "passes through" if self.passes_through else f"{self.force:.1f} N"
         return (
             f"{self.first} touched {self.second} at t = {self.time:.3f} s, "
             f"at {position_text(self.point)} ({felt})"
@@ -64,7 +64,7 @@ class Collision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drop:
-    """A body that left the clamp, or moved in it, without being told to."""
+    """A body that left the gripper, or slipped in it, without a release."""
 
     time: float
     robot: str
@@ -80,7 +80,7 @@ class Drop:
 
 
 class Monitor:
-    """Eyes of one execution; `look` is called in every step, the world's events in between."""
+    """Monitor of one execution; `update` is called in every step, events in between."""
 
     def __init__(self, sim: Simulation, goals: Iterable[Goal], alive: Callable[[], bool]) -> None:
         self._sim = sim
@@ -91,14 +91,14 @@ class Monitor:
             for name, robot in world.robots.items()
             if robot.clamp is not None
         }
-        # What fingers may touch; a program may begin with something in the clamp.
+        # Bodies the fingers may touch; a program may start with a body in the gripper.
         self.wanted: dict[str, str | None] = {**dict.fromkeys(sim.robots), **self.held}
         self.collisions: list[Collision] = []
         self.drops: list[Drop] = []
-        self._meant: dict[str, tuple[str, Array]] = {}  # robot: body, T_hand_body when gripped
+        self._expected: dict[str, tuple[str, Array]] = {}  # robot: body, T_hand_body when gripped
         self._lost: dict[str, float] = {}
         self._next = sim.time
-        self._excused = sim.time  # looks before this may have been passed over
+        self._excused = sim.time  # updates before this may have been skipped
         self._hand_guards: dict[str, tuple[object, Array, Guard]] = {}
         bodies = {body.name: body for body in sim.cell.bodies}
         self._ids = {name: int(world.mj_model.body(name).id) for name in bodies}
@@ -116,38 +116,38 @@ class Monitor:
                 lambda event: self._on_contact(event.phase, event.time, event.contact), TOUCHES
             ),
         ]
-        self._touching_already()
+        self._initial_contacts()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Cancel the event subscriptions."""
         for subscription in self._subscriptions:
             subscription.cancel()
 
-    # ---- what is meant ---------------------------------------------------------------------
+    # ---- expected grasps -------------------------------------------------------------------
 
-    def means_to_hold(self, robot: str, body: str) -> None:
-        """From now on a loss of this body is a drop."""
-        self._meant[robot] = body, self._in_hand(robot, body)
+    def expect_held(self, robot: str, body: str) -> None:
+        """From now on losing this body counts as a drop."""
+        self._expected[robot] = body, self._in_hand(robot, body)
         self._lost.pop(robot, None)
 
-    def means_to_let_go(self, robot: str) -> None:
-        self._meant.pop(robot, None)
+    def expect_released(self, robot: str) -> None:
+        self._expected.pop(robot, None)
         self._lost.pop(robot, None)
 
     def holders(self, body: str) -> list[str]:
-        """Robots that hold a body and mean to."""
-        return [robot for robot, (name, _) in self._meant.items() if name == body]
+        """Robots that should hold a body."""
+        return [robot for robot, (name, _) in self._expected.items() if name == body]
 
     def carried(self, robot: str) -> str | None:
-        """What a robot means to hold."""
-        meant = self._meant.get(robot)
-        return None if meant is None else meant[0]
+        """The body a robot should hold."""
+        expected = self._expected.get(robot)
+        return None if expected is None else expected[0]
 
     def reached(self, goal: Goal) -> float | None:
-        """When a goal was reached, or since when it has been so; None where it is not."""
+        """Time (s) at which a goal was reached or since which it is met; None if it is not."""
         return (self.goal_monitors[goal] if goal.chute is None else self.passages[goal]).time
 
-    # ---- looking ---------------------------------------------------------------------------
+    # ---- updates ---------------------------------------------------------------------------
 
     def idle(self, until: float) -> tuple[float, list[Guard]]:
         """Until when, at most `until`, looks would change nothing while the guards are calm (s)."""
@@ -155,7 +155,7 @@ class Monitor:
             return min(until, self._next), []
         data = self._sim.world.mj_data
         guards = [one.guard(data) for one in self.passages.values() if not one.done]
-        guards += [self._hand_guard(robot, *meant) for robot, meant in self._meant.items()]
+        guards += [self._hand_guard(robot, *meant) for robot, meant in self._expected.items()]
         if not all(guard.calm for guard in guards):
             return min(until, self._next), []
         self._excused = until
@@ -185,23 +185,23 @@ class Monitor:
             self._next = then + EVERY
         return False
 
-    def look(self) -> None:
-        """Look at the present moment, now and then."""
+    def update(self) -> None:
+        """Evaluate the current state, if an update is due."""
         now = self._sim.time
         if not self._due(now):
             return
         data = self._sim.world.mj_data
         for passage in self.passages.values():
-            if passage.look(data):
+            if passage.update(data):
                 self._sim.log(
                     "through",
-                    f"{passage.body.name} slid through {passage.chute.name}",
+                    f"{passage.body.name} passed through {passage.chute.name}",
                     body=passage.body.name,
                     chute=passage.chute.name,
                 )
-        for standing in self.goal_monitors.values():
-            standing.look(now, self.held.values())
-        for robot, (body, T) in list(self._meant.items()):
+        for goal in self.goal_monitors.values():
+            goal.update(now, self.held.values())
+        for robot, (body, T) in list(self._expected.items()):
             how = self._dropped(robot, body, T, now)
             if how:
                 self._drop(robot, body, how)
@@ -209,18 +209,18 @@ class Monitor:
     def _dropped(self, robot: str, body: str, T: Array, now: float) -> str | None:
         since = self._lost.get(robot)
         if since is not None and now - since >= LOST:
-            return "the clamp holds it no more"
+            return "the gripper no longer holds it"
         here = self._in_hand(robot, body)
         shift = math.sqrt(float(((here[:, 3] - T[:, 3]) ** 2).sum()))
-        # The trace of a turn by φ is 1 + 2 cos φ.
+        # The trace of a rotation by φ is 1 + 2 cos φ.
         turn = math.acos(min(max((float((here[:, :3] * T[:, :3]).sum()) - 1.0) / 2.0, -1.0), 1.0))
         if shift <= SLIP and turn <= SLIP_TURN:
             return None
-        return f"it slipped {1e3 * shift:.0f} mm and {math.degrees(turn):.0f}° in the clamp"
+        return f"it slipped by {1e3 * shift:.0f} mm and {math.degrees(turn):.0f}° in the gripper"
 
     def _drop(self, robot: str, body: str, how: str) -> None:
         sim = self._sim
-        self.means_to_let_go(robot)
+        self.expect_released(robot)
         clamp = sim.world.robots[robot].clamp
         assert clamp is not None
         mode, value = clamp.command
@@ -231,7 +231,7 @@ class Monitor:
         sim.log("dropped", str(drop), robot=robot, body=body, position=drop.position.tolist())
 
     def _in_hand(self, robot: str, body: str) -> Array:
-        """Turn and place (3, 4) of a body in the hand, at the moment of the last step."""
+        """Pose (3, 4) of a body in the hand after the last step."""
         data = self._sim.world.mj_data
         hand, thing = self._sim.world.robots[robot].tip_id, self._ids[body]
         R = data.xmat[hand].reshape(3, 3).T
@@ -242,28 +242,28 @@ class Monitor:
 
     # ---- events ----------------------------------------------------------------------------
 
-    def _listens(self) -> bool:
-        """Whether the execution still is at work; a reset of the simulation ends it silently."""
+    def _active(self) -> bool:
+        """Whether the execution is still active; a reset of the simulation removes it silently."""
         if self._alive():
             return True
         self.close()
         return False
 
     def _on_grasp(self, event: GraspEvent) -> None:
-        if not self._listens():
+        if not self._active():
             return
         self.held[event.robot] = event.body if event.phase == "grasped" else None
-        meant = self.carried(event.robot)
-        if meant == event.body:
+        expected = self.carried(event.robot)
+        if expected == event.body:
             if event.phase == "released":
                 self._lost.setdefault(event.robot, event.time)
             else:
                 self._lost.pop(event.robot, None)
 
-    def _touching_already(self) -> None:
-        """What touches when the program begins has begun to touch then.
+    def _initial_contacts(self) -> None:
+        """Count contacts present when the program starts as starting then.
 
-        Except for fingers in a run under way: they may lie at what they have just let go of.
+        Except contacts of fingers after t = 0: they may touch a body they have just released.
         """
         pairs: set[tuple[str, str]] = set()
         for contact in self._sim.world.contacts():
@@ -273,13 +273,13 @@ class Monitor:
             pairs.add(pair)
             finger = contact.kind == "robot-object" and "/finger" in contact.first
             if not (finger and self._sim.time > 0.0):
-                self._note_touch(self._sim.time, contact)
+                self._report_contact(self._sim.time, contact)
 
     def _on_contact(self, phase: str, time: float, contact: Contact) -> None:
-        if phase == "begin" and self._listens():
-            self._note_touch(time, contact)
+        if phase == "begin" and self._active():
+            self._report_contact(time, contact)
 
-    def _note_touch(self, time: float, contact: Contact) -> None:
+    def _report_contact(self, time: float, contact: Contact) -> None:
         robots = [n.partition("/")[0] for n in (contact.first, contact.second) if "/" in n]
         robots = [name for name in robots if name in self._sim.robots]
         if contact.kind == "robot-object":

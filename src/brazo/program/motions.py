@@ -1,12 +1,12 @@
-"""Joint motion for a step: straight in joint space, through poses, or with the tool on its way.
+"""Joint motions of steps: straight in joint space, through several poses, or along a tool path.
 
-`speed` is a share f of what the drives allow.  The fastest motion within the limits is stretched to
-1/f of its time, so speeds fall by f, accelerations by f² and jerks by f³.
+`speed` is a fraction f of the drives' limits.  The fastest motion within the limits is scaled to
+1/f of its duration, so velocities scale by f, accelerations by f² and jerks by f³.
 
-A way through several poses is run without stopping: each straight piece begins while the one before
-comes to rest, q(t) = q₀ + Σ (pₖ(t − tₖ) − qₖ).  Corners are cut, the more the longer two pieces
-overlap; so the result is asked for collisions like any other motion, and where that fails the
-overlap is made shorter, down to none: a stop at every pose, on lines that were found free.
+A path through several poses is run without stopping: each straight segment starts while the
+previous one decelerates, q(t) = q₀ + Σ (pₖ(t − tₖ) − qₖ).  Corners are cut, the more the longer two
+segments overlap; so the result is checked for collisions like any other motion, and if it collides
+the overlap is reduced, down to none: a stop at every pose, along segments known to be free.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ from brazo.trajectory import (
 
 Array = np.ndarray
 MakePath = Callable[[Timing], CartesianPath]
-STOPPING = 0.4  # s, in which a paused motion comes to rest and gathers way again
-_STEPS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # s, of exact points on a path that takes 1 s
-_SLOWEST = 1e-3  # of the first guess of 1 s
+STOPPING = 0.4  # s, to decelerate a paused motion to rest and to accelerate it again
+_STEPS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # s, between exact points on a path of 1 s
+_SLOWEST = 1e-3  # of the initial guess of 1 s
 
 
-def pace_limits(arm: Robot) -> Limits:
-    """What motions keep to: the drives' speeds, accelerations and jerks, not their torques.
+def motion_limits(arm: Robot) -> Limits:
+    """Limits of motions: the drives' velocities, accelerations and jerks, without torques.
 
-    Torques depend on the load; a law that needs more than its drive has says so itself.
+    Torques depend on the load; a controller reports saturation itself.
     """
     own = limits_of(arm)
     return Limits(own.speed, own.acceleration, own.jerk, own.position, assumed=own.assumed)
 
 
 def straight(q0: Array, q1: Array, limits: Limits, speed: Speed, default: float) -> Trajectory:
-    """All joints together along a straight line in joint space, from rest to rest."""
+    """A straight, synchronised joint motion from rest to rest."""
     return _at_speed(jerk_limited(q0, q1, limits, "line"), speed, default)
 
 
 def through(
-    way: Sequence[Array], limits: Limits, speed: Speed, default: float, overlap: float = 1.0
+    path: Sequence[Array], limits: Limits, speed: Speed, default: float, overlap: float = 1.0
 ) -> Trajectory:
-    """Through poses; `overlap` from 1 (in one sweep) to 0 (a stop at each of them)."""
-    pieces = [jerk_limited(a, b, limits, "line") for a, b in pairwise(way)]
+    """A motion through poses; `overlap` from 1 (no stops) to 0 (a stop at each pose)."""
+    pieces = [jerk_limited(a, b, limits, "line") for a, b in pairwise(path)]
     if len(pieces) == 1 or overlap == 0.0:
         return _at_speed(concatenate(*pieces), speed, default)
     return _at_speed(_fastest(_Overlapped(pieces, overlap), limits), speed, default)
@@ -75,7 +75,7 @@ def along(
     default: float,
     orientation: Orientation,
 ) -> Trajectory:
-    """The tool along a path, beginning at q0."""
+    """A joint motion that moves the tool along a path, starting at q0."""
     if speed.time is None and speed.tool_speed is None:
         found = _follow(arm, make(Timing(duration=1.0)), q0, orientation, 1.0)
         return _at_speed(_fastest(found, limits), speed, default)
@@ -84,12 +84,14 @@ def along(
     found = _follow(arm, path, q0, orientation, path.duration)
     past = check(found, arm, limits)
     if past:
-        raise BrazoError(f"too fast: {past[0]}; give it more time, or speed, a share of the limits")
+        raise BrazoError(
+            f"too fast: {past[0]}; give a longer time, or speed (a fraction of the limits)"
+        )
     return found
 
 
 class _Overlapped(Trajectory):
-    """Pieces from rest to rest, each beginning before the one before has ended."""
+    """Rest-to-rest segments, each starting before the previous one has ended."""
 
     def __init__(self, pieces: Sequence[Piecewise], overlap: float) -> None:
         self._pieces = pieces
@@ -125,7 +127,7 @@ class _Overlapped(Trajectory):
 
 
 class Slowed(Trajectory):
-    """A motion on another clock: at time t it is where the inner one is at time s(t)."""
+    """A motion with scaled time: q(t) of the inner motion at s(t)."""
 
     def __init__(self, inner: Trajectory, clock: Piecewise) -> None:
         self._inner, self._clock = inner, clock
@@ -146,17 +148,20 @@ class Slowed(Trajectory):
 
 
 def braking(motion: Trajectory, now: float) -> tuple[Trajectory, float]:
-    """Come to rest on a motion's own way, from its time `now`; the motion, and where it rests."""
+    """Decelerate to rest along a motion from its time `now`.
+
+    Returns the decelerating motion, and the time of the given motion at which it rests.
+    """
     T = min(STOPPING, max(2.0 * (motion.end - now), 0.0))
     if T <= 0.0:
         return motion, motion.end
-    # s' falls from 1 to 0 as 1 − 3u² + 2u³, which takes half of what T would have brought.
+    # s' falls from 1 to 0 as 1 − 3u² + 2u³, whose integral is T/2.
     clock = Piecewise([0.0, T], np.array([[[now], [1.0], [0.0], [-1.0 / T**2], [0.5 / T**3]]]))
     return Slowed(motion, clock), min(now + 0.5 * T, motion.end)
 
 
-def gathering(motion: Trajectory, now: float) -> Trajectory:
-    """Take up a motion again at its time `now`, from rest, to its end."""
+def resuming(motion: Trajectory, now: float) -> Trajectory:
+    """Resume a motion from rest at its time `now`, to its end."""
     left = motion.end - now
     T = min(STOPPING, 2.0 * left)
     if T <= 0.0:
@@ -170,14 +175,15 @@ def gathering(motion: Trajectory, now: float) -> Trajectory:
 
 
 def _at_speed(fastest: Trajectory, speed: Speed, default: float) -> Trajectory:
-    """The fastest motion stretched to its speed."""
+    """The fastest motion scaled to the requested speed."""
     least = fastest.duration
     if least == 0.0:
         return fastest
     if speed.time is not None:
         if speed.time < least * (1.0 - 1e-9):
             raise BrazoError(
-                f"{speed.time:g} s is too short: the drives need at least {least:.3f} s"
+                f"{speed.time:g} s is too short: the min time within the drives' limits is "
+                f"{least:.3f} s"
             )
         return scaled(fastest, speed.time / least)
     return scaled(fastest, 1.0 / (speed.fraction or default))
@@ -201,7 +207,7 @@ def _fastest(motion: Trajectory, limits: Limits) -> Trajectory:
 def _follow(
     arm: Robot, path: CartesianPath, q0: Array, orientation: Orientation, duration: float
 ) -> Piecewise:
-    """Exact points as close as the path needs them."""
+    """Follow the path with points as dense as needed."""
     for step in _STEPS:
         try:
             return follow_path(arm, path, step * duration, q0, orientation=orientation)

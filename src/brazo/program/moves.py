@@ -1,11 +1,11 @@
-"""Steps that move the tool or the joints: planned, checked, and done.
+"""Motion steps: planning, collision check and execution.
 
-A motion is planned when its step starts, from where the robot is asked to be then, with everything
-else where it is: other robots along the motions they are making, bodies in clamps as part of the
-arms that hold them.  It is checked along its whole way before it begins; one that would touch
-something is refused, with both parts, place and time.  Where that something is another robot under
-way, the robot waits until that one has come to rest, and looks again.  A robot without force
-feedback would ride through, so for it the check only warns.
+A motion is planned when its step starts, from the robot's reference pose and the current state of
+the cell: other robots move along their current motions, held bodies move with the arm that holds
+them.  The whole motion is checked before it starts; one that would collide is refused, with both
+parts, position and time.  If the obstacle is another robot in motion, the robot waits until that
+robot is at rest and plans again.  A robot with contact response off would pass through obstacles,
+so for it the check only logs a warning.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from brazo.errors import BrazoError
 from brazo.kinematics.orientation import angle_between, matrix_from_rpy
 from brazo.program import steps as s
 from brazo.program.collision import Checker, Hit, Mover
-from brazo.program.curve_fields import laid_out
-from brazo.program.frames import asked_tool, frame_pose, in_hand, target_pose, to_base
-from brazo.program.ik_candidates import Candidate, choose
-from brazo.program.motions import MakePath, along, pace_limits, straight, through
+from brazo.program.curve_fields import curve_in_base
+from brazo.program.frames import frame_pose, in_hand, reference_tool, target_pose, to_base
+from brazo.program.ik_candidates import Candidate, ik_candidates
+from brazo.program.motions import MakePath, along, motion_limits, straight, through
 from brazo.program.planner import NoPath
 from brazo.simulation import SimRobot
 from brazo.trajectory import CartesianPath, Timing, Trajectory, line
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
     from brazo.program.execution import Execution
 
 Array = np.ndarray
-Motion = s.MoveJoints | s.MoveTo | s.Line | s.FollowPath
-CHECK_DT = 0.002  # s, between the poses a motion is checked at, at most
+MotionStep = s.MoveJoints | s.MoveTo | s.Line | s.FollowPath
+CHECK_DT = 0.002  # s, max time between two poses of the collision check
 OVERLAPS = (1.0, 0.5, 0.25, 0.0)
-POLL = 0.01  # s, between two looks at whether the tool has arrived
-TURNED = np.radians(5.0)  # rad, an arrived tool may be turned away
-_THERE, _TURNED = 1e-6, 1e-6  # m, rad: the tool is where it should be
-_ELSEWHERE = 1e-6  # rad, m: the reference is not where the motion ends
+POLL = 0.01  # s, between two checks of whether the tool has arrived
+MAX_ANGLE = np.radians(5.0)  # rad, orientation error of a tool that has arrived
+_SAME_POSITION, _SAME_ANGLE = 1e-6, 1e-6  # m, rad: the tool is already at its target
+_OFF_TARGET = 1e-6  # rad, m: the reference is not at the end of the motion
 
 
 class Moves:
-    """What one robot can do with its joints."""
+    """Executes the motion steps of one robot."""
 
     def __init__(self, execution: Execution, robot: SimRobot) -> None:
         self.execution = execution
         self.sim = execution.sim
         self.robot = robot
-        self.limits = pace_limits(robot.arm)
+        self.limits = motion_limits(robot.arm)
         self._planned = 0
 
-    def of(self, step: Motion) -> Iterator[float]:
-        """The generator that does a step."""
+    def of(self, step: MotionStep) -> Iterator[float]:
+        """The generator that executes a step; it yields the time (s) of its next poll."""
         match step:
             case s.MoveJoints():
                 return self._move_joints(step)
@@ -75,7 +75,7 @@ class Moves:
 
     def _move_to(self, step: s.MoveTo) -> Iterator[float]:
         T = to_base(self.robot, self._target(step.target))
-        choice = choose(
+        candidates = ik_candidates(
             self.robot.arm,
             T,
             self.robot.reference.q,
@@ -84,15 +84,15 @@ class Moves:
             orientation=step.orientation,
             gripper_symmetric=step.gripper_symmetric,
         )
-        if not choice.candidates:
-            raise BrazoError(choice.reason)
-        ways = choice.candidates
+        if not candidates.found:
+            raise BrazoError(candidates.reason)
+        found, rejected = candidates.found, candidates.rejected
         yield from self._go(
-            lambda: self._to(ways, step.speed, step.plan, choice.refused), step.tolerance
+            lambda: self._to(found, step.speed, step.plan, rejected), step.tolerance
         )
 
     def _line(self, step: s.Line) -> Iterator[float]:
-        T0, T1 = asked_tool(self.robot), self._target(step.target)
+        T0, T1 = reference_tool(self.robot), self._target(step.target)
         if _same(T0, T1):
             return
         T0, T1 = to_base(self.robot, T0), to_base(self.robot, T1)
@@ -100,23 +100,23 @@ class Moves:
 
     def _path(self, step: s.FollowPath) -> Iterator[float]:
         T = to_base(self.robot, frame_pose(self.sim, self.robot, step.frame))
-        R = to_base(self.robot, asked_tool(self.robot))[:3, :3]
+        R = to_base(self.robot, reference_tool(self.robot))[:3, :3]
         if step.rpy is not None:
             R = T[:3, :3] @ matrix_from_rpy(step.rpy)
 
         def make(timing: Timing) -> CartesianPath:
-            return laid_out(step.curve, step.values, T, R, timing)
+            return curve_in_base(step.curve, step.values, T, R, timing)
 
         begin = make(Timing(duration=1.0)).pose(0.0)
-        if not _same(to_base(self.robot, asked_tool(self.robot)), begin):
+        if not _same(to_base(self.robot, reference_tool(self.robot)), begin):
             q0 = self.robot.reference.q
-            choice = choose(
+            candidates = ik_candidates(
                 self.robot.arm, begin, q0, self.limits.speed, orientation=step.orientation
             )
-            if not choice.candidates:
-                raise BrazoError(f"the beginning of the path: {choice.reason}")
-            speed, ways = s.Speed(fraction=step.speed.fraction), choice.candidates
-            yield from self._go(lambda: self._to(ways, speed, step.plan), step.tolerance)
+            if not candidates.found:
+                raise BrazoError(f"start of the path: {candidates.reason}")
+            speed, found = s.Speed(fraction=step.speed.fraction), candidates.found
+            yield from self._go(lambda: self._to(found, speed, step.plan), step.tolerance)
         yield from self._along(make, step)
 
     def _along(self, make: MakePath, step: s.Line | s.FollowPath) -> Iterator[float]:
@@ -132,12 +132,12 @@ class Moves:
         yield from self._go(checked, step.tolerance)
 
     def _go(self, plan: Callable[[], Trajectory], tolerance: s.Tolerance) -> Iterator[float]:
-        """Plan a motion, giving way to robots that are under way, and do it."""
+        """Plan a motion, waiting for robots in motion that are in the way, and execute it."""
         while True:
             try:
                 motion = plan()
                 break
-            except _GiveWay as wait:
+            except _BlockedByRobot as wait:
                 other = self.sim.robots[wait.robot]
                 text = f"{self.robot.name} waits for {wait.robot}: {wait}"
                 self.sim.log("waits", text, robot=self.robot.name, for_=wait.robot)
@@ -151,29 +151,29 @@ class Moves:
         candidates: list[Candidate] | tuple[Candidate, ...],
         speed: s.Speed,
         plan: s.Plan,
-        refused: tuple[str, ...] = (),
+        rejected: tuple[str, ...] = (),
     ) -> Trajectory:
-        """A motion to the first candidate there is a way to."""
+        """A motion to the first candidate that has a free path."""
         q0, default = self.robot.reference.q, self.execution.program.speed
-        complaints: list[str] = []
+        errors: list[str] = []
         first: BrazoError | None = None
         for candidate in candidates:
             try:
                 motion = self._path_to(q0, candidate.q, speed, default, plan)
-            except _GiveWay:
+            except _BlockedByRobot:
                 raise
             except BrazoError as error:
                 first = first or error
-                complaints.append(f"{candidate.name or 'this way'}: {error}")
+                errors.append(f"{candidate.name or 'this solution'}: {error}")
                 continue
-            if len(candidates) + len(refused) > 1:
-                others = [*complaints, *refused]
+            if len(candidates) + len(rejected) > 1:
+                others = [*errors, *rejected]
                 why = f" ({'; '.join(others)})" if others else ""
                 text = f"{self.robot.name}: branch {candidate.name or 'nearest'}{why}"
                 self.sim.log("choice", text, robot=self.robot.name, branch=candidate.name)
             return motion
         assert first is not None
-        raise first if len(complaints) == 1 else BrazoError("; ".join(complaints))
+        raise first if len(errors) == 1 else BrazoError("; ".join(errors))
 
     def _path_to(
         self, q0: Array, q1: Array, speed: s.Speed, default: float, plan: s.Plan
@@ -189,17 +189,17 @@ class Moves:
             self._refuse(hit)
             return motion
         self._planned += 1
-        way = self.execution.planner.plan(
+        path = self.execution.planner.plan(
             checker, self.robot.arm, q0, q1, salt=_salt(self.robot.name, self._planned)
         )
-        motions = [through(way, self.limits, speed, default, overlap) for overlap in OVERLAPS]
+        motions = [through(path, self.limits, speed, default, overlap) for overlap in OVERLAPS]
         for motion in sorted(motions, key=lambda one: one.duration):
             hit = self._hit(checker, motion)
             if hit is None:
-                text = f"{self.robot.name}: a way round, {len(way) - 2} poses in between"
-                self.sim.log("plan", text, robot=self.robot.name, poses=len(way))
+                text = f"{self.robot.name}: path around obstacles through {len(path) - 2} poses"
+                self.sim.log("plan", text, robot=self.robot.name, poses=len(path))
                 return motion
-        raise NoPath(f"a way was found, but the motion along it is not free: {hit}")
+        raise NoPath(f"a path was found, but the motion along it collides: {hit}")
 
     def _follow(self, motion: Trajectory) -> Iterator[float]:
         self.robot.move(motion)
@@ -207,53 +207,58 @@ class Moves:
         while self.robot.moving:
             yield self.sim.time + max(self.robot.remaining - 1.5 * self.sim.dt, 0.0)
         away = np.abs(self.robot.reference.q - motion.sample(motion.end).q)
-        if away.max() > _ELSEWHERE:
-            raise BrazoError("the motion was broken off: something else stopped or moved the robot")
+        if away.max() > _OFF_TARGET:
+            raise BrazoError(
+                "the motion was interrupted: the robot was stopped or moved by something else"
+            )
 
     def _arrive(self, tolerance: s.Tolerance) -> Iterator[float]:
-        """Wait until the tool is where the motion ended; drives may be too weak for it."""
+        """Wait until the tool is within tolerance of the end of the motion, or time out."""
         due = self.sim.time
         while True:
-            wanted, tool = asked_tool(self.robot), self.robot.tool()
-            away = float(np.linalg.norm(tool[:3, 3] - wanted[:3, 3]))
-            turned = float(angle_between(tool[:3, :3], wanted[:3, :3]))
-            if away <= tolerance.within and turned <= TURNED:
+            target, tool = reference_tool(self.robot), self.robot.tool()
+            away = float(np.linalg.norm(tool[:3, 3] - target[:3, 3]))
+            turned = float(angle_between(tool[:3, :3], target[:3, :3]))
+            if away <= tolerance.within and turned <= MAX_ANGLE:
                 return
             if self.sim.time - due > tolerance.timeout:
                 raise BrazoError(
                     f"{self.robot.name} is {1e3 * away:.1f} mm and {np.degrees(turned):.1f}° from "
-                    f"where it was sent, {tolerance.timeout:g} s after it should have arrived "
-                    f"(allowed {1e3 * tolerance.within:g} mm, {np.degrees(TURNED):.0f}°): "
-                    f"{self._why_away()}"
+                    f"its target {tolerance.timeout:g} s after the planned end of the motion "
+                    f"(allowed {1e3 * tolerance.within:g} mm, {np.degrees(MAX_ANGLE):.0f}°): "
+                    f"{self._cause_of_error()}"
                 )
             yield self.sim.time + POLL - 0.5 * self.sim.dt
 
-    def _why_away(self) -> str:
-        found, held = self._weakness(), self.execution.monitor.held.get(self.robot.name)
+    def _cause_of_error(self) -> str:
+        found, held = self._cause_in_drives(), self.execution.monitor.held.get(self.robot.name)
         mine = [c for c in self.sim.world.contacts().of(self.robot.name) if c.touching]
         names = dict.fromkeys(name for c in mine for name in (c.first, c.second))
         others = [n for n in names if not n.startswith(f"{self.robot.name}/") and n != held]
         return f"{found}; it touches {', '.join(others)}" if others else found
 
-    def _weakness(self) -> str:
+    def _cause_in_drives(self) -> str:
         robot = self.robot
         names = robot.arm.joint_names
-        spent = np.abs(robot.torque) >= 0.999 * robot.torque_limits
-        if spent.any():
-            weak = [name for name, one in zip(names, spent, strict=True) if one]
-            some = "drives of " + " and ".join(weak) + " are" if len(weak) > 1 else ""
-            return f"the {some or f'drive of {weak[0]} is'} saturated"
+        saturated = np.abs(robot.torque) >= 0.999 * robot.torque_limits
+        if saturated.any():
+            full = [name for name, one in zip(names, saturated, strict=True) if one]
+            some = "drives of " + " and ".join(full) + " are" if len(full) > 1 else ""
+            return f"the {some or f'drive of {full[0]} is'} saturated"
         far = int(np.argmax(np.abs(robot.reference.q - robot.q)))
-        return f"law {robot.controller_name} leaves {names[far]} short of it, with torque to spare"
+        return (
+            f"controller {robot.controller_name} has a steady-state error at {names[far]}; no "
+            "drive is saturated"
+        )
 
     def _target(self, target: s.Target) -> Array:
         held = self.execution.monitor.held.get(self.robot.name)
         return target_pose(self.sim, self.robot, target, held)
 
-    # ---- looking ahead ---------------------------------------------------------------------
+    # ---- collision check --------------------------------------------------------------------
 
     def _checker(self, q0: Array, q1: Array) -> Checker:
-        """For a motion from q0 to q1, with everything where it is now."""
+        """A checker for a motion from q0 to q1 in the current state of the cell."""
         movers = {name: self._mover(robot) for name, robot in self.sim.robots.items()}
         mine = movers.pop(self.robot.name)
         clearance = self.execution.program.clearance
@@ -277,12 +282,12 @@ class Moves:
         return checker.motion(table.t - motion.start, table.q, others)
 
     def _moving(self) -> list[str]:
-        """Other robots that are under way."""
+        """Names of other robots in motion."""
         motions = self.execution.motions
         return [n for n in motions if n != self.robot.name and self.sim.robots[n].moving]
 
     def _mover_of(self, hit: Hit) -> str | None:
-        """The robot under way that is hit, or that holds what is."""
+        """The moving robot that is hit, or that holds the body that is hit."""
         parts = (hit.first, hit.second)
         for name in self._moving():
             held = self.execution.monitor.held.get(name)
@@ -295,14 +300,14 @@ class Moves:
             return
         other = self._mover_of(hit)
         if other is not None:
-            raise _GiveWay(str(hit), other)
+            raise _BlockedByRobot(str(hit), other)
         if self.robot.world.force_feedback:
             raise BrazoError(str(hit))
-        self.sim.log("warning", f"{hit}; force feedback is off: {self.robot.name} rides through")
+        self.sim.log("warning", f"{hit}; contact response is off: {self.robot.name} passes through")
 
 
-class _GiveWay(BrazoError):
-    """Another robot is in the way, and moving."""
+class _BlockedByRobot(BrazoError):
+    """A moving robot is in the path."""
 
     def __init__(self, message: str, robot: str) -> None:
         super().__init__(message)
@@ -310,10 +315,10 @@ class _GiveWay(BrazoError):
 
 
 def _same(T0: Array, T1: Array) -> bool:
-    near = float(np.linalg.norm(T0[:3, 3] - T1[:3, 3])) < _THERE
-    return near and float(angle_between(T0[:3, :3], T1[:3, :3])) < _TURNED
+    near = float(np.linalg.norm(T0[:3, 3] - T1[:3, 3])) < _SAME_POSITION
+    return near and float(angle_between(T0[:3, :3], T1[:3, :3])) < _SAME_ANGLE
 
 
 def _salt(name: str, count: int) -> int:
-    """A number for a question of a robot, the same in every run."""
+    """A number for a planning problem of a robot, the same in every run."""
     return sum(ord(letter) * 31**i for i, letter in enumerate(name)) % 2**31 + count

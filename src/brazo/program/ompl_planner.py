@@ -1,8 +1,8 @@
-"""The same question asked of OMPL's RRT-Connect, where OMPL is installed (the extra `planning`).
+"""RRT-Connect of OMPL, if OMPL is installed (the extra `planning`).
 
-Edges are judged by the same checker, not by OMPL's own sampling of them, so a way it gives is free
-in the same strict sense.  OMPL draws its random numbers from one seed a process, set before its
-first use; later questions in one process go on with the same stream.
+Edges are checked by the same checker, not by OMPL's own sampling, so its paths are collision-free
+in the same strict sense.  OMPL has one random seed per process, set before its first use; later
+problems in the same process continue the same random stream.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def ompl_connect(
     seed: int = 0,
     max_poses: int = MAX_POSES,
 ) -> list[Array] | None:
-    """A free way, or None when none is found; see `brazo.program.rrt.rrt_connect`."""
+    """A collision-free path or None; see `brazo.program.rrt.rrt_connect`."""
     ob, og = _ompl(seed)
     if free(start, goal):
         return [start, goal]
     n = len(start)
     space = ob.RealVectorStateSpace(n)
     bounds = ob.RealVectorBounds(n)
-    # OMPL measures plainly: coordinates are scaled so that its lengths are those of the weights.
+    # OMPL uses Euclidean distance: scale coordinates by the weights.
     for i in range(n):
         bounds.setLow(i, float(min(box[i, 0], start[i], goal[i]) * weights[i]))
         bounds.setHigh(i, float(max(box[i, 1], start[i], goal[i]) * weights[i]))
@@ -45,16 +45,16 @@ def ompl_connect(
 
     setup = og.SimpleSetup(space)
     information = setup.getSpaceInformation()
-    # OMPL takes nothing but Python's own booleans.
+    # OMPL accepts Python booleans only.
     setup.setStateValidityChecker(lambda state: bool(free(p := pose(state), p)))
 
-    class Motion(ob.MotionValidator):
-        """Judges an edge as a whole."""
+    class EdgeValidator(ob.MotionValidator):
+        """Checks an edge as a whole."""
 
         def checkMotion(self, s1: Any, s2: Any, last: Any = None) -> bool:
             return bool(free(pose(s1), pose(s2)))
 
-    validator = Motion(information)
+    validator = EdgeValidator(information)
     information.setMotionValidator(validator)
     planner = og.RRTConnect(information)
     planner.setRange(STEP)
@@ -68,7 +68,7 @@ def ompl_connect(
         return calls <= 0
 
     setup.solve(ob.PlannerTerminationCondition(enough))
-    # solve() also speaks of success when it only came near.
+    # solve() also reports success for approximate solutions.
     if not setup.haveExactSolutionPath():
         return None
     return [start, *[pose(state) for state in setup.getSolutionPath().getStates()][1:-1], goal]

@@ -1,8 +1,8 @@
-"""Has a body gone all the way through a chute?
+"""Whether a body has passed completely through a chute.
 
-In the chute's frame (origin in the upper mouth, x along the way down) the body's middle must have
-been inside, 0 ≤ x ≤ length within the clear section, and then the whole of it must lie beyond the
-lower end.  Leaving by the upper mouth, or never having been inside, does not count.
+In the chute's frame (origin at the upper opening, x pointing down the chute) the body's centre must
+have been inside, 0 ≤ x ≤ length within the inner cross-section, and then the whole body must be
+beyond the lower end.  A body that leaves by the upper opening, or was never inside, does not count.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Array = np.ndarray
 
 
 class Passage:
-    """One body and one chute."""
+    """Detects the passage of one body through one chute."""
 
     def __init__(self, world: World, body: FreeBody, chute: Chute) -> None:
         self.body, self.chute = body, chute
         self._id = int(world.mj_model.body(body.name).id)
         self._back = np.linalg.inv(chute.pose)
         self.inside = False
-        self.time: float | None = None  # when it was through
+        self.time: float | None = None  # s, when it had passed
         self._size = np.array([chute.length, *chute.inner])
         self._guards: dict[tuple[int, bool], Guard] = {}
 
@@ -36,15 +36,15 @@ class Passage:
         return self.time is not None
 
     def guard(self, data: Any) -> Guard:
-        """Speaks when a look may change something."""
+        """A guard that triggers when `update` may change the result."""
         key = id(data), self.inside
         if key not in self._guards:
             place = data.xpos[self._id], self._back[:3].ravel(), self._size
             self._guards = {key: Guard(passage(self.inside), place)}
         return self._guards[key]
 
-    def look(self, data: Any) -> bool:
-        """Look at the present moment; True when the body has just come through."""
+    def update(self, data: Any) -> bool:
+        """Evaluate the current state; True when the body has just passed."""
         if self.done:
             return False
         x, y, z = self._back[:3, :3] @ data.xpos[self._id] + self._back[:3, 3]
@@ -64,7 +64,7 @@ class Passage:
 
 
 def extent(body: FreeBody, direction: Array) -> float:
-    """How far a body reaches from its middle along a direction given in its own axes (m)."""
+    """Half-extent (m) of a body from its centre along a direction in its own axes."""
     shape = body.shape
     x, y, z = np.abs(direction)
     match shape:

@@ -1,4 +1,4 @@
-"""`Program`: what each robot of a cell does, step by step, as plain data.
+"""`Program`: the steps of each robot of a cell, as plain data.
 
     program = Program("pick", cell="cooperative")
     two = program.robot("scara2")
@@ -35,14 +35,14 @@ PLANNERS: tuple[PlannerName, ...] = ("rrt", "ompl")
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a run of the program is for: where a body is in the end.  One of the four is given."""
+    """A goal of a program: the final state of a body.  Exactly one of the four is given."""
 
     body: str
-    chute: str | None = None  # it has gone through this
-    at: s.Triple | None = None  # its middle rests here (m, world), `within` so much
+    chute: str | None = None  # passed through this chute
+    at: s.Triple | None = None  # its centre is at rest here (m, world), to within `within`
     within: float = 0.005  # m
-    on: str | None = None  # it rests on this, in no clamp
-    free: bool = False  # it is in no clamp
+    on: str | None = None  # at rest on this body, not held
+    free: bool = False  # not held by a gripper
     place: s.Place | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class Goal:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """As a program file has it."""
+        """The goal as a mapping, as in a program file."""
         if self.at is not None:
             return {"body": self.body, "at": self.at, "within": self.within}
         named = {"through": self.chute, "on": self.on, "free": self.free or None}
@@ -80,9 +80,9 @@ class Program:
     name: str
     about: str = ""
     cell: str | None = None  # the cell it was written for
-    speed: float = 0.5  # share of what the drives allow, where a step says nothing
-    clearance: float = 0.003  # m kept from everything on planned and checked ways
-    watch: WatchMode = "stop"  # what a touch nobody wanted does
+    speed: float = 0.5  # fraction of the drives' limits, default of steps
+    clearance: float = 0.003  # m, min distance from obstacles on planned and checked paths
+    watch: WatchMode = "stop"  # reaction to unintended contacts
     planner: PlannerName = "rrt"
     goals: tuple[Goal, ...] = ()
     steps: dict[str, list[s.Step]] = field(default_factory=dict)
@@ -96,18 +96,20 @@ class Program:
                 f"speed is {self.speed:g}; it is a fraction of the drives' limits: 0 to 1"
             )
         if not 0.0 < self.clearance <= 0.1:
-            raise BrazoError(f"clearance is {self.clearance:g} m; wanted above 0, at most 0.1")
+            raise BrazoError(
+                f"clearance is {self.clearance:g} m; must be greater than 0 and at most 0.1 m"
+            )
         if self.watch not in WATCHES:
             raise BrazoError(f"watch '{self.watch}' is not one of {', '.join(WATCHES)}")
         if self.planner not in PLANNERS:
             raise BrazoError(f"planner '{self.planner}' is not one of {', '.join(PLANNERS)}")
 
     def robot(self, name: str) -> StepList:
-        """The steps of a robot, to add to."""
+        """The step list of a robot, to add steps to."""
         return StepList(self.steps.setdefault(name, []))
 
     def start(self, sim: Any, **options: Any) -> Execution:
-        """Check the program against a simulation's cell and make it run there.
+        """Validate the program for a simulation's cell and run it there.
 
         Options are those of `brazo.program.execution.Execution`.
         """
@@ -142,12 +144,12 @@ class StepList:
         return len(self._lists[-1])
 
     def add(self, step: s.Step) -> StepList:
-        """Any step."""
+        """Add any step."""
         self._lists[-1].append(step)
         return self
 
     def move_joints(self, to: Sequence[float] | str, *, plan: s.Plan = "direct", **options: Any):
-        """Joints to values, to a pose of the robot's file by name, or to `start`."""
+        """Move joints to a joint target, a named pose of the robot file, or `start`."""
         where = to if isinstance(to, str) else _numbers(to, "to")
         return self.add(s.MoveJoints(to=where, plan=plan, **_options(options)))
 
@@ -191,7 +193,7 @@ class StepList:
         orientation: s.Orientation = "full",
         **options: Any,
     ):
-        """The tool along a straight line."""
+        """Move the tool along a straight line."""
         return self.add(
             s.Line(
                 target=_target(xyz, rpy, in_, by, of),
@@ -215,7 +217,7 @@ class StepList:
         orientation: s.Orientation = "full",
         **values: Any,
     ):
-        """The tool along a curve: circle, arc, square, spiral, helix, lissajous, polyline."""
+        """Move the tool along a curve: circle, arc, square, spiral, helix, lissajous, polyline."""
         check_curve(curve, values)
         return self.add(
             s.FollowPath(
@@ -238,27 +240,27 @@ class StepList:
         settle: float = 0.1,
         timeout: float = 5.0,
     ):
-        """Close the clamp and wait until it holds something."""
+        """Close the gripper and wait for a grasp."""
         return self.add(s.Grip(body=body, force=force, settle=settle, timeout=timeout))
 
     def release(self, opening: float | None = None, *, timeout: float = 2.0):
-        """Open the clamp."""
+        """Open the gripper."""
         return self.add(s.Release(opening=opening, timeout=timeout))
 
     def wait(self, time: float):
-        """Stay for some seconds."""
+        """Wait for a time (s)."""
         return self.add(s.Wait(time=float(time)))
 
     def wait_until(self, condition: s.Condition, *, timeout: float = 60.0):
-        """Stay until something is so."""
+        """Wait for a condition."""
         return self.add(s.WaitUntil(condition=condition, timeout=timeout))
 
     def set_signal(self, name: str, on: bool = True):
-        """Raise or lower a flag."""
+        """Switch a signal on or off."""
         return self.add(s.SetSignal(name=name, on=on))
 
     def sync(self, name: str, *, timeout: float = 60.0):
-        """Meet the other robots that have a sync of this name."""
+        """Wait for all robots that have a sync of this name."""
         return self.add(s.Sync(name=name, timeout=timeout))
 
     def set_controller(self, controller: str | None = None, **gains: Any):
@@ -269,19 +271,19 @@ class StepList:
         return self.add(s.SetController(controller=controller, gains=values))
 
     def note(self, text: str):
-        """A line in the log."""
+        """Write a line to the log."""
         return self.add(s.Note(text=text))
 
     @contextlib.contextmanager
     def repeat(self, times: int) -> Iterator[StepList]:
-        """Steps added inside the `with` block are done several times."""
+        """Repeat the steps added inside the `with` block."""
         with self._inside() as inner:
             yield self
         self.add(s.Repeat(times=times, do=tuple(inner)))
 
     @contextlib.contextmanager
     def for_each(self, variable: str, of: Sequence[str]) -> Iterator[StepList]:
-        """Steps added inside the `with` block are done for each; `$variable` stands for it."""
+        """Repeat the steps added inside the `with` block for each name, as `$variable`."""
         with self._inside() as inner:
             yield self
         self.add(s.ForEach(variable=variable, of=tuple(of), do=tuple(inner)))
@@ -297,7 +299,7 @@ class StepList:
 
 
 def walk(steps: Sequence[s.Step]) -> Iterator[s.Step]:
-    """Every step, those inside loops included."""
+    """Every step, including those inside loops."""
     for step in steps:
         yield step
         if isinstance(step, (s.Repeat, s.ForEach)):
@@ -305,11 +307,11 @@ def walk(steps: Sequence[s.Step]) -> Iterator[s.Step]:
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
-    """`speed`, `time`, `tool_speed` say how fast; `within`, `timeout` when the motion is over."""
-    over = {name: given.pop(name) for name in ("within", "timeout") if name in given}
+    """Split options into `Speed` (speed, time, tool_speed) and `Tolerance` (within, timeout)."""
+    tolerance = {name: given.pop(name) for name in ("within", "timeout") if name in given}
     if "speed" in given:
         given["fraction"] = given.pop("speed")
-    return {"speed": s.Speed(**given), "tolerance": s.Tolerance(**over)}
+    return {"speed": s.Speed(**given), "tolerance": s.Tolerance(**tolerance)}
 
 
 def _target(xyz: Any, rpy: Any, frame: str, by: Any, of: str | None) -> s.Target:
@@ -325,7 +327,7 @@ def _target(xyz: Any, rpy: Any, frame: str, by: Any, of: str | None) -> s.Target
 def _triple(value: Any, what: str) -> s.Triple:
     numbers = _numbers(value, what)
     if len(numbers) != 3:
-        raise BrazoError(f"{what}: wanted three numbers, got {len(numbers)}")
+        raise BrazoError(f"{what}: expected 3 numbers, got {len(numbers)}")
     return (numbers[0], numbers[1], numbers[2])
 
 
@@ -337,11 +339,11 @@ def _numbers(value: Any, what: str) -> tuple[float, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays and lists as tuples of floats, however deep."""
+    """Arrays and (nested) lists as tuples of floats."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        raise BrazoError("wanted a number or a list of numbers, got a mapping")
+        raise BrazoError("expected a number or a list of numbers, got a mapping")
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Sequence):

@@ -10,9 +10,9 @@
         - line: {by: [0, 0, -7cm]}
         - grip: {force: 60N, body: bar 1}
 
-A step is a mapping with one field, its verb.  Every complaint says `file:line: field:` and what is
-allowed.  Whether robots, bodies and poses of these names exist is asked when the program meets a
-cell.
+A step is a mapping with one field, its verb.  Every error message gives `file:line: field:` and the
+allowed values.  Names of robots, bodies and poses are checked when the program is started in a cell
+(`brazo.program.validate`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def load_program(name_or_path: str | Path) -> Program:
 
 
 def parse_program(text: str | bytes, path: Path | None = None) -> Program:
-    """Read a program from text; `path` is what messages name."""
+    """Read a program from text; `path` is used in messages."""
     return read_program(parse_document(text, path))
 
 
@@ -56,7 +56,7 @@ def read_program(root: Field) -> Program:
             root.missing(name)
     robots = fields["robots"].mapping()
     if not 1 <= len(robots) <= MAX_ROBOTS:
-        fields["robots"].fail(f"{len(robots)} robots; wanted 1 to {MAX_ROBOTS}, each with steps")
+        fields["robots"].fail(f"{len(robots)} robots; expected 1 to {MAX_ROBOTS}, each with steps")
     program = Program(
         name=fields["name"].identifier(),
         about=fields["about"].text().strip() if "about" in fields else "",
@@ -86,9 +86,9 @@ def _goals(field: Field) -> list[Goal]:
     for item in field.items(MAX_STEPS):
         given = item.mapping(("body", "through", "at", "within", "on", "free"))
         if "body" not in given:
-            item.missing("body", "what the goal is about")
+            item.missing("body", "the body of the goal")
         if "within" in given and "at" not in given:
-            given["within"].fail("goes with 'at' only")
+            given["within"].fail("is allowed only with 'at'")
         values: dict[str, Any] = {"place": Place(item.path, item.line)}
         for name, field_name in (("through", "chute"), ("on", "on")):
             if name in given:

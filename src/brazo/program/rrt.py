@@ -1,9 +1,9 @@
-"""RRT-Connect (Kuffner, LaValle 2000): two trees of poses grow towards each other, then a shortcut.
+"""RRT-Connect (Kuffner, LaValle 2000): two trees of poses grow towards each other.
 
-One tree grows from the start, the other from the goal.  In turn one is extended by a step towards
-a random pose, and the other is then led straight towards the new one as far as nothing is touched;
-when it arrives the trees are joined.  The way found is shortened by trying straight lines between
-random places on it.
+One tree grows from the start, the other from the goal.  In turn, one tree is extended by a step
+towards a random pose, and the other is extended in a straight line towards the new pose until a
+collision; if it reaches the pose the trees are joined.  The path is then shortened by trying
+straight segments between random points on it.
 
 The distance between two poses is |W Δq|, with the weights of `brazo.program.displacement`.  Random
 numbers come from a seed and the budget is a number of poses, not a time, so the same problem has
@@ -19,9 +19,11 @@ from itertools import pairwise
 import numpy as np
 
 Array = np.ndarray
-Free = Callable[[Array, Array], bool]  # is the straight way between two poses free?
+Free = Callable[
+    [Array, Array], bool
+]  # whether the straight segment between two poses is collision-free
 
-STEP = 0.25  # m, by which a tree is extended
+STEP = 0.25  # m, extension of a tree per iteration
 MAX_POSES = 4000
 SHORTCUTS = 100
 _GOAL = 1e-12
@@ -36,9 +38,9 @@ def rrt_connect(
     seed: int = 0,
     max_poses: int = MAX_POSES,
 ) -> list[Array] | None:
-    """A free way (poses in joint space, straight lines between them), or None when none is found.
+    """A collision-free path (poses joined by straight segments), or None if none is found.
 
-    `box` (n, 2) is where poses are drawn from.  Start and goal must be free themselves.
+    `box` (n, 2) is the range of random poses.  Start and goal must be collision-free.
     """
     if free(start, goal):
         return [start, goal]
@@ -52,32 +54,32 @@ def rrt_connect(
         if new is not None:
             met = far.connect(near.poses[new], free)
             if met is not None:
-                a, b = near.way(new), far.way(met)
+                a, b = near.path(new), far.path(met)
                 first, second = (a, b) if from_start else (b, a)
                 return [*first, *second[::-1][1:]]
         near, far, from_start = far, near, not from_start
     return None
 
 
-def shortened(way: list[Array], weights: Array, free: Free, seed: int = 0) -> list[Array]:
-    """The same way with corners cut where nothing is in between."""
+def shortened(path: list[Array], weights: Array, free: Free, seed: int = 0) -> list[Array]:
+    """Shorten a path by collision-free straight segments between points on it."""
     rng = np.random.default_rng([seed, 1])
-    way = _without_stops(way, free)
+    path = _without_redundant(path, free)
     for _ in range(SHORTCUTS):
-        if len(way) < 3:
+        if len(path) < 3:
             break
-        lengths = [float(np.linalg.norm(weights * (b - a))) for a, b in pairwise(way)]
+        lengths = [float(np.linalg.norm(weights * (b - a))) for a, b in pairwise(path)]
         total = sum(lengths)
         s0, s1 = sorted(rng.uniform(0.0, total, 2).tolist())
-        (i, a), (k, b) = _at(way, lengths, s0), _at(way, lengths, s1)
+        (i, a), (k, b) = _at(path, lengths, s0), _at(path, lengths, s1)
         if i == k or not free(a, b):
             continue
-        way = [*way[: i + 1], a, b, *way[k + 1 :]]
-    return _without_stops(way, free)
+        path = [*path[: i + 1], a, b, *path[k + 1 :]]
+    return _without_redundant(path, free)
 
 
 class _Tree:
-    """Poses, each with the one it was reached from."""
+    """Poses, each with its parent."""
 
     def __init__(self, root: Array, weights: Array) -> None:
         self._weights = weights
@@ -101,7 +103,7 @@ class _Tree:
         return self.count - 1
 
     def extend(self, target: Array, free: Free) -> int | None:
-        """One step towards a target."""
+        """Add one pose a step towards a target; its index, or None on collision."""
         i = self.nearest(target)
         q = self.poses[i]
         far = float(np.linalg.norm(self._weights * (target - q)))
@@ -111,7 +113,7 @@ class _Tree:
         return self.add(new, i) if free(q, new) else None
 
     def connect(self, target: Array, free: Free) -> int | None:
-        """Steps towards a target until it is reached, or something is in the way."""
+        """Extend towards a target; the index at the target, or None on collision."""
         i = self.nearest(target)
         far = float(np.linalg.norm(self._weights * (target - self.poses[i])))
         steps = max(math.ceil(far / STEP), 1)
@@ -123,8 +125,8 @@ class _Tree:
             at = self.add(new, at)
         return at
 
-    def way(self, i: int) -> list[Array]:
-        """From the root to a pose."""
+    def path(self, i: int) -> list[Array]:
+        """Poses from the root to pose `i`."""
         found = []
         while i >= 0:
             found.append(self.poses[i].copy())
@@ -132,24 +134,24 @@ class _Tree:
         return found[::-1]
 
 
-def _without_stops(way: list[Array], free: Free) -> list[Array]:
-    """Leave out every pose that its neighbours do not need."""
-    kept = [way[0]]
+def _without_redundant(path: list[Array], free: Free) -> list[Array]:
+    """Remove poses whose neighbours are joined by a free segment."""
+    kept = [path[0]]
     i = 0
-    while i < len(way) - 1:
-        k = len(way) - 1
-        while k > i + 1 and not free(way[i], way[k]):
+    while i < len(path) - 1:
+        k = len(path) - 1
+        while k > i + 1 and not free(path[i], path[k]):
             k -= 1
-        kept.append(way[k])
+        kept.append(path[k])
         i = k
     return kept
 
 
-def _at(way: list[Array], lengths: list[float], s: float) -> tuple[int, Array]:
-    """The piece and the pose at a length run."""
+def _at(path: list[Array], lengths: list[float], s: float) -> tuple[int, Array]:
+    """Segment index and pose at arc length s."""
     for i, length in enumerate(lengths):
         if s <= length or i == len(lengths) - 1:
             share = s / length if length > 0.0 else 0.0
-            return i, way[i] + min(share, 1.0) * (way[i + 1] - way[i])
+            return i, path[i] + min(share, 1.0) * (path[i + 1] - path[i])
         s -= length
     raise AssertionError

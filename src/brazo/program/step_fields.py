@@ -1,6 +1,6 @@
-"""The steps of a program file, one reading function a verb.
+"""The steps of a program file: one reader function per verb.
 
-A step may be written short where one value says it all: `wait: 2s`, `grip: 60N`, `note: …`,
+A step with a single value has a short form: `wait: 2s`, `grip: 60N`, `note: …`,
 `move_joints: home`, `sync: both`.
 """
 
@@ -28,7 +28,7 @@ _CONDITIONS = ("held", "free", "by", "touching", "signal", "at", "through", "bod
 
 
 def read_steps(field: Field, variables: frozenset[str] = frozenset()) -> list[s.Step]:
-    """A list of steps; `variables` are those of the loops around it."""
+    """Read a list of steps; `variables` are those of the enclosing loops."""
     if field.is_null:
         return []
     return [_step(item, variables) for item in field.items(MAX_STEPS)]
@@ -36,10 +36,12 @@ def read_steps(field: Field, variables: frozenset[str] = frozenset()) -> list[s.
 
 def _step(item: Field, variables: frozenset[str]) -> s.Step:
     if not item.is_mapping:
-        item.fail(f"a step is 'verb: what', verbs: {', '.join(s.VERBS)}")
+        item.fail(f"a step is 'verb: value'; verbs: {', '.join(s.VERBS)}")
     given = item.mapping()
     if len(given) != 1:
-        item.fail(f"a step has one verb, not {len(given)} ({', '.join(given)}); one step an entry")
+        item.fail(
+            f"a step has one verb, not {len(given)} ({', '.join(given)}); write one step per entry"
+        )
     ((verb, field),) = given.items()
     if verb not in s.VERBS:
         close = difflib.get_close_matches(verb[:80], list(s.VERBS), n=1)
@@ -53,11 +55,11 @@ def _step(item: Field, variables: frozenset[str]) -> s.Step:
 
 
 class _Refused(BrazoError):
-    """What a step's own checks say, without a place yet."""
+    """A validation error of a step, without its place in the file."""
 
 
 class _Reader:
-    """One verb's value, with what many verbs share."""
+    """Reads the value of one verb; helpers shared by the verbs."""
 
     def __init__(self, field: Field, variables: frozenset[str]) -> None:
         self.field = field
@@ -100,7 +102,7 @@ class _Reader:
         return self.given[name].number(dimension) if self.has(name) else None
 
     def options(self, *names: tuple[str, units.Dimension]) -> dict[str, float]:
-        """Numbers that were given, by name."""
+        """The given numbers, by name."""
         found = {name: self.number(name, dimension) for name, dimension in names}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -108,13 +110,13 @@ class _Reader:
         return self.text(self.given[name]) if self.has(name) else None
 
     def text(self, field: Field) -> str:
-        """A name in which variables may stand."""
+        """A name, which may contain variables."""
         return self.known(field, field.identifier())
 
     def known(self, field: Field, text: str) -> str:
         for found in s.VARIABLE.finditer(text):
             if found[1] not in self.variables:
-                there = ", ".join(f"${one}" for one in sorted(self.variables)) or "none here"
+                there = ", ".join(f"${one}" for one in sorted(self.variables)) or "none"
                 loops = tuple(f"{around.name}.as" for around in field.around())
                 field.fail(f"no variable '${found[1]}'; variables: {there}", rests=loops)
         return text
@@ -156,7 +158,7 @@ class _Reader:
 
 
 def _made(kind: Callable[..., Any], *values: Any, **named: Any) -> Any:
-    """Build data whose own checks may refuse it."""
+    """Construct data, turning its validation error into `_Refused`."""
     try:
         return kind(*values, **named)
     except BrazoError as error:
@@ -258,15 +260,15 @@ def _curve_value(kind: CurveField, field: Field) -> Any:
         points = [tuple(item.numbers(3, units.LENGTH)) for item in field.items(MAX_POINTS)]
         least = kind.count[0] if kind.count else 2
         if len(points) < least or (kind.count and len(points) != least):
-            field.fail(f"{len(points)} points; wanted {'' if kind.count else 'at least '}{least}")
+            field.fail(f"{len(points)} points; expected {'' if kind.count else 'at least '}{least}")
         return tuple(points)
     items = list(field.items())
     if len(items) not in kind.count:
-        field.fail(f"{len(items)} numbers; wanted {' or '.join(map(str, kind.count))}")
+        field.fail(f"{len(items)} numbers; expected {' or '.join(map(str, kind.count))}")
     return tuple(item.number(kind.dimension) for item in items)
 
 
-# ---- clamp, waiting, talking ---------------------------------------------------------------
+# ---- gripper, waits, signals ---------------------------------------------------------------
 
 
 def _grip(r: _Reader, place: s.Place) -> s.Step:
@@ -305,34 +307,34 @@ def _wait_until(r: _Reader, place: s.Place) -> s.Step:
     }
     for name in r.given:
         if name not in used:
-            r.given[name].fail(f"does not go with '{kind}'")
+            r.given[name].fail(f"is not allowed with '{kind}'")
     condition: s.Condition
     if kind in ("held", "free"):
         condition = s.Held(r.text(r.given[kind]), r.name("by"), off=kind == "free")
     elif kind == "touching":
         names = [r.text(item) for item in r.given[kind].items()]
         if len(names) != 2:
-            r.given[kind].fail(f"{len(names)} names; wanted two that touch")
+            r.given[kind].fail(f"{len(names)} names; expected 2")
         condition = s.Touching(*names)
     elif kind == "signal":
         condition = s.Signal(r.text(r.given[kind]))
     elif kind == "at":
         condition = s.At(r.given[kind].number(units.TIME, at_least=0.0))
     else:
-        body = r.text(r.need("body", "what goes through the chute"))
+        body = r.text(r.need("body", "the body that passes through the chute"))
         condition = s.Through(body, r.text(r.given[kind]))
     return r.make(s.WaitUntil, place, condition=condition, **r.options(("timeout", units.TIME)))
 
 
 def _set_signal(r: _Reader, place: s.Place) -> s.Step:
     r.take("name", "on", short="name")
-    name = r.text(r.need("name", "of the flag"))
+    name = r.text(r.need("name", "the name of the signal"))
     return r.make(s.SetSignal, place, name=name, on=r.switch("on", True))
 
 
 def _sync(r: _Reader, place: s.Place) -> s.Step:
     r.take("name", "timeout", short="name")
-    name = r.text(r.need("name", "of the meeting"))
+    name = r.text(r.need("name", "the name of the sync"))
     return r.make(s.Sync, place, name=name, **r.options(("timeout", units.TIME)))
 
 
@@ -360,7 +362,7 @@ def _note(r: _Reader, place: s.Place) -> s.Step:
 
 def _repeat(r: _Reader, place: s.Place) -> s.Step:
     r.take("times", "do")
-    times = r.need("times", "how often").number()
+    times = r.need("times", "the number of repetitions").number()
     do = tuple(read_steps(r.need("do", "the steps"), r.variables))
     return r.make(s.Repeat, place, times=int(times) if times == int(times) else times, do=do)
 
@@ -370,7 +372,7 @@ def _for_each(r: _Reader, place: s.Place) -> s.Step:
     variable = r.need("as", "the variable's name").identifier()
     of = tuple(r.text(item) for item in r.need("of", "names").items(MAX_NAMES))
     if variable in r.variables:
-        r.given["as"].fail(f"'{variable}' is the variable of a loop around this one")
+        r.given["as"].fail(f"'{variable}' is already the variable of an enclosing loop")
     do = tuple(read_steps(r.need("do", "the steps"), r.variables | {variable}))
     return r.make(s.ForEach, place, variable=variable, of=of, do=do)
 

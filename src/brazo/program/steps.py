@@ -1,16 +1,16 @@
-"""What a program is made of: one frozen dataclass a kind of step, plain data that knows no robot.
+"""The steps of a program: one frozen dataclass for each kind of step, independent of any robot.
 
-A target of the tool is a `Target`: where (`xyz`), how turned (`rpy`), and in whose frame.  A frame
-is read at the moment its step starts:
+A tool target is a `Target`: position (`xyz`), orientation (`rpy`) and the frame they are given in.
+The frame is evaluated when the step starts:
 
     world           the cell's frame
     base            of the robot that moves
-    tool            of the robot that moves, as it is when the step starts
-    NAME            a body, fixture or chute of the cell; a chute's frame sits in its upper mouth,
-                    x along the way down
+    tool            of the robot that moves, when the step starts
+    NAME            a body, fixture or chute of the cell; the origin of a chute's frame is its upper
+                    opening, x points down the chute
 
-`of` names a body in the clamp: then not the tool but that body goes to the target, as it lies in
-the clamp now.  Names may carry `$variables` of a surrounding `ForEach`.
+`of` names a body in the gripper: then that body, not the tool, moves to the target, with its
+current pose in the gripper.  Names may contain `$variables` of an enclosing `ForEach`.
 
 Lengths in m, angles in rad, times in s, forces in N.
 """
@@ -40,7 +40,7 @@ MAX_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a file a step is written."""
+    """The file and line of a step."""
 
     path: Path | None
     line: int
@@ -51,9 +51,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How fast: a share of what the drives allow, a duration, or a speed of the tool point.
+    """Speed of a motion: a fraction of the drives' limits, a duration, or a tool speed.
 
-    Half the share takes twice the time.  Without any the program's own `speed` counts.
+    Half the fraction takes twice the time.  If none is given the program's `speed` applies.
     """
 
     fraction: float | None = None  # 0 < fraction ≤ 1
@@ -75,10 +75,10 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """When a motion is over: the tool is near enough to its goal, or that has taken too long."""
+    """When a motion is complete: the tool is within `within` of its goal before `timeout`."""
 
     within: float = 0.010  # m
-    timeout: float = 2.0  # s after the motion should have ended; then the program fails
+    timeout: float = 2.0  # s after the planned end of the motion; then the program fails
 
     def __post_init__(self) -> None:
         _above(self.within, "within")
@@ -87,20 +87,20 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A pose to reach; without `rpy` the tool stays turned as it is.
+    """A target pose; without `rpy` the tool keeps its orientation.
 
-    `by` instead of `xyz` is a shift from where the tool is, along the frame's axes.
+    `by` instead of `xyz` is an offset from the current position, along the frame's axes.
     """
 
     xyz: Triple | None = None
     rpy: Triple | None = None
     frame: str = "world"
     by: Triple | None = None
-    of: str | None = None  # a body in the clamp that goes to the target
+    of: str | None = None  # a body in the gripper that moves to the target
 
     def __post_init__(self) -> None:
         if self.xyz is not None and self.by is not None:
-            raise BrazoError("give 'xyz', where to go, or 'by', how far; not both")
+            raise BrazoError("give 'xyz' (position) or 'by' (offset), not both")
         if self.xyz is None and self.by is None and self.rpy is None:
             raise BrazoError("a target needs 'xyz', 'by' or 'rpy'")
         for name in ("xyz", "rpy", "by"):
@@ -111,27 +111,27 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What every step has: where it is written."""
+    """Base of all steps: the place in the program file."""
 
     place: Place | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveJoints(Step):
-    """Joints to given values, or to a pose of the robot's file (or `start`) by its name."""
+    """Move joints to a joint target, or to a named pose of the robot file (or `start`)."""
 
     to: tuple[float, ...] | str
     speed: Speed = Speed()
     tolerance: Tolerance = field(default_factory=Tolerance)
     plan: Plan = "direct"
-    # What was written for each value, "angle", "length" or "": checked once the robot is known.
+    # The unit given for each value, "angle", "length" or ""; checked once the robot is known.
     kinds: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.to, str):
             _finite(self.to, "to", len(self.to) or 1)
         if self.speed.tool_speed is not None:
-            raise BrazoError("joints have no tool_speed; give speed, a share, or time")
+            raise BrazoError("move_joints has no tool_speed; give speed (a fraction) or time")
         _one_of(self.plan, PLANS, "plan")
 
 
@@ -154,32 +154,33 @@ class MoveTo(Step):
 
     def __post_init__(self) -> None:
         if self.speed.tool_speed is not None:
-            raise BrazoError("a joint motion has no tool_speed; give speed or time, or use line")
+            raise BrazoError("move_to has no tool_speed; give speed or time, or use line")
         _one_of(self.plan, PLANS, "plan")
         _one_of(self.orientation, ORIENTATIONS, "orientation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line(Step):
-    """The tool along a straight line to a pose."""
+    """Move the tool along a straight line to a pose."""
 
     target: Target
     speed: Speed = Speed()
     tolerance: Tolerance = field(default_factory=Tolerance)
-    plan: Plan = "direct"  # never "free": the line is the way
+    plan: Plan = "direct"  # never "free": the path is given
     orientation: Orientation = "full"
 
     def __post_init__(self) -> None:
-        _own_way(self.plan, "line")
+        _fixed_path(self.plan, "line")
         _one_of(self.orientation, ORIENTATIONS, "orientation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowPath(Step):
-    """The tool along a curve of `brazo.trajectory`, given by its name and its numbers.
+    """Move the tool along a curve of `brazo.trajectory`, given by name and arguments.
 
-    `values` are the curve's arguments in SI, in the frame `frame`; `rpy` is how the tool is turned
-    there (as it is now when left out).  The tool first goes to the curve's beginning.
+    `values` are the curve's arguments in SI units in the frame `frame`; `rpy` is the tool
+    orientation in that frame (default: the current one).  The tool first moves to the start of the
+    curve.
     """
 
     curve: str
@@ -192,7 +193,7 @@ class FollowPath(Step):
     orientation: Orientation = "full"
 
     def __post_init__(self) -> None:
-        _own_way(self.plan, "path")
+        _fixed_path(self.plan, "path")
         _one_of(self.orientation, ORIENTATIONS, "orientation")
         if self.rpy is not None:
             _finite(self.rpy, "rpy", 3)
@@ -200,10 +201,10 @@ class FollowPath(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grip(Step):
-    """Close the clamp with a force and wait until it holds something.
+    """Close the gripper with a force and wait for a grasp.
 
-    `body` is what it should hold; `settle` is how long it must have held it; after `timeout`
-    without a grasp the program fails.
+    `body` is the body to grasp, `settle` the time (s) it must be held; the program fails after
+    `timeout` (s) without a grasp.
     """
 
     body: str | None = None
@@ -220,7 +221,7 @@ class Grip(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release(Step):
-    """Open the clamp and wait until its pads are off."""
+    """Open the gripper and wait until its pads no longer touch the body."""
 
     opening: float | None = None
     timeout: float = 2.0
@@ -233,7 +234,7 @@ class Release(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait(Step):
-    """Stay for some seconds."""
+    """Wait for a time (s)."""
 
     time: float
 
@@ -243,7 +244,7 @@ class Wait(Step):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A body is held: by the robot whose step this is, or by another; `off`: no more."""
+    """A body is held by robot `by` (default: this robot); with `off`, it is not held."""
 
     body: str
     by: str | None = None
@@ -252,7 +253,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Touching:
-    """Two robots, bodies, fixtures or parts touch."""
+    """Two robots, bodies, fixtures or parts are in contact."""
 
     first: str
     second: str
@@ -260,21 +261,21 @@ class Touching:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Somebody has raised a flag."""
+    """A signal is on."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The clock shows a time (s)."""
+    """The simulation time has reached `time` (s)."""
 
     time: float
 
 
 @dataclass(frozen=True, slots=True)
 class Through:
-    """A body has gone all the way through a chute."""
+    """A body has passed completely through a chute."""
 
     body: str
     chute: str
@@ -285,7 +286,7 @@ Condition = Held | Touching | Signal | At | Through
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitUntil(Step):
-    """Stay until something is so; after `timeout` seconds the program fails."""
+    """Wait for a condition; after `timeout` seconds the program fails."""
 
     condition: Condition
     timeout: float = 60.0
@@ -296,7 +297,7 @@ class WaitUntil(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetSignal(Step):
-    """Raise (or lower) a flag the other robots can wait for."""
+    """Switch on (or off) a signal that other robots can wait for."""
 
     name: str
     on: bool = True
@@ -304,7 +305,7 @@ class SetSignal(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sync(Step):
-    """Meet: go on when every robot that has a sync of this name has come to it."""
+    """Wait until every robot with a sync of this name has reached it."""
 
     name: str
     timeout: float = 60.0
@@ -315,7 +316,7 @@ class Sync(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetController(Step):
-    """Another law from here on, or (without `law`) other gains for the present one."""
+    """Set the controller, or (without `controller`) gains of the current one."""
 
     controller: str | None = None
     gains: Mapping[str, float | tuple[float, ...]] = field(default_factory=dict)
@@ -327,26 +328,26 @@ class SetController(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note(Step):
-    """Write a line into the log of the run."""
+    """Write a line to the log of the run."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat(Step):
-    """The same steps several times."""
+    """Repeat steps a number of times."""
 
     times: int
     do: tuple[Step, ...]
 
     def __post_init__(self) -> None:
         if self.times != int(self.times) or not 1 <= self.times <= MAX_TIMES:
-            raise BrazoError(f"times is {self.times:g}; wanted a whole number, 1 to {MAX_TIMES}")
+            raise BrazoError(f"times is {self.times:g}; expected an integer, 1 to {MAX_TIMES}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForEach(Step):
-    """The same steps for several things; `$variable` in them stands for each in turn."""
+    """Repeat steps for each name in `of`, which replaces `$variable` in them."""
 
     variable: str
     of: tuple[str, ...]
@@ -355,10 +356,11 @@ class ForEach(Step):
     def __post_init__(self) -> None:
         if not VARIABLE.fullmatch(f"${self.variable}"):
             raise BrazoError(
-                f"'{self.variable}' is no name for a variable: letters, digits, underscores"
+                f"'{self.variable}' is not a valid variable name: use letters, digits and "
+                "underscores"
             )
         if not self.of:
-            raise BrazoError("'of' names nothing to do this for")
+            raise BrazoError("'of' is empty: give at least one name")
 
 
 VERBS: dict[str, type[Step]] = {
@@ -381,12 +383,12 @@ _VERB_OF = {kind: verb for verb, kind in VERBS.items()}
 
 
 def verb_of(step: Step) -> str:
-    """The word a step is written with."""
+    """The verb of a step in a program file."""
     return _VERB_OF[type(step)]
 
 
 def substituted(value: Any, variables: Mapping[str, str]) -> Any:
-    """The same data with `$variables` in its texts replaced."""
+    """A copy of the data with `$variables` in strings replaced."""
     if not variables:
         return value
     if isinstance(value, str):
@@ -401,7 +403,7 @@ def substituted(value: Any, variables: Mapping[str, str]) -> Any:
 
 def _finite(values: Any, name: str, count: int) -> None:
     if len(values) != count or not all(math.isfinite(value) for value in values):
-        raise BrazoError(f"{name}: wanted {count} finite numbers, got {values}")
+        raise BrazoError(f"{name}: expected {count} finite numbers, got {values}")
 
 
 def _above(value: float, name: str) -> None:
@@ -411,7 +413,7 @@ def _above(value: float, name: str) -> None:
 
 def _seconds(value: float, name: str) -> None:
     if not 0.0 <= value <= MAX_SECONDS:
-        raise BrazoError(f"{name} is {value:g} s; wanted 0 to {MAX_SECONDS:g}")
+        raise BrazoError(f"{name} is {value:g} s; expected 0 to {MAX_SECONDS:g} s")
 
 
 def _one_of(value: str, allowed: tuple[str, ...], name: str) -> None:
@@ -419,10 +421,12 @@ def _one_of(value: str, allowed: tuple[str, ...], name: str) -> None:
         raise BrazoError(f"{name} '{value}' is not one of {', '.join(allowed)}")
 
 
-def _own_way(plan: str, verb: str) -> None:
+def _fixed_path(plan: str, verb: str) -> None:
     _one_of(plan, PLANS, "plan")
     if plan == "free":
-        raise BrazoError(f"a {verb} is its own way: plan is 'direct' or 'unchecked', not 'free'")
+        raise BrazoError(
+            f"the path of a {verb} is fixed: plan must be 'direct' or 'unchecked', not 'free'"
+        )
 
 
 __getattr__ = renamed_names(__name__, {"Pace": "Speed", "Arrival": "Tolerance"})

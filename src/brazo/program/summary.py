@@ -1,4 +1,4 @@
-"""How a run went, in a few numbers: goals, failure, touches nobody wanted, internal force, cost."""
+"""Summary of a run: goals, failure, unintended contacts, internal force, real-time factor."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from brazo.program.program import Goal
 from brazo.recording.recording import Recording
 from brazo.simulation import Costs
 
-MEANT = 100  # steps; the mean cost of fewer is that of the start
+MEANT = 100  # steps; with fewer, the mean step time is dominated by start-up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """A run in a few numbers."""
+    """Summary of one run."""
 
     program: str
     succeeded: bool
     time: float  # s simulated
-    goals: dict[Goal, float | None]  # when each was reached
+    goals: dict[Goal, float | None]  # time (s) at which each was reached
     failure: Failure | None
     collisions: tuple[Collision, ...]
-    internal_force: float | None  # N, the greatest while two hold a body; None: none did
+    internal_force: float | None  # N, max while two robots hold a body; None if none did
     costs: Costs
-    ended: bool = False  # by hand, before it was done
+    ended: bool = False  # stopped by the user before it was done
 
     @property
     def reached(self) -> int:
-        """How many goals were reached."""
+        """Number of goals reached."""
         return sum(when is not None for when in self.goals.values())
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """The outcome in one sentence."""
         if self.failure is not None:
             return f"failed at {self.failure.time:.2f} s: {self.failure}"
         if self.ended:
-            return f"ended by hand after {self.time:.2f} s"
+            return f"stopped by user after {self.time:.2f} s"
         if not self.succeeded:
             return f"not done after {self.time:.2f} s"
         return f"done in {self.time:.2f} s" + ("" if self.goals else ", no goals")
 
     def rows(self) -> dict[str, str]:
-        """Names and values for people to read."""
+        """Names and values as text."""
         found = {"simulated": f"{self.time:.2f} s"}
         by_chute: dict[str, list[tuple[str, float | None]]] = {}
         for goal, when in self.goals.items():
@@ -55,8 +55,8 @@ class Summary:
                 by_chute.setdefault(goal.chute, []).append((goal.body, when))
         for chute, bodies in by_chute.items():
             through = [f"{body} at {when:.2f} s" for body, when in bodies if when is not None]
-            told = f" ({', '.join(through)})" if through else ""
-            found[f"through {chute}"] = f"{len(through)} of {len(bodies)}{told}"
+            times = f" ({', '.join(through)})" if through else ""
+            found[f"through {chute}"] = f"{len(through)} of {len(bodies)}{times}"
         found["unintended contacts"] = (
             "; ".join(str(one) for one in self.collisions) if self.collisions else "none"
         )
@@ -67,7 +67,7 @@ class Summary:
         return found
 
     def plain(self) -> dict[str, Any]:
-        """What JSON can hold."""
+        """The summary as JSON-compatible data."""
         failure = self.failure
         return {
             "program": self.program,
@@ -99,7 +99,7 @@ class Summary:
 
 
 def summarise(execution: Execution, recording: Recording | None = None) -> Summary:
-    """A run that is over, or the rest of one."""
+    """Summarise a run that has ended."""
     sim = execution.sim
     return Summary(
         execution.program.name,
@@ -115,7 +115,7 @@ def summarise(execution: Execution, recording: Recording | None = None) -> Summa
 
 
 def _internal_force(recording: Recording) -> float | None:
-    """The greatest size of internal.R-S over all pairs and the rows in which both hold one body."""
+    """Max norm of internal.R-S over all pairs and all rows in which both hold one body."""
     from brazo.recording.numbers import internal_forces, rows_shared
 
     found = [

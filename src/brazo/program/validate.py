@@ -1,6 +1,7 @@
-"""A program meets a cell: do its robots, joints, bodies, poses, laws and frames exist?
+"""Validation of a program for a cell: robots, joints, bodies, poses, controllers and frames.
 
-Everything that can be said before the first step is said here, all at once, with file and line.
+Everything that can be checked before the first step is checked here.  All errors are reported at
+once, with file and line.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ IDEAL = "ideal"
 
 
 def flattened(steps: Sequence[s.Step], variables: Mapping[str, str] | None = None) -> list[s.Step]:
-    """The steps in the order they are done, loops written out and variables replaced."""
+    """The steps in order of execution, with loops expanded and variables replaced."""
     found: list[s.Step] = []
     for step in _flat(steps, variables or {}):
         found.append(step)
         if len(found) > MAX_FLAT:
-            raise BrazoError(f"{_head(step)}more than {MAX_FLAT} steps with all loops written out")
+            raise BrazoError(f"{_head(step)}more than {MAX_FLAT} steps with all loops expanded")
     return found
 
 
 def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
-    """The steps of each robot, written out, after asking whether the cell has what they need."""
+    """Check a program for a simulation's cell; returns the expanded steps of each robot."""
     if not program.steps:
         raise BrazoError(f"program '{program.name}' has no steps")
     flat: dict[str, list[s.Step]] = {}
-    wrong = _Wrong()
+    errors = _Errors()
     for name, steps in program.steps.items():
         if name not in sim.robots:
             close = difflib.get_close_matches(name, list(sim.robots), n=1)
@@ -47,35 +48,35 @@ def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
                 f"robots: {', '.join(sim.robots)}"
             )
             place = program.places.get(name)
-            wrong.add(place, f"{place}: {text}" if place else text)
+            errors.add(place, f"{place}: {text}" if place else text)
             continue
         check = _Check(sim, sim.robots[name])
         try:
             flat[name] = flattened(steps)
         except BrazoError as error:
-            wrong.add(program.places.get(name), str(error))
+            errors.add(program.places.get(name), str(error))
             continue
         for step in flat[name]:
-            if wrong.knows(step):
+            if errors.knows(step):
                 continue
             try:
                 check.step(step)
             except BrazoError as error:
-                wrong.add(step.place, str(error), step)
-    elsewhere = not set(program.steps) & set(sim.robots)  # a cell it was not written for
+                errors.add(step.place, str(error), step)
+    elsewhere = not set(program.steps) & set(sim.robots)  # the program is for another cell
     for goal in () if elsewhere else program.goals:
         try:
             _Check(sim, next(iter(sim.robots.values()))).goal(goal)
         except BrazoError as error:
-            wrong.add(goal.place, str(error))
-    if wrong:
-        raise BrazoError("\n".join(wrong.lines()))
+            errors.add(goal.place, str(error))
+    if errors:
+        raise BrazoError("\n".join(errors.lines()))
     _syncs(flat)
     return flat
 
 
-class _Wrong:
-    """What is wrong, once: a loop would say the same of its steps every time."""
+class _Errors:
+    """Errors, each once: expanded loops repeat the errors of their steps."""
 
     def __init__(self) -> None:
         self._found: list[tuple[int, str]] = []
@@ -93,7 +94,7 @@ class _Wrong:
         return bool(self._steps) and (step.place, type(step)) in self._steps
 
     def lines(self) -> list[str]:
-        """By the lines of the file."""
+        """Messages in the order of lines of the file."""
         found = sorted(self._found, key=lambda one: one[0])
         return list(dict.fromkeys(text for _, text in found))
 
@@ -112,25 +113,25 @@ def _flat(steps: Sequence[s.Step], variables: Mapping[str, str]) -> Iterator[s.S
 
 
 def _syncs(flat: Mapping[str, Sequence[s.Step]]) -> None:
-    """A meeting one robot alone comes to is a slip of the pen."""
-    comes: dict[str, set[str]] = {}
+    """Refuse a sync that only one robot has, probably a misspelt name."""
+    members: dict[str, set[str]] = {}
     first: dict[str, s.Step] = {}
     for robot, steps in flat.items():
         for step in steps:
             if isinstance(step, s.Sync):
-                comes.setdefault(step.name, set()).add(robot)
+                members.setdefault(step.name, set()).add(robot)
                 first.setdefault(step.name, step)
-    for name, robots in comes.items():
+    for name, robots in members.items():
         if len(robots) == 1:
             (robot,) = robots
-            others = [one for one in comes if one != name]
+            others = [one for one in members if one != name]
             close = difflib.get_close_matches(name, others, n=1)
             hint = f"; did you mean '{close[0]}'?" if close else ""
             _fail(first[name], f"only '{robot}' has a sync named '{name}'{hint}")
 
 
 class _Check:
-    """Asks for one robot."""
+    """Checks the steps of one robot."""
 
     def __init__(self, sim: Simulation, robot: SimRobot) -> None:
         cell = sim.cell
@@ -142,9 +143,9 @@ class _Check:
         labels = sim.world.labels
         self.parts = list(dict.fromkeys(n for label in labels for n in (label.owner, label.name)))
         self.hold_force = cell.clamp.hold_force
-        law = robot.controller
-        self.law: type[Controller] | None = None if law is None else type(law)
-        self.law_known = True  # else whose gains a step sets is not
+        controller = robot.controller
+        self.controller: type[Controller] | None = None if controller is None else type(controller)
+        self.controller_known = True  # False after a step with an unknown controller
         self.solids = list(dict.fromkeys(x.owner for x in labels if x.kind != "robot"))
         self.start = next(one.start for one in cell.robots if one.name == robot.name)
 
@@ -177,28 +178,29 @@ class _Check:
             self.name(head, goal.on, solid, "body or fixture")
 
     def _controller(self, step: s.SetController) -> None:
-        """Law and gains; gains alone are those of the law of the step before."""
+        """Check controller and gains; gains alone are those of the controller set before."""
         if step.controller is not None:
-            self.law_known = step.controller in (*controllers(), IDEAL)
-            own = "a controller of your own: brazo run … --controller FILE.py"
-            self.name(step, step.controller, [*controllers(), IDEAL], "law", own)
-            self.law = controllers().get(step.controller)
-        elif not self.law_known:
+            self.controller_known = step.controller in (*controllers(), IDEAL)
+            own = "for a controller of your own: brazo run … --controller FILE.py"
+            self.name(step, step.controller, [*controllers(), IDEAL], "controller", own)
+            self.controller = controllers().get(step.controller)
+        elif not self.controller_known:
             return
-        if self.law is None:
+        if self.controller is None:
             if step.gains:
                 _fail(
                     step,
-                    f"law '{step.controller or self.robot.controller_name}' has no gains to set",
+                    f"controller '{step.controller or self.robot.controller_name}' has no gains "
+                    "to set",
                 )
             return
-        known = [gain.name for gain in self.law.GAINS]
+        known = [gain.name for gain in self.controller.GAINS]
         if step.controller is not None:
-            options = inspect.signature(self.law).parameters.values()
+            options = inspect.signature(self.controller).parameters.values()
             named = [one.name for one in options if one.kind is not one.VAR_KEYWORD]
             known = list(dict.fromkeys([*known, *named]))
         for gain in step.gains:
-            self.name(step, gain, known, f"gain of {self.law.__name__}")
+            self.name(step, gain, known, f"gain of {self.controller.__name__}")
 
     def _joints(self, step: s.MoveJoints) -> None:
         arm = self.robot.arm
@@ -211,7 +213,7 @@ class _Check:
         for i, (kind, written) in enumerate(zip(arm.joint_kinds, step.kinds, strict=False)):
             wanted = "angle" if kind == "revolute" else "length"
             if written and written != wanted:
-                _fail(step, f"value {i + 1} is of '{arm.joint_names[i]}', which takes a {wanted}")
+                _fail(step, f"value {i + 1}: joint '{arm.joint_names[i]}' takes a {wanted}")
         for i, (value, (low, high)) in enumerate(zip(step.to, arm.limits, strict=True)):
             if not low - 1e-9 <= value <= high + 1e-9:
                 plain = not (step.kinds and step.kinds[i])
@@ -224,28 +226,28 @@ class _Check:
     ) -> None:
         clamp = self.robot.world.clamp
         if clamp is None:
-            _fail(step, f"robot '{self.robot.name}' has no clamp")
+            _fail(step, f"robot '{self.robot.name}' has no gripper")
         gripper = clamp.gripper
         if body is not None:
             self.name(step, body, self.bodies, "free body")
         if force is not None and force > gripper.max_force:
-            _fail(step, f"a force of {force:g} N; the clamp gives at most {gripper.max_force:g} N")
-        least = self.hold_force
-        if force is not None and force < least and not clamp.weld:
+            _fail(step, f"force {force:g} N; the max of the gripper is {gripper.max_force:g} N")
+        minimum = self.hold_force
+        if force is not None and force < minimum and not clamp.weld:
             _fail(
                 step,
-                f"a force of {force:g} N holds nothing: a body counts as held from {least:g} N on "
-                "each pad (hold_force of the cell's clamp)",
+                f"force {force:g} N is too low: a body is held from {minimum:g} N on each pad "
+                "(hold_force of the cell's gripper)",
             )
         if isinstance(step, s.Grip) and not (self.robot.force_feedback or clamp.weld):
             _fail(
                 step,
-                f"force feedback of '{self.robot.name}' is off, so friction holds nothing; "
+                f"contact response of '{self.robot.name}' is off, so friction cannot hold a body; "
                 "use grasp: weld in the cell",
             )
         low, high = gripper.opening
         if opening is not None and not low <= opening <= high:
-            _fail(step, f"an opening of {opening:g} m; the clamp's is {low:g} to {high:g} m")
+            _fail(step, f"opening {opening:g} m; the gripper's range is {low:g} to {high:g} m")
 
     def _condition(self, step: s.Step, condition: s.Condition) -> None:
         match condition:
@@ -269,7 +271,7 @@ class _Check:
             hint = f"did you mean '{close[0]}'? " if close else ""
             listed = ", ".join(names) or "none"
             rest = f"; {more}" if more else ""
-            _fail(step, f"no {what} '{name}' here; {hint}there are: {listed}{rest}")
+            _fail(step, f"no {what} '{name}'; {hint}available: {listed}{rest}")
 
 
 def _head(step: s.Step | str) -> str:

@@ -1,15 +1,15 @@
-"""The same cell as it could also have been: bodies elsewhere and heavier, other friction.
+"""Random variations of a cell: poses and masses of bodies, friction of the gripper pads.
 
-Every number is drawn evenly from its range, all from one seed:
+Each quantity is drawn from a uniform distribution, all from one seed:
 
     x, y of each body        ± position      (m)
-    its turn about z         ± angle         (rad)
+    its rotation about z     ± angle         (rad)
     its mass                 × (1 ± mass)
-    friction of the pads     within friction (sliding coefficient; pads against whatever they grip,
-                             since theirs counts in such a pair)
+    friction of the pads     within friction (sliding coefficient; applies to every contact of a
+                             pad)
 
-The robots are not told: they read where bodies are when a step starts, but their laws reckon with
-the masses of the cell as it was (`nominal_loads`).
+Robots read body poses when a step starts; their controllers use the nominal masses of the cell
+(`nominal_loads`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from brazo.world import Cell
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """How far things may differ."""
+    """Ranges of the variation."""
 
     position: float = 0.003
     angle: float = math.radians(3.0)
@@ -35,14 +35,14 @@ class Variation:
 
 
 def varied(cell: Cell, seed: int, by: Variation | None = None) -> Cell:
-    """A cell drawn at random; the same seed gives the same one."""
+    """A randomly varied cell; the same seed gives the same cell."""
     by = by or Variation()
     rng = np.random.default_rng(seed)
     bodies = []
     for body in cell.bodies:
         dx, dy = rng.uniform(-by.position, by.position, 2).tolist()
         turn = rng.uniform(-by.angle, by.angle)
-        # About the body's own middle, along the world's axes.
+        # About the body's centre, along the world axes.
         T = body.pose.copy()
         T[:3, :3] = rot_z(turn)[:3, :3] @ T[:3, :3]
         mass = body.mass * (1.0 + rng.uniform(-by.mass, by.mass))
@@ -53,12 +53,12 @@ def varied(cell: Cell, seed: int, by: Variation | None = None) -> Cell:
 
 
 def nominal_loads(cell: Cell) -> dict[str, float]:
-    """The masses (kg) laws reckon with, by body."""
+    """The masses (kg) that controllers assume, by body."""
     return {body.name: body.mass for body in cell.bodies}
 
 
 def describe(cell: Cell, nominal: Cell) -> str:
-    """What differs, for people to read."""
+    """The differences from the nominal cell as text."""
     parts = [f"pad friction {cell.contact.pad_friction[0]:.2f}"]
     for body, was in zip(cell.bodies, nominal.bodies, strict=True):
         dx, dy, _ = 1e3 * (body.pose[:3, 3] - was.pose[:3, 3])

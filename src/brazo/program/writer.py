@@ -1,6 +1,7 @@
-"""A `Program` as a program file, in SI and radians, so that reading it back gives the same program.
+"""Writes a `Program` as a program file, in SI units and radians; reading it back gives an equal
+one.
 
-Fields that have their default value are left out; a step is one line, a loop as many as it has.
+Fields with default values are omitted; each step is one line, loops are nested.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _block(steps: Sequence[s.Step], indent: str) -> list[str]:
 
 
 def _value(step: s.Step) -> Any:
-    """What stands behind a step's verb."""
+    """The value of a step's verb."""
     match step:
         case s.MoveJoints():
             return {"to": step.to, **_speed(step), **_rest(step, "plan")}
@@ -88,7 +89,7 @@ def _value(step: s.Step) -> Any:
 
 
 def _rest(step: s.Step, *names: str) -> dict[str, Any]:
-    """Fields whose value is not the default."""
+    """Fields with a non-default value."""
     found = {}
     for f in fields(step):
         value = getattr(step, f.name)
@@ -98,7 +99,7 @@ def _rest(step: s.Step, *names: str) -> dict[str, Any]:
 
 
 def _speed(step: s.MoveJoints | s.MoveTo | s.Line | s.FollowPath) -> dict[str, float]:
-    """How fast, and when it is over."""
+    """Speed and tolerance of a motion, if not the default."""
     speed, tolerance, default = step.speed, step.tolerance, s.Tolerance()
     named = {"speed": speed.fraction, "time": speed.time, "tool_speed": speed.tool_speed}
     for name in ("within", "timeout"):
@@ -145,7 +146,7 @@ def _flow(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """Plain where nothing could be misread, else in quotes."""
+    """YAML text, quoted if it could be misread."""
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     return yaml.dump(text, default_style='"', width=float("inf")).rstrip("\n")

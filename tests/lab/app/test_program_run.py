@@ -87,7 +87,7 @@ def test_a_program_ended_by_hand_is_neither_done_nor_failed(sim):
     assert not execution.failed and not execution.succeeded and not sim.moving
     assert [(one.kind, one.text) for one in sim.events][-1] == (
         "program",
-        "two arms was ended by hand",
+        "two arms stopped by user",
     )
 
 
