@@ -101,9 +101,9 @@ def test_nothing_that_is_not_finite_passes(puma, name, bad):
 def test_shapes_and_types_are_named(puma, name):
     law = fresh(name, puma)
     q = np.array(puma.poses["nominal"])
-    with pytest.raises(brazo.BrazoError, match=r"q has shape \(5,\); wanted \(6,\)"):
+    with pytest.raises(brazo.BrazoError, match=r"q has shape \(5,\); expected \(6,\)"):
         law.torque(0.0, q[:5], q, at_rest(q))
-    with pytest.raises(brazo.BrazoError, match=r"wanted brazo\.control\.Reference"):
+    with pytest.raises(brazo.BrazoError, match=r"expected brazo\.control\.Reference"):
         law.torque(0.0, q, q, q)
     with pytest.raises(brazo.BrazoError, match="not a vector of numbers"):
         law.torque(0.0, ["a"] * 6, q, at_rest(q))
@@ -121,7 +121,7 @@ def test_a_law_without_a_robot_says_so(name, puma):
         lambda: law.reset(q, q),
         lambda: law.parameters(),
     ):
-        with pytest.raises(brazo.BrazoError, match=rf"{name} has no robot yet"):
+        with pytest.raises(brazo.BrazoError, match=rf"{name} is not bound to a robot"):
             call()
     for dt in (0.0, -1e-3, np.nan, "fast"):
         with pytest.raises(brazo.BrazoError, match=f"{name}: dt = "):

@@ -68,16 +68,14 @@ def test_native_loop_runs_many_gains_at_once(scara):
 
 
 def test_native_loop_is_for_compiled_laws(scara):
-    with pytest.raises(brazo.BrazoError, match="Spring is a law in Python"):
+    with pytest.raises(brazo.BrazoError, match="Spring is a controller in Python"):
         track(scara, Spring(), quintic(scara), 0.01, native=True)
 
 
 @pytest.mark.parametrize("native", [False, True])
 def test_a_loop_that_runs_away_is_stopped(puma, native):
     law = LAWS["ComputedTorque"](wn=3000.0)
-    with pytest.raises(
-        brazo.BrazoError, match=r"joint \d \(.*\) .*(no longer finite|is -?(inf|nan))"
-    ):
+    with pytest.raises(brazo.BrazoError, match=r"joint \d \(.*\) .*(is not finite|is -?(inf|nan))"):
         track(puma, law, sines(puma), 1.0, native=native, q0=puma.poses["ready"])
 
 

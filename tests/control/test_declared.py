@@ -60,7 +60,7 @@ def test_a_users_class_sets_what_it_likes():
 
 
 def test_track_says_what_it_wants(scara):
-    with pytest.raises(brazo.BrazoError, match=r"controller is 'PID'; wanted .*such as PID\(\)"):
+    with pytest.raises(brazo.BrazoError, match=r"controller is 'PID'; expected .*such as PID\(\)"):
         track(scara, "PID", sines(scara), 0.1)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(brazo.BrazoError, match=r"robot is <PID .*; wanted a brazo.Robot"):
+    with pytest.raises(brazo.BrazoError, match=r"robot is <PID .*; expected a brazo.Robot"):
         track(PID(), scara, sines(scara), 0.1)  # pyright: ignore[reportArgumentType]

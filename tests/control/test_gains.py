@@ -32,12 +32,16 @@ def test_read_and_set(pid):
         ("kp", -1.0, r"PID: gain 'kp' for joint 1 \(waist\) is -1; it must be finite and must be"),
         ("kp", [1, 2, np.nan, 4, 5, 6], r"for joint 3 \(elbow\) is nan"),
         ("ki", np.inf, r"gain 'ki' for joint 1 \(waist\) is inf"),
-        ("kp", [1, 2], r"gain 'kp' has shape \(2,\); wanted a number or an array of shape \(6,\)"),
+        (
+            "kp",
+            [1, 2],
+            r"gain 'kp' has shape \(2,\); expected a number or an array of shape \(6,\)",
+        ),
         ("kp", "stiff", "gain 'kp': not a number"),
         ("kx", 1.0, "PID has no gain 'kx'; gains: kp, ki, kd, tf, kt"),
         (("kp", "knee"), 1.0, r"no entry 'knee'; entries: waist, .* or 0 to 5"),
         (("kp", 6), 1.0, "no entry 6"),
-        (("kp", 0), [1, 2], r"has shape \(2,\); wanted a number"),
+        (("kp", 0), [1, 2], r"has shape \(2,\); expected a number"),
     ],
 )
 def test_bad_gains_are_refused_and_change_nothing(pid, key, value, words):
@@ -52,11 +56,11 @@ def test_bad_gains_are_refused_and_change_nothing(pid, key, value, words):
     [
         (PID(kp=-1.0), r"PID: gain 'kp' for joint 1 \(waist\) is -1"),
         (PID(wn=0.0), "PID: wn = 0.0; it must be finite and greater than 0"),
-        (PID(wn=[1, 2]), r"PID: wn has shape \(2,\); wanted a number or \(6,\)"),
+        (PID(wn=[1, 2]), r"PID: wn has shape \(2,\); expected a number or \(6,\)"),
         (SlidingMode(layer=0.0), "must be greater than 0"),
         (CartesianImpedance(stiffness=-5), "gain 'stiffness' for axis x is -5"),
-        (CartesianImpedance(stiffness=[1] * 3), r"wanted a number or an array of shape \(6,\)"),
-        (LQR(zeta=0.5), "zeta = 0.5; the least an optimal law has is 0.7071"),
+        (CartesianImpedance(stiffness=[1] * 3), r"expected a number or an array of shape \(6,\)"),
+        (LQR(zeta=0.5), "zeta = 0.5; the min of an optimal controller is 0.7071"),
         (LQR(pose="sitting"), "pose 'sitting' is not one of nominal, ready"),
     ],
 )
@@ -93,8 +97,8 @@ def test_parameters_for_a_panel(scara):
     ("weights", "words"),
     [
         ({"q_weight": [1, 0, 1, 1, 1]}, "q_weight of elbow is 0; give every joint"),
-        ({"q_weight": 1e300}, r"q_weight 1e\+300 to 1e\+300, .* weights nearer to each other"),
-        ({"tau_weight": 1e300}, r"tau_weight 1e\+300 to 1e\+300; take weights nearer"),
+        ({"q_weight": 1e300}, r"q_weight 1e\+300 to 1e\+300, .* weights of similar size"),
+        ({"tau_weight": 1e300}, r"tau_weight 1e\+300 to 1e\+300; use weights of similar"),
     ],
 )
 def test_lqr_names_the_weights_that_have_no_solution(weights, words):

@@ -85,13 +85,13 @@ def test_substeps_change_the_robot_not_the_law(scara):
 @pytest.mark.parametrize(
     ("trajectory", "words"),
     [
-        (lambda t: np.zeros(5), r"wanted three vectors: q, qd, qdd, each of shape \(5,\)"),
-        (lambda t: (np.zeros(4),) * 3, r"q has shape \(4,\); wanted \(5,\)"),
-        (lambda t: (np.zeros(5), 0.0, 0.0), r"qd has shape \(\); wanted \(5,\)"),
-        (lambda t: (np.zeros((5, 1)),) * 3, r"q has shape \(5, 1\); wanted \(5,\)"),
+        (lambda t: np.zeros(5), r"expected 3 vectors: q, qd, qdd, each of shape \(5,\)"),
+        (lambda t: (np.zeros(4),) * 3, r"q has shape \(4,\); expected \(5,\)"),
+        (lambda t: (np.zeros(5), 0.0, 0.0), r"qd has shape \(\); expected \(5,\)"),
+        (lambda t: (np.zeros((5, 1)),) * 3, r"q has shape \(5, 1\); expected \(5,\)"),
         (lambda t: None, "returned NoneType"),
         (lambda t: undefined, r"NameError at t = 0 s: .*test_tracking"),  # noqa: F821 # pyright: ignore
-        (np.zeros((11, 5)), r"trajectory is a ndarray; wanted a function t -> \(q, qd, qdd\)"),
+        (np.zeros((11, 5)), r"trajectory is a ndarray; expected a function t -> \(q, qd, qdd\)"),
         (
             lambda t: (
                 np.zeros(5),
@@ -112,7 +112,7 @@ def test_one_vector_of_three_joints_is_not_q_qd_and_qdd(vector):
     delta = brazo.load("delta")
     goal = vector(next(iter(delta.poses.values())))
     for run in (track, lambda arm, law, *rest: arm.follow(*rest)):
-        with pytest.raises(brazo.BrazoError, match=r"wanted three vectors|wanted \(3,\)"):
+        with pytest.raises(brazo.BrazoError, match=r"expected 3 vectors|expected \(3,\)"):
             run(delta, PID(), lambda t: goal, 0.01)
 
 
@@ -120,7 +120,7 @@ def test_one_vector_of_three_joints_is_not_q_qd_and_qdd(vector):
     ("options", "words"),
     [
         ({"t_end": -1.0}, "t_end = -1"),
-        ({"t_end": 1.0, "dt": 0.3}, "whole number of periods"),
+        ({"t_end": 1.0, "dt": 0.3}, "not a multiple of dt"),
         ({"t_end": 1.0, "substeps": 0}, "substeps = 0"),
         ({"t_end": 1.0, "q0": [np.nan] * 5}, "q0 of joint 1"),
     ],

@@ -1,4 +1,5 @@
-"""Laws that make a robot follow a reference; each in its own file, all behind `Controller`.
+"""Controllers that make a robot follow a reference; one per file, all with the `Controller`
+interface.
 
 arm = brazo.load("puma560")
 result = track(arm, ComputedTorque(), trajectory, t_end=2.0)

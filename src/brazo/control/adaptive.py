@@ -1,4 +1,4 @@
-"""Slotine and Li's adaptive law: follow the reference while learning the masses.
+"""Adaptive control of Slotine and Li: tracks the reference while estimating the masses.
 
     q̇_r = ṙ + Λ e      q̈_r = r̈ + Λ ė      s = q̇ − q̇_r = −(ė + Λ e)
 
@@ -8,14 +8,15 @@
 
     V = ½ sᵀ M s + ½ (π̂ − π)ᵀ Γ⁻¹ (π̂ − π)        V̇ = −sᵀ K s ≤ 0
 
-so s → 0 whatever the masses are, and the estimates stay bounded; they become the true ones only as
-far as the motion shows them (Slotine and Li, *On the adaptive control of robot manipulators*,
-1987).
+so s → 0 for any masses, and the estimates stay bounded; they converge to the true values only if
+the motion is sufficiently exciting (Slotine and Li, *On the adaptive control of robot
+manipulators*, 1987).
 
-Γ is diagonal, rate · K · (size / weight)², with size a typical m, m l or m l² of what hangs on the
-joint: so `rate` (1/s) is how fast a wrong weight is learnt, for a light wrist as for a heavy
-shoulder.  `bound` keeps each estimate within that many sizes of the file's value; if the truth lies
-there too, that never raises V.  Joints whose drive is at its limit teach nothing.
+Γ is diagonal, rate · K · (size / weight)², with size a typical m, m l or m l² of the links carried
+by the joint: so `rate` (1/s) is the convergence rate for a light wrist as for a heavy
+shoulder.  `bound` keeps each estimate within that many sizes of the file's value; if the true value
+is inside, this never increases V.  Joints with a saturated drive do not contribute to the
+adaptation.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ from brazo.robot import Robot
 
 
 class Adaptive(CompiledController):
-    """Adaptive control; `known` is the share of the file's masses the estimates begin with.
+    """Adaptive controller; initial estimates are `known` times the masses of the robot file.
 
-    A load is learnt like everything else, so `payload` changes nothing.  `bound` limits how far the
-    estimates go from the file's values, in units of what hangs on a joint; None leaves them free.
+    A load is estimated too, so `payload` has no effect.  `bound` limits the deviation of the
+    estimates from the file's values, in units of their typical size; None means unbounded.
     """
 
     uses_model = True
     GAINS = (
-        Gain("slope", "rate of the error once s = 0, Λ", "1/s", zero=False),
+        Gain("slope", "decay rate of the error for s = 0, Λ", "1/s", zero=False),
         Gain("kd", "damping of s, K", ("N m s/rad", "N s/m"), zero=False),
-        Gain("rate", "speed of learning", "1/s"),
+        Gain("rate", "adaptation rate", "1/s"),
     )
     wn: Any
     known: float
@@ -75,7 +76,7 @@ class Adaptive(CompiledController):
 
     @property
     def regressor(self) -> Regressor:
-        """Names, true values and scales of the parameters, and the linear form."""
+        """Names, nominal values and scales of the parameters, and the linear form."""
         if self._regressor is None:
             self._regressor = regressor_of(self.equations)
         return self._regressor
@@ -89,13 +90,13 @@ class Adaptive(CompiledController):
         super().prepare(robot)
 
     def payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=(0.0, 0.0, 0.0)) -> None:
-        """Nothing to do: the estimates find the load."""
+        """No effect: the load is part of the estimates."""
 
     def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
         return {"estimate": self.known * self.regressor.values}
 
     def adaptation(self) -> np.ndarray:
-        """The diagonal of Γ (p,), with the gains of now."""
+        """The diagonal of Γ (p,), for the current gains."""
         joint = list(self.regressor.coordinates)
         return (self.gains["rate"] * self.gains["kd"])[joint] * self._scale()
 
@@ -112,10 +113,10 @@ class Adaptive(CompiledController):
         form = self.regressor.form(x.q, x.qd, v, w)
         u = add(form.torque(estimate), self.equations.friction(x.qd))
         u = [u[i] - kd[i] * s[i] for i in range(n)]
-        seen = x.unless_saturated(u, s, [0.0] * n)
-        return u, {"estimate": self._learnt(estimate, form.gradient(seen), gains, x.dt)}
+        active = x.unless_saturated(u, s, [0.0] * n)
+        return u, {"estimate": self._adapted(estimate, form.gradient(active), gains, x.dt)}
 
-    def _learnt(
+    def _adapted(
         self, estimate: Vector, gradient: Vector, gains: Mapping[str, Vector], dt: Any
     ) -> Vector:
         known, scale = self.regressor, self._scale().tolist()

@@ -1,12 +1,12 @@
-"""Gains from two numbers a person can choose: bandwidth ω (rad/s) and damping ζ.
+"""Gains from two design parameters: bandwidth ω (rad/s) and damping ratio ζ.
 
-A joint that felt nothing but a constant inertia m would answer, under
+The error of a joint with constant inertia m has the characteristic polynomial
 
     PD      m ë + kd ė + kp e = 0                        s² + 2ζω s + ω²
     PID     m e⃛ + kd ë + kp ė + ki e = 0                (s + αω)(s² + 2ζω s + ω²)
 
-so kp, ki, kd follow from m.  For m we take the mean of M_ii over the workspace; the coupling and
-its change with the pose are left to the feedback.
+so kp, ki, kd follow from m, the mean of M_ii over the workspace.  Coupling and changes with the
+pose are left to the feedback.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _SAMPLES = 64
 
 
 def joint_inertia(robot: Robot) -> np.ndarray:
-    """The mean over the workspace of the inertia each joint feels, M_ii (n,)."""
+    """Mean over the workspace of the joint inertias M_ii (n,)."""
     q = robot.random_q(_SAMPLES, seed=0)
     M = robot.mass_matrix(q)
     return np.diagonal(M, axis1=-2, axis2=-1).mean(axis=0)
 
 
 def pd_gains(m: np.ndarray, wn: np.ndarray, zeta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """kp and kd of a second-order answer."""
+    """kp and kd of a second-order response."""
     return m * wn**2, 2.0 * zeta * m * wn
 
 
 def pid_gains(
     m: np.ndarray, wn: np.ndarray, zeta: np.ndarray, alpha: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """kp, ki and kd of a second-order answer with a slower (α < 1) real pole for the integrator."""
+    """kp, ki and kd of a second-order response with a slower (α < 1) real integrator pole."""
     return (
         m * wn**2 * (1.0 + 2.0 * zeta * alpha),
         m * wn**3 * alpha,

@@ -1,13 +1,14 @@
-"""`Controller`: what every law is, and `Reference`: what it is asked to follow.
+"""`Controller`: the interface of all controllers, and `Reference`: the signal they track.
 
-A law is one file with one class.  It says what its gains are (`GAINS`), what they are when nobody
-says (`default_gains`) and what torque it wants (`command`, in plain Python, or `law` over any
-scalar, see `brazo.control.compiled`).  Sizes, limits of the drives and checks are done here.
+A controller is one file with one class.  It declares its gains (`GAINS`), their default values
+(`default_gains`) and its control law: `command`, in plain Python, or `law`, over any scalar (see
+`brazo.control.compiled`).  Sizes, drive limits and checks are handled here.
 
     controller.bind(robot, dt)                       once
     controller.reset(q, qd)                          before each run
     tau = controller.torque(t, q, qd, reference)     every dt seconds
-    controller.saturated                             which joints the drives' limits cut short
+    controller.saturated                             joints whose torque was clipped to the drive's
+    limit
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """Where the joints should be now: position, speed and acceleration, each (n,)."""
+    """Joint reference at one time: position, velocity and acceleration, each (n,)."""
 
     q: Any
     qd: Any
@@ -46,7 +47,7 @@ class Reference:
 
 
 class Controller(Declared, ABC):
-    """A law that turns state and reference into torques; see the module for the order of calls."""
+    """Base of controllers: state and reference to torques; see the module for the call order."""
 
     GAINS: ClassVar[tuple[Gain, ...]] = ()
     limits: np.ndarray
@@ -59,35 +60,35 @@ class Controller(Declared, ABC):
         self.limits = np.empty(0)
         self._wanted = np.empty(0)
 
-    # -- what a law says; what it leaves out does nothing -------------------------------------
+    # -- to override; the defaults do nothing -------------------------------------------------
 
     def default_gains(self, robot: Robot) -> Mapping[str, Any]:
-        """Gains nobody gave, from the robot and the law's own options."""
+        """Default gains, from the robot and the controller's options."""
         return {}
 
     @abstractmethod
     def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
-        """The torque wanted, (n,), before the drives' limits."""
+        """The commanded torque (n,) before the drives' limits."""
 
     def start(self, q: np.ndarray, qd: np.ndarray) -> None:
-        """Forget the past: integrators and estimates as at the beginning of a run."""
+        """Reset internal state: integrators and estimates at the start of a run."""
 
     def prepare(self, robot: Robot) -> None:
-        """What there is to do once, when sizes and gains are known."""
+        """One-time preparation once sizes and gains are known."""
 
     def gains_changed(self) -> None:
-        """A gain was set; for laws that derive something from them."""
+        """Called when a gain was set; for controllers with derived quantities."""
 
     def payload(self, mass: float, com: Any = _ORIGIN, inertia: Any = _ORIGIN) -> None:
-        """The tool now holds a load (mass in kg, centre and inertia in the tool frame).
+        """Set the load held by the tool (mass in kg, centre of mass and inertia in the tool frame).
 
-        Laws that use the robot's model take it into account; the others feel it.
+        Controllers that use the robot's model compensate for it; the others ignore it.
         """
 
-    # -- what a user calls --------------------------------------------------------------------
+    # -- user interface -----------------------------------------------------------------------
 
     def bind(self, robot: Robot, dt: float) -> None:
-        """Get ready for a robot and a control period dt (s): sizes, gains, machine code."""
+        """Prepare for a robot and a control period dt (s): sizes, gains, machine code."""
         if not (isinstance(dt, (int, float)) and math.isfinite(dt) and dt > 0.0):
             raise BrazoError(f"{self.name}: dt = {dt!r} s; it must be finite and greater than 0")
         gains = dict(self._given)
@@ -103,26 +104,28 @@ class Controller(Declared, ABC):
         self.reset(np.zeros(robot.n), np.zeros(robot.n))
 
     def is_bound_to(self, robot: Robot, dt: float) -> bool:
-        """Whether `bind` was called with these."""
+        """Whether `bind` was called with this robot and dt."""
         return self._robot is robot and self._dt == dt
 
     def reset(self, q: Any, qd: Any) -> None:
-        """Begin a run at this state."""
+        """Start a run at this state."""
         q, qd = self._vector(q, "q"), self._vector(qd, "qd")
         self._wanted = np.zeros(self.robot.n)
         self.start(q, qd)
 
     def torque(self, t: float, q: Any, qd: Any, reference: Reference) -> np.ndarray:
-        """Torques (n,) to hold until the next call, within the drives' limits."""
+        """Torques (n,) within the drives' limits, to be held until the next call."""
         q, qd = self._vector(q, "q"), self._vector(qd, "qd")
         goal = Reference(*self._reference(reference))
-        told = self.command(t, q, qd, goal)
-        if told is None:
-            raise BrazoError(f"{self.name}: command() returned None: is a return missing?")
-        wanted = np.array(told, dtype=float)
+        command = self.command(t, q, qd, goal)
+        if command is None:
+            raise BrazoError(
+                f"{self.name}: command() returned None; is a return statement missing?"
+            )
+        wanted = np.array(command, dtype=float)
         if wanted.shape != (self.robot.n,):
             raise BrazoError(
-                f"{self.name}: command() gave shape {wanted.shape}; wanted ({self.robot.n},)"
+                f"{self.name}: command() returned shape {wanted.shape}; expected ({self.robot.n},)"
             )
         self._refuse_nonfinite(wanted, "the torque")
         self._wanted = wanted
@@ -130,28 +133,28 @@ class Controller(Declared, ABC):
 
     @property
     def saturated(self) -> np.ndarray:
-        """True (n,) where the last torque was cut short by the drive's limit."""
+        """True (n,) for joints whose last torque was clipped to the drive's limit."""
         return np.abs(self._wanted) > self.limits
 
     @property
     def wanted(self) -> np.ndarray:
-        """The last torque (n,) as the law wanted it, before the limits."""
+        """The last commanded torque (n,) before the limits."""
         return self._wanted.copy()
 
     @property
     def gains(self) -> Gains:
-        """The gains, to read and to change at any time; see `brazo.control.gains`."""
+        """The gains; they may be changed at any time, see `brazo.control.gains`."""
         if self._gains is None:
             raise self._unbound()
         return self._gains
 
     def parameters(self) -> tuple[Parameter, ...]:
-        """Every gain with labels, units and values, as a panel shows it."""
+        """All gains with labels, units and values, for display."""
         return self.gains.parameters()
 
     @property
     def robot(self) -> Robot:
-        """The robot this law is bound to."""
+        """The robot this controller is bound to."""
         if self._robot is None:
             raise self._unbound()
         return self._robot
@@ -163,17 +166,17 @@ class Controller(Declared, ABC):
 
     @property
     def name(self) -> str:
-        """The law's name, that of its class."""
+        """The controller's name, that of its class."""
         return type(self).__name__
 
     def __repr__(self) -> str:
-        return f"<{self.name} on {self._robot.name if self._robot else 'no robot yet'}>"
+        return f"<{self.name} on {self._robot.name if self._robot else 'no robot'}>"
 
     def __copy__(self) -> Controller:
         return copy.deepcopy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Controller:
-        """An independent law with the same gains and state; the robot is shared."""
+        """An independent copy with the same gains and state; the robot is shared."""
         clone = type(self).__new__(type(self))
         memo[id(self)] = clone
         if self._robot is not None:
@@ -193,7 +196,7 @@ class Controller(Declared, ABC):
         except AttributeError:
             raise BrazoError(
                 f"{self.name}: the reference is a {type(reference).__name__}; "
-                "wanted brazo.control.Reference(q, qd, qdd)"
+                "expected brazo.control.Reference(q, qd, qdd)"
             ) from None
         names = ("reference q", "reference qd", "reference qdd")
         return [self._vector(part, name) for part, name in zip(parts, names, strict=True)]
@@ -212,23 +215,23 @@ class Controller(Declared, ABC):
         return self.name, gains, f"Gains ({', '.join(gains)}) are set by controller.gains[name]."
 
     def _unbound(self) -> BrazoError:
-        return BrazoError(f"{self.name} has no robot yet; call bind(robot, dt) first")
+        return BrazoError(f"{self.name} is not bound to a robot; call bind(robot, dt) first")
 
 
 def controllers() -> dict[str, type[Controller]]:
-    """Every law there is by its name, those of your own files included once imported."""
+    """All controllers by name, including imported user-defined ones."""
     found: dict[str, type[Controller]] = {}
     families: list[type[Controller]] = [Controller]
     while families:
-        for law in families.pop().__subclasses__():
-            families.append(law)
-            if not inspect.isabstract(law):
-                found[law.__name__] = law
+        for kind in families.pop().__subclasses__():
+            families.append(kind)
+            if not inspect.isabstract(kind):
+                found[kind.__name__] = kind
     return dict(sorted(found.items()))
 
 
 def torque_limits(robot: Robot) -> np.ndarray:
-    """Greatest torque or force of each joint's drive (n,); infinite where the file gives none."""
+    """Max torque or force of each joint's drive (n,); inf if the file gives none."""
     model: Any = robot.model
     drives = [model.drive] * 3 if isinstance(model, DeltaModel) else [
         joint.drive for joint in model.coordinates
@@ -237,17 +240,17 @@ def torque_limits(robot: Robot) -> np.ndarray:
 
 
 def per_joint(value: Any, robot: Robot, what: str) -> np.ndarray:
-    """An option that is one positive number, or one a joint, as (n,)."""
+    """An option given as a positive number, or one per joint, as (n,)."""
     array = floats(value, what)
     if array.shape not in ((), (robot.n,)):
-        raise BrazoError(f"{what} has shape {array.shape}; wanted a number or ({robot.n},)")
+        raise BrazoError(f"{what} has shape {array.shape}; expected a number or ({robot.n},)")
     if not (np.isfinite(array) & (array > 0.0)).all():
         raise BrazoError(f"{what} = {value}; it must be finite and greater than 0")
     return np.full(robot.n, array)
 
 
 def one_of(value: Any, allowed: Sequence[str], what: str) -> str:
-    """An option that is one of a few words."""
+    """Check an option against its allowed values."""
     if value not in allowed:
         raise BrazoError(f"{what} = {value!r} is not one of {', '.join(allowed)}")
     return value

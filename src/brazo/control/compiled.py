@@ -39,34 +39,34 @@ _SIGNALS = ("q", "qd", "reference q", "reference qd", "reference qdd")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signals:
-    """What a law sees in one control period; every vector is a list of any scalar."""
+    """Inputs of a control law in one period; every vector is a list of any scalar."""
 
     q: Vector
     qd: Vector
     ref: Reference  # of lists
     dt: Scalar
     tables: Mapping[str, Vector]
-    limits: Sequence[float]  # infinite where the drive has none
+    limits: Sequence[float]  # inf if the drive has none
 
     @property
     def error(self) -> Vector:
-        """Where to minus where: e = r − q."""
+        """Position error e = r − q."""
         return [r - q for r, q in zip(self.ref.q, self.q, strict=True)]
 
     @property
     def error_rate(self) -> Vector:
-        """ė = ṙ − q̇."""
+        """Velocity error ė = ṙ − q̇."""
         return [r - q for r, q in zip(self.ref.qd, self.qd, strict=True)]
 
     def saturate(self, wanted: Vector) -> Vector:
-        """The torques the drives can give."""
+        """Torques clipped to the drives' limits."""
         return [
             minimum(maximum(u, -limit), limit) if np.isfinite(limit) else u
             for u, limit in zip(wanted, self.limits, strict=True)
         ]
 
     def unless_saturated(self, wanted: Vector, values: Vector, otherwise: Vector) -> Vector:
-        """Values of the joints whose drive gives what is wanted; `otherwise` of the others."""
+        """`values` for joints whose drive is not saturated, `otherwise` for the others."""
         return [
             where(limit - absolute(u), a, b) if np.isfinite(limit) else a
             for u, limit, a, b in zip(wanted, self.limits, values, otherwise, strict=True)
@@ -74,9 +74,9 @@ class Signals:
 
 
 class CompiledController(Controller):
-    """A law over any scalar, compiled when it is bound to a robot."""
+    """A controller over any scalar, compiled when it is bound to a robot."""
 
-    uses_model: bool = False  # needs the robot's equations, and feels a load
+    uses_model: bool = False  # needs the robot's equations and accounts for a load
 
     def __init__(self, **gains: Any) -> None:
         super().__init__(**gains)
@@ -85,21 +85,21 @@ class CompiledController(Controller):
         self._tables: dict[str, np.ndarray] = {}
         self._inputs: list[np.ndarray] = []
 
-    # -- what a law says ----------------------------------------------------------------------
+    # -- to override --------------------------------------------------------------------------
 
     @abstractmethod
     def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
-        """The torque wanted and the next state, over any scalar."""
+        """The control law: commanded torque and next state, over any scalar."""
 
     def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
-        """The state a run begins with; names and sizes never change."""
+        """The initial state; names and sizes must not change."""
         return {}
 
     def tables(self) -> Mapping[str, np.ndarray]:
-        """More numbers the law reads as inputs, made anew when gains or load change."""
+        """Additional inputs of the law, recomputed when gains or load change."""
         return {}
 
-    # -- the rest -----------------------------------------------------------------------------
+    # -- interface ----------------------------------------------------------------------------
 
     @property
     def equations(self) -> Equations:
@@ -110,19 +110,19 @@ class CompiledController(Controller):
 
     @property
     def compiled(self) -> CompiledControlLaw:
-        """The law on this robot: kernel, sizes, and its step over any scalar."""
+        """The control law compiled for this robot: kernel, sizes, and `step` over any scalar."""
         if self._compiled is None:
             raise self._unbound()
         return self._compiled
 
     @property
     def fixed(self) -> dict[str, np.ndarray]:
-        """Copies of what stays the same from one period to the next: gains, dt, tables."""
+        """Copies of the inputs that are constant between periods: gains, dt, tables."""
         return {name: self._inputs[i].copy() for i, name in enumerate(self.compiled.fixed)}
 
     @property
     def state(self) -> dict[str, np.ndarray]:
-        """A copy of integrators and estimates, by name; may be set to go back to a moment."""
+        """A copy of integrators and estimates, by name; may be set to restore a state."""
         sizes = self.compiled.state_sizes
         return _split(self._inputs[-1].copy(), sizes) if sizes else {}
 
@@ -130,7 +130,7 @@ class CompiledController(Controller):
     def state(self, values: Mapping[str, Any]) -> None:
         sizes = self.compiled.state_sizes
         if set(values) != set(sizes):
-            raise BrazoError(f"{self.name}: state has {', '.join(sizes) or 'no parts'}")
+            raise BrazoError(f"{self.name}: the state has {', '.join(sizes) or 'no parts'}")
         parts = []
         for name, size in sizes.items():
             part = np.array(values[name], dtype=float)
@@ -142,15 +142,15 @@ class CompiledController(Controller):
 
     @property
     def arguments(self) -> list[np.ndarray]:
-        """What the kernel is given after the signals: gains, dt, tables, and the state last.
+        """Kernel inputs after the signals: gains, dt, tables, and the state last.
 
-        The law's own memory, for machine code that calls the kernel in its place and then `took`.
-        Another list after every `bind`.
+        The controller's own memory, for native code that calls the kernel and then `took`.
+        A new list after each `bind`.
         """
         return self._inputs
 
     def took(self, wanted: np.ndarray, state: np.ndarray | None) -> None:
-        """Periods were computed elsewhere: the last torque wanted and the state after it."""
+        """Store the last commanded torque and the state after periods computed in native code."""
         self._wanted = wanted
         if state is not None:
             self._inputs[-1] = state
@@ -170,10 +170,10 @@ class CompiledController(Controller):
         zero = np.zeros(robot.n)
         state = {name: len(v) for name, v in self.initial_state(zero, zero).items()}
         self._compiled = CompiledControlLaw(self, robot, self.gains, self._tables, state)
-        _ = self._compiled.entry  # machine code now, not in the first period
+        _ = self._compiled.entry  # compile now, not in the first period
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but what follows from the robot: equations and machine code."""
+        """The state without what is derived from the robot: equations and machine code."""
         return {**vars(self), "_compiled": None, "_equations": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -197,26 +197,26 @@ class CompiledController(Controller):
             self._refresh_tables()
 
     def torque(self, t: float, q: Any, qd: Any, reference: Reference) -> np.ndarray:
-        """Torques (n,) to hold until the next call, within the drives' limits."""
-        law = self._compiled
-        if law is None:
+        """Torques (n,) within the drives' limits, to be held until the next call."""
+        compiled = self._compiled
+        if compiled is None:
             raise self._unbound()
         try:
             goal = reference.q, reference.qd, reference.qdd
         except AttributeError:
             goal = self._reference(reference)
         inputs = self._inputs
-        results = law.entry(q, qd, *goal, *inputs)
+        results = compiled.entry(q, qd, *goal, *inputs)
         tau, wanted, total = results[0], results[1], results[2]
         if not -_HUGE < total.item() < _HUGE:
             self._refuse_nonfinite(wanted, "the torque")
-        if law.state_sizes:
+        if compiled.state_sizes:
             inputs[-1] = results[3]
-        _set(self, "_wanted", wanted)  # every period: past the check of `Declared`
+        _set(self, "_wanted", wanted)  # called every period: bypasses the check of `Declared`
         return tau
 
     def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
-        """The torque wanted, by the law on plain floats; leaves the state as it is."""
+        """The commanded torque, evaluated on floats; the state is not changed."""
         signals = [q, qd, *reference]
         values = [array.tolist() for array in (*signals, *self._inputs)]
         return self.compiled.step(*values)[1]
@@ -231,7 +231,7 @@ class CompiledController(Controller):
 
 
 class CompiledControlLaw:
-    """One law on one robot.  The order of inputs is that of `inputs`, as flat vectors."""
+    """A control law for one robot; its inputs are flat vectors in the order of `inputs`."""
 
     def __init__(
         self,
@@ -254,15 +254,16 @@ class CompiledControlLaw:
         self.fixed = tuple(name for name in self.inputs if name not in signals)
         if state_sizes:
             self.inputs["state"] = sum(state_sizes.values())
-        # Compiled once here: the law is a method of the controller, whose options may not change.
+        # Compiled here, once: the law is a method of the controller, whose options may change
+        # later.
         self.kernel: Kernel = self._compile()
-        self.loops: dict[Any, Any] = {}  # loops around robots, by (dynamics, substeps)
+        self.loops: dict[Any, Any] = {}  # compiled closed loops, by (dynamics, substeps)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledControlLaw:
-        return self  # nothing in it changes: copies of a controller share the machine code
+        return self  # immutable: copies of a controller share the machine code
 
     def step(self, *inputs: Sequence[Scalar]) -> tuple[Vector, Vector, Vector]:
-        """Torque within the limits, torque wanted and next state, over any scalar."""
+        """Clipped torque, commanded torque and next state, over any scalar."""
         q, qd, r, rd, rdd, gains, dt = inputs[:7]
         tables = {name: list(v) for name, v in zip(self._tables, inputs[7:], strict=False)}
         state = _split(inputs[-1], self.state_sizes) if self.state_sizes else {}
@@ -280,8 +281,8 @@ class CompiledControlLaw:
 
     @cached_property
     def entry(self) -> Callable[..., Any]:
-        """`entry(q, qd, r, rd, rdd, gains, dt, tables…, state)` -> torque, wanted, their sum and,
-        where there is one, the next state."""
+        """`entry(q, qd, r, rd, rdd, gains, dt, tables…, state)` -> clipped torque, commanded
+        torque, its sum and, if there is one, the next state."""
         return self.kernel.entry_or(self._other_call)
 
     def _compile(self) -> Kernel:
@@ -290,20 +291,20 @@ class CompiledControlLaw:
         tau, wanted, state = self.step(*vectors)
         total: Scalar = 0.0
         for u in wanted:
-            total = total + u  # not finite as soon as one is not
+            total = total + u  # not finite if any term is not
         outputs = {"tau": tau, "wanted": wanted, "total": [total]}
         if state:
             outputs["next_state"] = state
         return compile_kernel(self.name.lower(), graph, outputs)
 
     def _other_call(self, *inputs: Any) -> Any:
-        """A call with lists, other types or NaN: check joint by joint, then calculate."""
+        """Slow path for lists, other types or NaN: check each joint, then compute."""
         signals = [
             read_vector(value, self.robot, f"{self.name}: {what}")
             for value, what in zip(inputs, _SIGNALS, strict=False)
         ]
         if self.state_sizes and not np.isfinite(inputs[-1]).all():
-            raise BrazoError(f"{self.name}: its state is no longer finite; call reset(q, qd)")
+            raise BrazoError(f"{self.name}: the state is not finite; call reset(q, qd)")
         return self.kernel(*signals, *inputs[len(signals) :])
 
 

@@ -1,10 +1,10 @@
-"""Computed torque: the model turns the arm into n double integrators, feedback places their poles.
+"""Computed torque: feedback linearisation to n double integrators, with pole placement.
 
     τ = M(q) v + C(q, q̇) q̇ + G(q) + friction(q̇)        v = r̈ + kd ė + kp e + ki ∫e
 
 With the true model q̈ = v, hence ë + kd ė + kp e + ki ∫e = 0: linear, decoupled, the same in every
-pose.  A load the law has not been told of shows as an error; `payload` tells it, ki removes what
-is left.  The integral stands still for joints whose drive is at its limit.
+pose.  An unknown load causes a steady-state error; `payload` makes it known, ki removes the rest.
+The integral is frozen for joints whose drive is saturated.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from brazo.robot import Robot
 
 
 class ComputedTorque(CompiledController):
-    """Inverse dynamics with linear error feedback; `wn` (rad/s) and `zeta` set kp and kd."""
+    """Inverse dynamics with linear error feedback; `wn` (rad/s) and `zeta` determine kp and kd."""
 
     uses_model = True
     GAINS = (
-        Gain("kp", "stiffness of the error", "1/s²"),
-        Gain("kd", "damping of the error", "1/s"),
-        Gain("ki", "integral of the error", "1/s³"),
+        Gain("kp", "proportional gain", "1/s²"),
+        Gain("kd", "derivative gain", "1/s"),
+        Gain("ki", "integral gain", "1/s³"),
     )
     wn: Any
     zeta: Any

@@ -1,17 +1,18 @@
-"""A robot's equations over any scalar, with a load in its hand, as laws use them.
+"""A robot's equations of motion over any scalar, with a load, as used by controllers.
 
     inverse_dynamics   τ = M(q) q̈ + C(q, q̇) q̇ + G(q) + friction(q̇)
-    passive            M(q) w + C(q, q̇) v + G(q)          two speeds: the robot's and a wanted one
+    passive            M(q) w + C(q, q̇) v + G(q)          two velocities: of the robot and of the
+    reference
 
 `passive` needs C of Christoffel symbols, for which C(q, a) b is symmetric in a and b.  Newton–Euler
 knows C(q, v) v, and a symmetric form follows from its squares:
 
     C(q, a) b = C(q, s) s − C(q, d) d,        s = (a + b)/2,  d = (a − b)/2
 
-so two passes give the very C for which Ṁ − 2C is skew, and no derivative is taken.
+so two passes give the C for which Ṁ − 2C is skew, without derivatives.
 
 The load enters as numbers that scale linearly (ten moments of mass for a tree, a mass for a Delta):
-a compiled law takes them as an input and learns of a load without compiling anything.
+they are an input of compiled controllers, so a new load does not recompile.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Vector = list[Scalar]
 
 
 class Equations(ABC):
-    """What a law may ask of a robot; `load` is the vector `load_vector` makes, or None."""
+    """Equations of a robot for controllers; `load` is a vector of `load_vector`, or None."""
 
     n: int
     load_size: int
@@ -51,7 +52,7 @@ class Equations(ABC):
 
     @abstractmethod
     def gravity(self, q: Vector, load: Vector | None = None) -> Vector:
-        """G (n): what holds the robot still."""
+        """Gravity torques G (n)."""
 
     @abstractmethod
     def friction(self, qd: Vector) -> Vector:
@@ -82,11 +83,11 @@ class Equations(ABC):
         return add(self.rigid(q, qd, qdd, load), self.friction(qd))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Equations:
-        return self  # nothing in it changes
+        return self  # immutable
 
 
 def equations_of(model: Model) -> Equations:
-    """The equations of a robot, whatever its kind; refuses one without inertia."""
+    """The equations of a robot of any kind; raises if it has no inertia."""
     if isinstance(model, DeltaModel):
         return DeltaEquations(model)
     assert isinstance(model, TreeModel)
@@ -143,7 +144,7 @@ class TreeEquations(Equations):
         return np.array([body.mass, *body.first, *body.second])
 
     def loaded(self, load: Vector | None) -> Links:
-        """The links, the one that carries the tool with the load's moments added."""
+        """The links with the load added to the link that carries the tool."""
         if load is None or self.links.tip < 0:
             return self.links
         links = list(self.links.links)
@@ -158,7 +159,7 @@ class TreeEquations(Equations):
         return replace(self.links, links=tuple(links))
 
     def with_motors(self, tau: Vector, qdd: Vector) -> Vector:
-        """Torques with those that turn the motors themselves."""
+        """Torques including motor inertia."""
         return [t + a * w for t, a, w in zip(tau, self.armature, qdd, strict=True)]
 
 
@@ -223,7 +224,7 @@ def halves(a: Sequence[Scalar], b: Sequence[Scalar]) -> tuple[Vector, Vector]:
 
 
 def read_load(mass: Any, com: Any, inertia: Any) -> Inertia:
-    """A user's load, checked: mass, centre (3,), inertia (3,) or (3, 3), in the tool frame."""
+    """Check a load: mass, centre (3,), inertia (3,) or (3, 3), in the tool frame."""
     try:
         m, c, tensor = float(mass), np.array(com, dtype=float), np.array(inertia, dtype=float)
     except (TypeError, ValueError) as error:
@@ -232,6 +233,6 @@ def read_load(mass: Any, com: Any, inertia: Any) -> Inertia:
     good = c.shape == (3,) and tensor.shape == (3, 3) and np.isfinite([m, *c]).all()
     if not (good and np.isfinite(tensor).all() and m >= 0.0):
         raise BrazoError(
-            "payload: wanted a mass of at least 0, com (3,) and inertia (3,) or (3, 3), all finite"
+            "payload: expected mass ≥ 0, com (3,) and inertia (3,) or (3, 3), all finite"
         )
     return Inertia(m, frozen(c), frozen(tensor))

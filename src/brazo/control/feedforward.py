@@ -1,8 +1,8 @@
-"""What a law may add from the reference alone, before any error has shown.
+"""Feed-forward torques, computed from the reference alone.
 
 none      nothing
 gravity   G(r)
-full      M(r) r̈ + C(r, ṙ) ṙ + G(r) + friction(ṙ): the torques the reference itself needs
+full      M(r) r̈ + C(r, ṙ) ṙ + G(r) + friction(ṙ): inverse dynamics of the reference
 """
 
 from __future__ import annotations

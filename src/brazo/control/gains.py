@@ -1,11 +1,12 @@
-"""The numbers of a law that may be tuned while it runs: one per joint, checked when they are set.
+"""Gains of a controller: one per joint, checked when set, may be changed while it runs.
 
-    pid.gains["kp"]                      (n,) the values now
+    pid.gains["kp"]                      (n,) the current values
     pid.gains["kp"] = 40.0               every joint
     pid.gains["kp"] = [40, 40, 25, …]    joint by joint
     pid.gains["kp", "elbow"] = 25.0      one joint, by name or index
 
-A compiled law reads the same memory, so a change acts at its next call without compiling anything.
+A compiled controller reads the same memory: a change takes effect at its next call, without
+recompiling.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ Key = str | tuple[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What a gain means: unit for turning and sliding joints, and whether it may be 0."""
+    """Declaration of a gain: unit (revolute, prismatic joints), and whether it may be 0."""
 
     name: str
     about: str
     unit: str | tuple[str, str]
     zero: bool = True
-    entries: tuple[str, ...] = ()  # labels where there is not one value per joint
+    entries: tuple[str, ...] = ()  # labels, if not one value per joint
 
     @property
     def rule(self) -> str:
@@ -39,7 +40,7 @@ class Gain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A gain as a panel shows it: a label, a unit and a value for each entry."""
+    """A gain for display: label, unit and value of each entry."""
 
     name: str
     about: str
@@ -50,7 +51,7 @@ class Parameter:
 
 
 class Gains:
-    """The gains of one law on one robot, in one vector."""
+    """The gains of one controller on one robot, in one vector."""
 
     def __init__(
         self,
@@ -62,8 +63,8 @@ class Gains:
         changed: Callable[[], None] | None = None,
     ) -> None:
         self._owner, self._changed = owner, None
-        #: Called with name and values after each change, by who wants to know; copies tell nobody.
-        self.told: Callable[[str, np.ndarray], object] | None = None
+        #: Called with name and values after each change; not copied.
+        self.on_change: Callable[[str, np.ndarray], object] | None = None
         self._kinds = {gain.name: gain for gain in kinds}
         self._joints, self._joint_kinds = tuple(joint_names), tuple(joint_kinds)
         self._slices: dict[str, slice] = {}
@@ -72,7 +73,7 @@ class Gains:
             stop = start + len(self._labels(gain))
             self._slices[gain.name] = slice(start, stop)
             start = stop
-        self.vector = np.zeros(max(start, 1))  # what a compiled law reads
+        self.vector = np.zeros(max(start, 1))  # input of the compiled control law
         for name, value in values.items():
             self[name] = value
         self._changed = changed
@@ -103,7 +104,7 @@ class Gains:
         given = floats(value, self._what(name))
         wanted = "a number" if entry is not None else f"a number or an array of shape ({size},)"
         if given.shape != () and (entry is not None or given.shape != (size,)):
-            raise BrazoError(f"{self._what(name)} has shape {given.shape}; wanted {wanted}")
+            raise BrazoError(f"{self._what(name)} has shape {given.shape}; expected {wanted}")
         values = self.vector[where].copy()
         values[slice(None) if entry is None else self._entry(name, entry)] = given
         self._check(self._kinds[name], values)
@@ -115,18 +116,18 @@ class Gains:
         except BrazoError:
             self.vector[where] = before
             raise
-        if self.told is not None and not np.array_equal(before, values):
-            self.told(name, values)
+        if self.on_change is not None and not np.array_equal(before, values):
+            self.on_change(name, values)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "told": None}
+        return {**self.__dict__, "on_change": None}
 
     def split(self, vector: Sequence[Any]) -> dict[str, list[Any]]:
-        """A vector of any scalar in this order, by gain."""
+        """Split a vector of any scalar, in the order of `vector`, by gain."""
         return {name: list(vector[where]) for name, where in self._slices.items()}
 
     def parameters(self) -> tuple[Parameter, ...]:
-        """Every gain with labels, units and values, as a panel shows it."""
+        """All gains with labels, units and values, for display."""
         return tuple(
             Parameter(
                 name=name,
@@ -145,7 +146,7 @@ class Gains:
     def _units(self, gain: Gain) -> tuple[str, ...]:
         if isinstance(gain.unit, str):
             return (gain.unit,) * len(self._labels(gain))
-        if gain.entries:  # six axes of a tool: three along, three about
+        if gain.entries:  # six axes of a tool: three linear, three angular
             half = len(gain.entries) // 2
             return (gain.unit[1],) * half + (gain.unit[0],) * half
         return tuple(gain.unit[kind == "prismatic"] for kind in self._joint_kinds)

@@ -1,19 +1,19 @@
-"""Cartesian impedance: the tool behaves like a spring and damper fixed to the reference's pose.
+"""Cartesian impedance: the tool behaves like a spring and damper attached to the reference pose.
 
     F = K x + D ẋ          x = (Rᵀ(p_r − p), ½ (RᵀR_r − R_rᵀR)^∨)
     τ = Jᵀ F + M(q) r̈ + C(q, q̇) ṙ + G(q) + friction(ṙ) + posture
 
-in the tool's axes, linear then angular: pushed by an outside force f the tool gives way by K⁻¹f and
-no model of the contact is needed (Hogan, 1985).  For a small turn the second part of x is the
-rotation vector; for a larger one its sine, so that a half turn away is an (unstable) balance.
+in tool axes, linear then angular: an external force f displaces the tool by K⁻¹f, and no contact
+model is needed (Hogan, 1985).  For a small rotation the second part of x is the rotation vector;
+for a larger one its length is the sine of the angle, so that 180° is an (unstable) equilibrium.
 
-An arm with more joints than its tool has freedoms can still move inside: `posture` springs pull it
-to the reference's joint angles, with what they would do to the tool taken out by the projection
+A redundant arm has null-space motions: `posture` springs pull it to the reference joint values,
+projected so that they do not act on the tool:
 
     N = 1 − Jᵀ (J M⁻¹ Jᵀ + ε)⁻¹ J M⁻¹
 
-which is dynamically consistent (Khatib, 1987): no acceleration of the tool comes from it.  ε is
-1e-9 of the mean mobility and lets arms with fewer than six freedoms, and singular poses, pass.
+which is dynamically consistent (Khatib, 1987): it causes no tool acceleration.  ε is 1e-9 of the
+mean mobility; it admits arms with fewer than six degrees of freedom, and singular poses.
 """
 
 from __future__ import annotations
@@ -38,19 +38,20 @@ _SAMPLES = 64
 
 
 class CartesianImpedance(CompiledController):
-    """Stiffness and damping of the tool, in its own axes or (`frame="base"`) in the base's.
+    """Cartesian impedance controller, in tool axes or (`frame="base"`) in base axes.
 
-    `wn` (rad/s) and `zeta` set what is not given, from the inertia the tool shows on average along
-    each axis; an axis the tool cannot move along gets none.  `feedforward=False` leaves gravity.
+    `wn` (rad/s) and `zeta` determine the gains that are not given, from the mean apparent inertia
+    of the tool along each axis; an axis along which it cannot move gets 0.  With
+    `feedforward=False` only gravity is compensated.
     """
 
     uses_model = True
     GAINS = (
-        Gain("stiffness", "of the tool", ("N m/rad", "N/m"), entries=AXES),
-        Gain("damping", "of the tool", ("N m s/rad", "N s/m"), entries=AXES),
-        Gain("posture", "stiffness of the joints where the tool does not feel it",
+        Gain("stiffness", "tool stiffness", ("N m/rad", "N/m"), entries=AXES),
+        Gain("damping", "tool damping", ("N m s/rad", "N s/m"), entries=AXES),
+        Gain("posture", "null-space stiffness of the joints",
              ("N m/rad", "N/m")),
-        Gain("posture_damping", "damping of the joints where the tool does not feel it",
+        Gain("posture_damping", "null-space damping of the joints",
              ("N m s/rad", "N s/m")),
     )  # fmt: skip
     wn: Any
@@ -100,11 +101,11 @@ class CartesianImpedance(CompiledController):
         away = [*subtract(p_goal, p), *_turn_between(R, R_goal)]
         rate = [dot(row, x.ref.qd) - dot(own, x.qd) for row, own in zip(J_goal, J, strict=True)]
         if self.frame == "tool":
-            away, rate = _turned(rotate_back, R, away), _turned(rotate_back, R, rate)
+            away, rate = _rotated(rotate_back, R, away), _rotated(rotate_back, R, rate)
         K, D = gains["stiffness"], gains["damping"]
         F = [K[i] * away[i] + D[i] * rate[i] for i in range(6)]
         if self.frame == "tool":
-            F = _turned(rotate, R, F)
+            F = _rotated(rotate, R, F)
         tau = [dot([row[i] for row in J], F) for i in range(model.n)]
         if self.feedforward:
             tau = add(tau, model.passive(x.q, x.qd, x.ref.qd, x.ref.qdd, load))
@@ -116,7 +117,7 @@ class CartesianImpedance(CompiledController):
         return tau, state
 
     def _posture(self, x: Signals, gains: Mapping[str, Vector], J: list[Vector]) -> Vector:
-        """The posture's springs, without what they would do to the tool."""
+        """Torques of the posture springs, projected into the null space of the tool."""
         e, rate, n = x.error, x.error_rate, len(x.q)
         kp, kd = gains["posture"], gains["posture_damping"]
         pull = [kp[i] * e[i] + kd[i] * rate[i] for i in range(n)]
@@ -133,9 +134,9 @@ class CartesianImpedance(CompiledController):
 
 
 def tool_inertia(robot: Robot, frame: Literal["tool", "base"]) -> np.ndarray:
-    """The mean over the workspace of the inertia (6,) the tool shows along and about each axis.
+    """Mean over the workspace of the apparent inertia (6,) of the tool along and about each axis.
 
-    Pushed along one axis and free to give way in all, 1 / (J M⁻¹ Jᵀ)_ii; 0 where it cannot move.
+    1 / (J M⁻¹ Jᵀ)_ii, the inertia for a force along one axis with all axes free; 0 if immobile.
     """
     q = robot.random_q(_SAMPLES, seed=0)
     J = robot.jacobian(q, frame)
@@ -156,6 +157,6 @@ def _turn_between(R: Vector, R_goal: Vector) -> Vector:
     return [0.5 * value for value in total]
 
 
-def _turned(turn: Any, R: Vector, v: Vector) -> Vector:
-    """Both halves of a six-vector, turned."""
+def _rotated(turn: Any, R: Vector, v: Vector) -> Vector:
+    """Rotate both halves of a six-vector."""
     return [*turn(R, v[:3]), *turn(R, v[3:])]

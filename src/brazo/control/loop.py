@@ -1,9 +1,9 @@
-"""A compiled law and its robot in one native loop: no Python between two control periods.
+"""A compiled controller and its robot in one native loop: no Python between control periods.
 
-    x = (q, q̇, state of the law) ← Runge–Kutta steps under the torque the law gives at x
+    x = (q, q̇, controller state) ← Runge–Kutta steps with the torque of the controller at x
 
-Gains, load and other tables are inputs with leading batch dimensions: thousands of runs with gains
-of their own go through one call (see `brazo.codegen.loop`).
+Gains, load and other tables are inputs with leading batch dimensions: thousands of runs with
+different gains are one call (see `brazo.codegen.loop`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ REFERENCE = ("reference_q", "reference_qd", "reference_qdd")
 
 
 def controller_loop(law: CompiledControlLaw, robot: Robot, substeps: int = 1) -> Loop:
-    """The loop of a law around a robot.
+    """Compile the closed loop of a control law and a robot.
 
     Inputs: `x`, the three references as streams, `gains`, `dt` and the law's tables.  Recorded: x
-    after the step, then the torque held during it and the torque wanted.
+    after the step, the torque held during it and the commanded torque.
     """
     g, n = Graph(), robot.n
     sizes = {key: size for key, size in law.inputs.items() if key not in ("q", "qd", "state")}

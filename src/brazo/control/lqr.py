@@ -1,4 +1,4 @@
-"""Linear-quadratic regulator about a pose: the cheapest way back for small deviations.
+"""Linear-quadratic regulator about a pose: optimal feedback for small deviations.
 
 Near a pose at rest the robot is ẋ = A x + B u with x = (q − q₀, q̇) and u = τ − τ₀,
 
@@ -10,8 +10,8 @@ algebraic Riccati equation, and
 
     τ = τ₀ − K (q − r, q̇ − ṙ)
 
-where τ₀ is what the reference needs, G(q₀) alone without feed-forward.  Weights are one a joint and
-may be changed at any time: K is solved anew.
+where τ₀ is the feed-forward torque of the reference, or G(q₀) without feed-forward.  There is one
+weight per joint; weights may be changed at any time, K is then recomputed.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from brazo.errors import BrazoError
 from brazo.model.description import DeltaModel, Friction
 from brazo.robot import Robot
 
-_DEVIATION = 0.1  # rad or m: what one unit of torque weight is worth (Bryson's rule)
-MAX_JOINTS = 64  # the gain has 2n² entries: the law of 100 joints takes 10 s and 500 MiB to compile
-_STEP = 1e-3  # of the differences; two of them leave an error of h⁴
+_DEVIATION = 0.1  # rad or m, max acceptable deviation (Bryson's rule)
+MAX_JOINTS = 64  # the gain has 2n² entries: 100 joints take 10 s and 500 MiB to compile
+_STEP = 1e-3  # finite difference; Richardson extrapolation has an error of h⁴
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linearisation:
-    """ẋ = A x + B u about a pose at rest, held there by `tau`."""
+    """ẋ = A x + B u about a pose at rest, held by the torque `tau`."""
 
     q: np.ndarray
     tau: np.ndarray
@@ -50,10 +50,10 @@ class Linearisation:
 
 
 class LQR(CompiledController):
-    """LQR about `pose` (a name of the robot's file or (n,); the first of the file when None).
+    """LQR about `pose` (a named pose or (n,); None: the first pose of the robot file).
 
-    `wn` (rad/s) and `zeta` set the weights that are not given, such that a lone joint would answer
-    with them; zeta below 0.71 is not optimal for any weight.
+    `wn` (rad/s) and `zeta` determine the weights that are not given, such that a single joint has
+    this response; zeta below 0.71 is not optimal for any weight.
     """
 
     uses_model = True
@@ -86,8 +86,8 @@ class LQR(CompiledController):
     def default_gains(self, robot: Robot) -> Mapping[str, Any]:
         wn, zeta = per_joint(self.wn, robot, "LQR: wn"), per_joint(self.zeta, robot, "LQR: zeta")
         if (zeta < np.sqrt(0.5)).any():
-            raise BrazoError(f"LQR: zeta = {self.zeta}; the least an optimal law has is 0.7071")
-        # A lone joint m q̈ = u gets kp = √(qw/rw), kd² = vw/rw + 2 m kp: here m ω² and 2ζ m ω.
+            raise BrazoError(f"LQR: zeta = {self.zeta}; the min of an optimal controller is 0.7071")
+        # A single joint m q̈ = u gets kp = √(qw/rw), kd² = vw/rw + 2 m kp: here m ω² and 2ζ m ω.
         unit = 1.0 / (joint_inertia(robot) * wn**2 * _DEVIATION) ** 2
         return {
             "q_weight": np.full(robot.n, _DEVIATION**-2),
@@ -98,13 +98,13 @@ class LQR(CompiledController):
     def prepare(self, robot: Robot) -> None:
         if robot.n > MAX_JOINTS:
             raise BrazoError(
-                f"LQR: {robot.name} has {robot.n} joints; at most {MAX_JOINTS}: take ComputedTorque"
+                f"LQR: {robot.name} has {robot.n} joints; max {MAX_JOINTS}; use ComputedTorque"
             )
         self._about = read_pose(self.pose, robot, "LQR: pose")
         super().prepare(robot)
 
     def linearisation(self) -> Linearisation:
-        """The linear model this law is made for, with the load it has been told of."""
+        """The linear model of the design, including the load."""
         return linearise(self.robot, self.equations, self._about, self._tables["load"])
 
     def tables(self) -> Mapping[str, np.ndarray]:
@@ -135,13 +135,13 @@ class LQR(CompiledController):
             why = f"q_weight of {', '.join(free)} is 0; give every joint a q_weight above 0"
         else:
             ranges = ", ".join(f"{k} {v.min():.3g} to {v.max():.3g}" for k, v in weights.items())
-            why = f"too far apart for double precision: {ranges}; take weights nearer to each other"
+            why = f"their ratio exceeds double precision: {ranges}; use weights of similar size"
         return BrazoError(
             f"LQR: the Riccati equation has no stable solution for these weights: {why}"
         )
 
     def feedback(self) -> np.ndarray:
-        """The gain K (n, 2n) of now."""
+        """The current gain K (n, 2n)."""
         return self._tables["K"].reshape(self.robot.n, -1).copy()
 
     def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
@@ -157,7 +157,7 @@ class LQR(CompiledController):
 def linearise(
     robot: Robot, equations: Equations, pose: np.ndarray, load: np.ndarray
 ) -> Linearisation:
-    """A robot about a pose at rest; ∂G/∂q by Richardson's differences."""
+    """Linearise a robot about a pose at rest; ∂G/∂q by Richardson extrapolation."""
     n, held = robot.n, load.tolist()
     M = np.array(equations.mass_matrix(pose.tolist(), held))
 
@@ -178,7 +178,7 @@ def linearise(
 
 
 def read_pose(pose: Any, robot: Robot, what: str) -> np.ndarray:
-    """A pose by name, as (n,), or the robot's first when None."""
+    """A pose given by name or as (n,); None is the robot's first pose."""
     if pose is None:
         return np.array(next(iter(robot.poses.values()), np.zeros(robot.n)), dtype=float)
     if isinstance(pose, str):
@@ -199,5 +199,5 @@ def _friction_slope(robot: Robot) -> np.ndarray:
 
 
 def _slope(f: Friction) -> float:
-    # Smooth Coulomb friction of two sizes has two slopes at rest; the mean is between them.
+    # Direction-dependent Coulomb friction has two slopes at rest: use their mean.
     return f.viscous + (0.5 * sum(f.coulomb) / f.smooth if f.smooth else 0.0)

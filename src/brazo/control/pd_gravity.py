@@ -1,13 +1,13 @@
-"""PD with the robot's weight taken off its hands.
+"""PD control with gravity compensation.
 
     τ = kp e + kd ė + G(q)
 
-With kp, kd > 0 it comes to rest at any constant reference: the energy ½ q̇ᵀMq̇ + ½ eᵀKp e falls by
+With kp, kd > 0 it converges to any constant reference: the energy ½ q̇ᵀMq̇ + ½ eᵀKp e falls by
 q̇ᵀ Kd q̇ (Takegaki and Arimoto, 1981).  With feed-forward it becomes PD+ (Paden and Panja, 1988),
 
     τ = kp e + kd ė + M(q) r̈ + C(q, q̇) ṙ + G(q) + friction(ṙ)
 
-which follows moving references too: ½ ėᵀMė + ½ eᵀKp e falls by ėᵀ Kd ė because Ṁ − 2C is skew.
+which also tracks moving references: ½ ėᵀMė + ½ eᵀKp e falls by ėᵀ Kd ė because Ṁ − 2C is skew.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from brazo.robot import Robot
 
 
 class PDGravity(CompiledController):
-    """PD plus gravity of the model; `feedforward=True` makes it PD+."""
+    """PD with gravity compensation; `feedforward=True` makes it PD+."""
 
     uses_model = True
     GAINS = (
-        Gain("kp", "proportional", ("N m/rad", "N/m")),
-        Gain("kd", "derivative", ("N m s/rad", "N s/m")),
+        Gain("kp", "proportional gain", ("N m/rad", "N/m")),
+        Gain("kd", "derivative gain", ("N m s/rad", "N s/m")),
     )
     wn: Any
     zeta: Any

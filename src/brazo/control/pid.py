@@ -1,11 +1,11 @@
-"""PID, each joint on its own: the law of most drives.
+"""PID control of each joint independently, as in most drives.
 
     u = kp e + I + kd d + feed-forward        τ = u within the drive's limits
     İ = ki e + kt (τ − u)                     anti-windup by back-calculation, or
     İ = ki e, but 0 while τ ≠ u and e u > 0   by clamping
     ḋ = (ė − d) / tf                          a first-order filter; tf = 0: d = ė
 
-I is a torque, so changing ki does not make the arm jump.  kt is by default √(ki/kd), the geometric
+I is a torque, so changing ki does not cause a jump.  kt defaults to √(ki/kd), the geometric
 mean of integral and derivative rates (Åström and Hägglund, *PID Controllers*, 1995).
 """
 
@@ -30,16 +30,17 @@ WINDUPS = ("back-calculation", "clamping", "none")
 class PID(CompiledController):
     """PID with anti-windup, derivative filter and feed-forward.
 
-    `wn` (rad/s) and `zeta` set the gains that are not given; `alpha` places the integrator's pole
-    at alpha·wn.  `feedforward` is "none", "gravity" or "full" (see `brazo.control.feedforward`).
+    `wn` (rad/s) and `zeta` determine the gains that are not given; `alpha` places the integrator's
+    pole at alpha·wn.  `feedforward` is "none", "gravity" or "full" (see
+    `brazo.control.feedforward`).
     """
 
     GAINS = (
-        Gain("kp", "proportional", ("N m/rad", "N/m")),
-        Gain("ki", "integral", ("N m/(rad s)", "N/(m s)")),
-        Gain("kd", "derivative", ("N m s/rad", "N s/m")),
-        Gain("tf", "time constant of the derivative's filter", "s"),
-        Gain("kt", "rate of back-calculation", "1/s"),
+        Gain("kp", "proportional gain", ("N m/rad", "N/m")),
+        Gain("ki", "integral gain", ("N m/(rad s)", "N/(m s)")),
+        Gain("kd", "derivative gain", ("N m s/rad", "N s/m")),
+        Gain("tf", "derivative filter time constant", "s"),
+        Gain("kt", "back-calculation gain", "1/s"),
     )
     wn: Any
     zeta: Any

@@ -1,13 +1,13 @@
-"""Sliding mode with a boundary layer: robust against what the model does not know.
+"""Sliding mode control with a boundary layer: robust to model errors.
 
     s = ė + slope e         τ = M(q) v + C(q, q̇) q̇ + G(q) + friction(q̇)
     v = r̈ + slope ė + reach sat(s / layer)
 
-With the true model ṡ = −reach sat(s / layer): from anywhere the surface's layer is reached within
-|s₀| / reach seconds, and there the error decays with the rates slope and reach / layer.  A model
-error that accelerates a joint by less than `reach` cannot drive it out of the layer, and the error
-stays below layer / slope.  A layer much thinner than reach·dt chatters: sampled control cannot
-switch faster than it samples.
+With the true model ṡ = −reach sat(s / layer): the boundary layer is reached within
+|s₀| / reach seconds, and inside it the error decays with the rates slope and reach / layer.  A
+model error that accelerates a joint by less than `reach` cannot drive it out of the layer, and the
+error stays below layer / slope.  A layer much thinner than reach·dt causes chattering, as sampled
+control switches at most once per period.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _LAYER_RATE = 4.0  # reach / layer in units of wn
 
 
 class SlidingMode(CompiledController):
-    """Sliding mode about the model; `wn` (rad/s) sets the slope, `reach` bounds the unknown."""
+    """Sliding mode control; `wn` (rad/s) determines the slope, `reach` bounds the model error."""
 
     uses_model = True
     GAINS = (
-        Gain("slope", "rate of the error on the surface", "1/s", zero=False),
+        Gain("slope", "decay rate of the error on the surface", "1/s", zero=False),
         Gain("reach", "acceleration towards the surface", ("rad/s²", "m/s²")),
-        Gain("layer", "half the thickness of the layer", ("rad/s", "m/s"), zero=False),
+        Gain("layer", "half the thickness of the boundary layer", ("rad/s", "m/s"), zero=False),
     )
     wn: Any
 

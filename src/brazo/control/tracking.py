@@ -1,7 +1,7 @@
-"""Closed loop on the exact model: a law, a trajectory, and how well they went together.
+"""Closed-loop tracking of a trajectory with the exact model of the robot.
 
-Every control period the law sees the state and the reference and its torque is held; the robot
-moves on by Runge–Kutta steps of its exact equations.
+In every control period the controller computes torques from state and reference; they are held
+while the robot's equations of motion are integrated by Runge–Kutta steps.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from brazo.robot import Robot
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tracking:
-    """A run under a law, with the reference on the same time axis."""
+    """A closed-loop run, with the reference on the same time axis."""
 
     run: Run
     reference: np.ndarray  # (3, m, n): r, ṙ, r̈
-    saturated: np.ndarray  # (m, n): True where a drive was at its limit
+    saturated: np.ndarray  # (m, n): True where a drive was saturated
     limits: np.ndarray  # (n,) of the drives
 
     @property
@@ -43,7 +43,7 @@ class Tracking:
 
     @property
     def max_error(self) -> np.ndarray:
-        """Greatest error of each joint (n,)."""
+        """Max absolute error of each joint (n,)."""
         return np.abs(self.error).max(axis=0)
 
     @property
@@ -54,18 +54,18 @@ class Tracking:
 
     @property
     def peak_torque(self) -> np.ndarray:
-        """Greatest torque of each joint (n,)."""
+        """Max absolute torque of each joint (n,)."""
         assert self.run.tau is not None
         return np.abs(self.run.tau).max(axis=0)
 
     @property
     def torque_use(self) -> np.ndarray:
-        """Greatest torque over the drive's limit (n,); 0 where the drive has none."""
+        """Max torque divided by the drive's limit (n,); 0 if there is no limit."""
         return self.peak_torque / self.limits
 
     @property
     def saturation(self) -> np.ndarray:
-        """Share of the time each drive was at its limit (n,)."""
+        """Fraction of time each drive was saturated (n,)."""
         return self.saturated.mean(axis=0)
 
 
@@ -82,30 +82,32 @@ def track(
     model: Robot | None = None,
     native: bool = False,
 ) -> Tracking:
-    """Run a law on a robot along `trajectory`, a function t -> (q, qd, qdd), for t_end seconds.
+    """Track `trajectory`, a function t -> (q, qd, qdd), with a controller for t_end seconds.
 
-    The law acts every `dt` seconds; the robot moves by `substeps` Runge–Kutta steps in between.  It
-    starts on the trajectory unless q0 or qd0 say otherwise.  `model` is the robot the law believes
-    in, where that is not `robot`.  A law already bound to it keeps its gains and its load.
-    `native` compiles law and robot into one loop: slower the first time, then much faster.
+    The controller runs every `dt` seconds, with `substeps` Runge–Kutta steps of the robot in
+    between.  The run starts on the trajectory unless q0 or qd0 are given.  `model` is the robot
+    model of the controller, if it differs from `robot`.  A controller already bound to it keeps its
+    gains and load.  `native` compiles controller and robot into one loop: slower on first use, then
+    much faster.
     """
     if not isinstance(robot, Robot):
-        raise BrazoError(f"track: robot is {robot!r}; wanted a brazo.Robot: brazo.load(name)")
+        raise BrazoError(f"track: robot is {robot!r}; expected a brazo.Robot: brazo.load(name)")
     if not isinstance(controller, Controller):
         raise BrazoError(
-            f"track: controller is {controller!r}; wanted a brazo.control.Controller such as PID()"
+            f"track: controller is {controller!r}; expected a brazo.control.Controller such as "
+            "PID()"
         )
     steps = _steps(t_end, dt, substeps)
-    believed = robot if model is None else model
-    if not controller.is_bound_to(believed, dt):
-        controller.bind(believed, dt)
+    assumed = robot if model is None else model
+    if not controller.is_bound_to(assumed, dt):
+        controller.bind(assumed, dt)
     t = np.linspace(0.0, t_end, steps + 1)
     goals = sample_trajectory(trajectory, t, robot)
     q = goals[0, 0].copy() if q0 is None else read_vector(q0, robot, "q0")
     qd = goals[1, 0].copy() if qd0 is None else read_vector(qd0, robot, "qd0")
     controller.reset(q, qd)
-    way = _native_way if native else _way
-    Q, QD, TAU, saturated = way(robot, controller, t, goals, q, qd, substeps)
+    run_loop = _run_native if native else _run_python
+    Q, QD, TAU, saturated = run_loop(robot, controller, t, goals, q, qd, substeps)
     run = Run(
         robot=robot.name,
         joint_names=robot.joint_names,
@@ -123,7 +125,7 @@ def track(
     return Tracking(run, goals, saturated, torque_limits(robot))
 
 
-def _way(
+def _run_python(
     robot: Robot,
     controller: Controller,
     t: np.ndarray,
@@ -132,7 +134,7 @@ def _way(
     qd: np.ndarray,
     substeps: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """q, qd, tau and saturation at every sample, one period after the other."""
+    """q, qd, tau and saturation at every sample, computed period by period in Python."""
     Q, QD, TAU = (np.empty((len(t), robot.n)) for _ in range(3))
     saturated = np.empty((len(t), robot.n), dtype=bool)
     advance, h = robot.dynamics.rk4_step, np.array([controller.dt / substeps])
@@ -144,11 +146,11 @@ def _way(
         for _ in range(substeps):
             q, qd = advance(q, qd, tau, h)
         if not (math.isfinite(q.sum()) and math.isfinite(qd.sum())):
-            raise _ran_away(robot, controller, q, qd, float(t[k + 1]))
+            raise _diverged(robot, controller, q, qd, float(t[k + 1]))
     return Q, QD, TAU, saturated
 
 
-def _native_way(
+def _run_native(
     robot: Robot,
     controller: Controller,
     t: np.ndarray,
@@ -157,9 +159,11 @@ def _native_way(
     qd: np.ndarray,
     substeps: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The same in one native call."""
+    """As `_run_python`, in one native call."""
     if not isinstance(controller, CompiledController):
-        raise BrazoError(f"{controller.name} is a law in Python; native=True needs a compiled one")
+        raise BrazoError(
+            f"{controller.name} is a controller in Python; native=True needs a compiled one"
+        )
     n, law = robot.n, controller.compiled
     key = robot.dynamics, substeps
     if key not in law.loops:
@@ -173,7 +177,7 @@ def _native_way(
     if len(bad):
         first = int(bad[0])
         q, qd = rows[first, : 2 * n].reshape(2, n)
-        raise _ran_away(robot, controller, q, qd, float(t[first + 1]))
+        raise _diverged(robot, controller, q, qd, float(t[first + 1]))
     states = np.vstack([x, rows[:, : len(x)]])
     if state:
         sizes = np.cumsum([len(part) for part in state.values()])[:-1]
@@ -190,20 +194,20 @@ def _steps(t_end: float, dt: float, substeps: int) -> int:
     if not (math.isfinite(t_end) and math.isfinite(dt) and t_end > 0.0 and dt > 0.0):
         raise BrazoError(f"t_end = {t_end}, dt = {dt}: both must be finite and greater than 0")
     if not isinstance(substeps, int) or substeps < 1:
-        raise BrazoError(f"substeps = {substeps!r}; it must be a whole number of at least 1")
+        raise BrazoError(f"substeps = {substeps!r}; it must be an integer of at least 1")
     steps = round(t_end / dt)
     if steps < 1 or abs(steps * dt - t_end) > 1e-9 * t_end:
-        raise BrazoError(f"t_end = {t_end:g} s is not a whole number of periods of {dt:g} s")
+        raise BrazoError(f"t_end = {t_end:g} s is not a multiple of dt = {dt:g} s")
     if steps > MAX_SAMPLES:
-        raise BrazoError(f"{steps} periods; at most {MAX_SAMPLES}: take a longer dt")
+        raise BrazoError(f"{steps} periods; max {MAX_SAMPLES}: use a larger dt")
     return steps
 
 
-def _ran_away(
+def _diverged(
     robot: Robot, controller: Controller, q: np.ndarray, qd: np.ndarray, t: float
 ) -> BrazoError:
     bad = [*np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd)).tolist(), 0][0]
     return RunFailed(
-        f"joint {bad + 1} ({robot.joint_names[bad]}) is no longer finite at t = {t:g} s under "
-        f"{controller.name}; take lower gains, a smaller dt or more substeps" + doubt(robot.model)
+        f"joint {bad + 1} ({robot.joint_names[bad]}) is not finite at t = {t:g} s under "
+        f"{controller.name}; use lower gains, a smaller dt or more substeps" + doubt(robot.model)
     )

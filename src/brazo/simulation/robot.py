@@ -148,7 +148,7 @@ class SimRobot(Declared):
         before, self._controller = self._controller, chosen
         self._positioned = positioned
         if before is not None and before is not chosen:
-            before.gains.told = None
+            before.gains.on_change = None
         self._listen()
         self._tell_load()
         self.world.torque[:] = 0.0
@@ -430,7 +430,7 @@ class SimRobot(Declared):
     def _listen(self) -> None:
         """Hear of gains that are changed."""
         if self._controller is not None:
-            self._controller.gains.told = self._on_gain
+            self._controller.gains.on_change = self._on_gain
 
     def _on_gain(self, gain: str, values: Array) -> None:
         same = (values == values[0]).all()
