@@ -123,9 +123,12 @@ def test_the_sentence_says_joint_limit_time_and_place(scara):
     with pytest.raises(BrazoError) as error:
         assert_within(motion, scara)
     text = str(error.value)
-    assert text.startswith("joint 1 (shoulder) passes its")
+    assert text.startswith("joint 1 (shoulder) exceeds its")
     assert (
-        " limit of " in text and " at t = " in text and "tool at (" in text and "at worst" in text
+        " limit of " in text
+        and " at t = " in text
+        and "tool at (" in text
+        and "worst value" in text
     )
 
 

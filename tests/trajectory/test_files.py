@@ -87,7 +87,7 @@ points:
 BAD = [
     ("t: 3s", "t: 1s", "motion.yaml:6: points[2].t: 1 s is not later than the point before, 1.5 s"),
     ("t: 3s", "t: 3m", "motion.yaml:6: points[2].t: '3m' is a length, expected a time"),
-    ("20deg]", "20deg, 1]", "motion.yaml:6: points[2].q: wanted a list of 5 numbers: shoulder"),
+    ("20deg]", "20deg, 1]", "motion.yaml:6: points[2].q: expected a list of 5 numbers: shoulder"),
     ("20deg]", "20cm]", "motion.yaml:6: points[2].q[4]: '20cm' is a length, expected an angle"),
     ("10cm", "10deg", "motion.yaml:5: points[1].q[3]: '10deg' is an angle, expected a length"),
     ("curve: cubic", "curve: septic", "motion.yaml:1: curve: 'septic' is not allowed"),
@@ -95,7 +95,7 @@ BAD = [
     ("points:", "ponts:", "motion.yaml:3: unknown field 'ponts'; did you mean 'points'?"),
     ("qd:", "qdd:", "motion.yaml:5: points[1]: unknown field 'qdd'"),
     ("t: 0, ", "", "motion.yaml:4: points[0]: field 't' is missing"),
-    ("2cm, 0]}", "2cm]}", "motion.yaml:5: points[1].qd: wanted a list of 5 numbers"),
+    ("2cm, 0]}", "2cm]}", "motion.yaml:5: points[1].qd: expected a list of 5 numbers"),
     ("20deg]}", ".nan]}", "motion.yaml:6: points[2].q[4]"),
     (
         "{t: 3s, q: [0.5, 0.6, 0.7, 0.1, 20deg]}",
@@ -112,7 +112,11 @@ BAD = [
         "{t: 3s, xyz: [0.3, 0, 0.2], wxyz: [0, 0, 0, 0]}",
         "motion.yaml:6: points[2].wxyz: a quaternion of length 0",
     ),
-    ("q: [0, 45deg", "rpy: [0, 0, 0], q: [0, 45deg", "motion.yaml:4: points[0].rpy: goes with"),
+    (
+        "q: [0, 45deg",
+        "rpy: [0, 0, 0], q: [0, 45deg",
+        "motion.yaml:4: points[0].rpy: is allowed only with",
+    ),
 ]
 
 
@@ -157,7 +161,7 @@ def test_what_is_no_polynomial_is_not_written(arm):
         ({"format": "other"}, "'format' must be"),
         ({"breaks": None}, "breaks"),
         ({"coefficients": [[1]]}, "coefficients have shape"),
-        ({"time_unit": "ms"}, "only 's' is read"),
+        ({"time_unit": "ms"}, "only 's' is supported"),
         ({"joints": [{"name": "a", "unit": "rad"}]}, "joints must be a list of 5"),
         ({"joints": [{"name": "x", "unit": "rad"}] * 5}, "joint 1 is"),
     ],

@@ -88,7 +88,7 @@ def test_a_start_in_motion_comes_to_rest():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: GoTo(LIMITS, [0, 0]), "q0 has shape (2,); wanted (3,)"),
+        (lambda: GoTo(LIMITS, [0, 0]), "q0 has shape (2,); expected (3,)"),
         (lambda: GoTo(LIMITS, MIDDLE).target([5, -3, 0.5]), "target of joint 1 is 5; its limits"),
         (lambda: GoTo(LIMITS, MIDDLE).target([0, np.nan, 0.5]), "must be finite"),
         (lambda: GoTo(LIMITS, MIDDLE).update(0.0), "dt is 0"),

@@ -180,14 +180,14 @@ def test_no_way_takes_no_time():
         (lambda: trapezoid([0], [1], 0.0, 1.0), "speed of joint 1 is 0"),
         (lambda: trapezoid([0, 0], [1, 1], [1, -1], 1.0), "speed of joint 2 is -1"),
         (lambda: trapezoid([0], [1], math.inf, 1.0), "must be finite"),
-        (lambda: trapezoid([0], [1], [1, 1], 1.0), "wanted one number or (1,)"),
-        (lambda: trapezoid([0], [1, 2], 1.0, 1.0), "q1 has shape (2,); wanted (1,)"),
+        (lambda: trapezoid([0], [1], [1, 1], 1.0), "expected one number or (1,)"),
+        (lambda: trapezoid([0], [1, 2], 1.0, 1.0), "q1 has shape (2,); expected (1,)"),
         (lambda: trapezoid([np.nan], [1], 1.0, 1.0), "must be finite"),
         (lambda: trapezoid([0], [1], 1.0, 1.0, "phase"), "'phase' is not one of time, line"),
         (lambda: quintic(0, 1), "needs a duration, or limits"),
         (lambda: quintic(0, 1, 0.0), "duration is 0"),
         (lambda: quintic(0, 1, 1.0, speed=1.0), "not both"),
-        (lambda: quintic(0, 1, speed=math.inf), "every limit is infinite"),
+        (lambda: quintic(0, 1, speed=math.inf), "all limits are infinite"),
         (lambda: jerk_limited([0], [1], Limits(1.0, 1.0)), "jerk of joint 1 is inf"),
         (lambda: jerk_limited([0], [1], Limits([1, 1], 1.0, 1.0)), "limits are for 2 joints"),
         (
@@ -196,7 +196,7 @@ def test_no_way_takes_no_time():
         ),
         (
             lambda: jerk_limited([0, 0], [1, 1e12], Limits(1.0, 1.0, 1.0, n=2)),
-            "joint 2: no motion with limited jerk from position 0, speed 0, acceleration 0 to ",
+            "joint 2: no jerk-limited motion from position 0, speed 0, acceleration 0 to ",
         ),
         (
             lambda: Planner(Limits([1.0, 1.0], 1.0, 1.0), "position", "time").plan(

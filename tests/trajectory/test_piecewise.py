@@ -83,7 +83,7 @@ def test_concatenate():
     assert both.duration == pytest.approx(first.duration + 1.5)
     t = np.linspace(0, 1.5, 50)
     assert np.abs(both.sample(first.end + t).q - second.sample(t).q).max() < 1e-13
-    with pytest.raises(BrazoError, match="does not begin where"):
+    with pytest.raises(BrazoError, match="does not start at the end of"):
         concatenate(second, first)
     with pytest.raises(BrazoError, match="3 joints, not 2"):
         concatenate(first, quintic([1, 0, 0], [2, 2, 0], 1.5))
@@ -110,7 +110,7 @@ def test_a_users_own_trajectory_needs_three_names():
 @pytest.mark.parametrize(
     ("breaks", "coefficients", "words"),
     [
-        ([0, 1], [[0.0]], "wanted (1, order, joints)"),
+        ([0, 1], [[0.0]], "expected (1, order, joints)"),
         ([0, 1, 1], np.zeros((2, 4, 3)), "breaks must increase"),
         ([0, 1], [[[np.nan]]], "must be finite"),
     ],

@@ -85,12 +85,14 @@ def test_torque_limits_bind_and_hold(panda):
 
 def test_what_no_speed_can_mend_is_said(panda):
     q0 = panda.poses["ready"]
-    with pytest.raises(BrazoError, match=r"no speed helps: joint 1 .* position limit"):
+    with pytest.raises(
+        BrazoError, match=r"no speed satisfies the limits: joint 1 .* position limit"
+    ):
         fastest_within(quintic(q0, q0 + [9.0, 0, 0, 0, 0, 0, 0], 1.0), panda)
     holding = np.abs(panda.gravity(q0))
     i = int(np.argmax(holding))
     weak = Limits(np.inf, torque=np.where(np.arange(7) == i, 0.5 * holding[i], 1000.0))
-    with pytest.raises(BrazoError, match=rf"no speed helps: .* joint {i + 1} "):
+    with pytest.raises(BrazoError, match=rf"no speed satisfies the limits: .* joint {i + 1} "):
         fastest_within(quintic(q0, q0 + 0.1, 1.0), panda, weak)
 
 

@@ -1,11 +1,11 @@
-"""Motion over time: of joints, of the tool along a path, planned ahead or as it comes.
+"""Trajectories: joint motions and tool paths over time, planned in advance or online.
 
 Joints, planned ahead:   cubic_via_points, quintic_via_points, via_poses, cubic, quintic,
                          trapezoid, jerk_limited, concatenate; all give a `Trajectory`
 The tool along a path:   line, polyline, circle, circle_through, arc, square, spiral, helix,
                          lissajous, function, sequence; all give a `CartesianPath`, which
                          `follow_path` turns into a `Trajectory`
-As it comes:             GoTo, Jog, CartesianJog
+Online:                  GoTo, Jog, CartesianJog
 Limits:                  limits_of, check, assert_within, scaled, fastest_within
 Files:                   to_dict, from_dict, read_via_points, read_via_list
 """

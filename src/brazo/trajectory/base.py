@@ -1,8 +1,8 @@
-"""`Trajectory`: the motion of joints over time, whatever curve it is made of.
+"""`Trajectory`: joint motion over time, independent of the type of curve.
 
-A trajectory runs from `start` to `end` (s) and rests before and after: there q keeps the value of
-the nearer end and qd, qdd are 0.  At the two ends themselves it still gives its own derivatives.
-Between pieces the later one counts (half-open intervals), so no instant belongs to two of them.
+A trajectory runs from `start` to `end` (s) and is at rest before and after: q has the value of the
+nearer end and qd, qdd are 0.  At the two ends themselves it has its own derivatives.  Pieces are
+half-open intervals: at a break the later piece applies.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Sample:
 
 
 class Joints(Protocol):
-    """What a table asks of a robot."""
+    """What `Table.columns` needs of a robot."""
 
     @property
     def joint_names(self) -> Sequence[str]: ...
@@ -49,7 +49,7 @@ class Table:
     qdd: Array
 
     def columns(self, robot: Joints) -> dict[str, tuple[Array, str]]:
-        """Every signal as name -> (values, unit), the form in which tables are written."""
+        """All signals as name -> (values, unit), for writing tables."""
         found: dict[str, tuple[Array, str]] = {"t": (self.t, "s")}
         for label, values, suffix in (
             ("q", self.q, ""),
@@ -83,21 +83,21 @@ class Trajectory(ABC):
 
     @property
     def start(self) -> float:
-        """Time (s) at which the motion begins."""
+        """Start time (s) of the motion."""
         return float(self.breaks[0])
 
     @property
     def end(self) -> float:
-        """Time (s) at which the motion is over."""
+        """End time (s) of the motion."""
         return float(self.breaks[-1])
 
     @property
     def duration(self) -> float:
-        """Length in seconds."""
+        """Duration in seconds."""
         return self.end - self.start
 
     def sample(self, t: Any) -> Sample:
-        """Position, speed and acceleration at a time or at times (...,): arrays (..., n)."""
+        """Position, velocity and acceleration (..., n) at a time or at times (...,)."""
         moment = read_times(t)
         flat = moment.ravel()
         start, end = self.start, self.end
@@ -110,34 +110,34 @@ class Trajectory(ABC):
         return Sample(found.q.reshape(shape), found.qd.reshape(shape), found.qdd.reshape(shape))
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at one time: the form in which `Robot.follow` takes a trajectory."""
+        """q, qd, qdd at one time, as `Robot.follow` expects."""
         found = self.sample(t)
         return found.q, found.qd, found.qdd
 
     def table(self, dt: float) -> Table:
-        """The motion every dt seconds from start to end; the end is always the last row."""
+        """The motion sampled every dt seconds; the last row is always the end."""
         t = even_times(self.start, self.end, dt)
         found = self.sample(t)
         return Table(t, found.q, found.qd, found.qdd)
 
 
 def read_times(t: Any) -> Array:
-    """Times as an array; infinite ones lie before the start or after the end."""
+    """Times as an array; infinite times are before the start or after the end."""
     try:
         moment = np.asarray(t, dtype=float)
     except (TypeError, ValueError) as error:
         raise BrazoError(f"t: not a time or an array of times ({error})") from None
     if np.isnan(moment).any():
-        raise BrazoError("t is not a number (NaN); wanted times in seconds")
+        raise BrazoError("t is not a number (NaN); expected times in seconds")
     return moment
 
 
 def even_times(start: float, end: float, dt: float) -> Array:
-    """start, start + dt, … and the end, which comes sooner where dt does not divide."""
+    """start, start + dt, … and the end; the last step may be shorter than dt."""
     dt = positive(dt, "dt")
     count = (end - start) / dt
     if count > MAX_SAMPLES:
-        raise BrazoError(f"{count:.3g} samples; at most {MAX_SAMPLES}: take a longer dt")
+        raise BrazoError(f"{count:.3g} samples; max {MAX_SAMPLES}: use a larger dt")
     steps = int(np.ceil(count * (1.0 - 1e-12)))
     t = start + dt * np.arange(steps + 1)
     t[-1] = end

@@ -1,10 +1,10 @@
 """`CartesianPath`: the tool's pose over time, with its velocity and acceleration.
 
 A pose is a matrix (4, 4) in the base frame; velocities and accelerations are six numbers, linear
-then angular, of the tool point in base axes, as the Jacobian has them.  Like a trajectory a path
-rests before its start (t = 0) and after its end.
+then angular, of the tool point in base axes, as in the Jacobian.  Like a trajectory, a path is at
+rest before its start (t = 0) and after its end.
 
-`CurvePath` is a curve p(x), a turning R(x) and a time law x(t):
+`CurvePath` is a curve p(x), an orientation R(x) and the progress over time x(t):
 
     v = p' ẋ      a = p'' ẋ² + p' ẍ      and likewise for ω and its derivative.
 """
@@ -29,7 +29,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathSample:
-    """A pose and its derivatives at one time or at many."""
+    """Pose and derivatives at one time or at several."""
 
     T: Array  # (..., 4, 4)
     velocity: Array  # (..., 6) m/s, rad/s
@@ -50,7 +50,7 @@ class CartesianPath(ABC):
 
     @property
     def duration(self) -> float:
-        """Length in seconds."""
+        """Duration in seconds."""
         return float(self.breaks[-1])
 
     def sample(self, t: Any) -> PathSample:
@@ -82,12 +82,12 @@ class CartesianPath(ABC):
         return self.sample(t).acceleration
 
     def points(self, dt: float) -> Array:
-        """The way as points (m, 3) every dt seconds, for drawing."""
+        """Points (m, 3) of the path every dt seconds, for drawing."""
         return self.pose(even_times(0.0, self.duration, dt))[:, :3, 3]
 
 
 class CurvePath(CartesianPath):
-    """A curve, a turning and a time progress."""
+    """A path from a curve, an orientation and the progress over time."""
 
     def __init__(self, curve: Curve, orientation: ToolOrientation, progress: Trajectory) -> None:
         self.curve, self.orientation, self.progress = curve, orientation, progress
@@ -99,7 +99,7 @@ class CurvePath(CartesianPath):
 
     @property
     def length(self) -> float:
-        """Length of the way in m."""
+        """Path length in m."""
         return self.curve.length
 
     def within(self, t: Array) -> PathSample:
@@ -124,7 +124,7 @@ class SequencePath(CartesianPath):
         if not self.paths:
             raise BrazoError("a sequence needs at least one path")
         for k, (first, second) in enumerate(zip(self.paths[:-1], self.paths[1:], strict=True)):
-            _meet(first.pose(first.duration), second.pose(0.0), k)
+            _check_continuous(first.pose(first.duration), second.pose(0.0), k)
         self._starts = np.concatenate([[0.0], np.cumsum([path.duration for path in self.paths])])
 
     @property
@@ -146,22 +146,22 @@ class SequencePath(CartesianPath):
 
 
 def sequence(*paths: CartesianPath) -> CartesianPath:
-    """Paths one after another; each begins where the one before ends."""
+    """Concatenate paths; each must start where the previous one ends."""
     return SequencePath(paths)
 
 
-def _meet(end: Array, start: Array, k: int) -> None:
+def _check_continuous(end: Array, start: Array, k: int) -> None:
     gap = float(np.linalg.norm(end[:3, 3] - start[:3, 3]))
     turn = float(angle_between(end[:3, :3], start[:3, :3]))
     if gap > 1e-6 or turn > 1e-6:
         raise BrazoError(
-            f"path {k + 2} does not begin where path {k + 1} ends: {1000 * gap:.3f} mm and "
+            f"path {k + 2} does not start at the end of path {k + 1}: {1000 * gap:.3f} mm and "
             f"{np.degrees(turn):.3f}° apart"
         )
 
 
 def _with_corners(progress: Trajectory, corners: tuple[float, ...]) -> Array:
-    """The law's breaks and the times at which its progress passes the curve's."""
+    """Breaks of the progress, and the times at which it passes those of the curve."""
     moments = []
     for x in corners:
         low, high = progress.start, progress.end

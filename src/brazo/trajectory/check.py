@@ -1,13 +1,13 @@
-"""Does a trajectory keep a robot's limits?  Where and when it first does not, and by how much.
+"""Check of a trajectory against a robot's limits: time, joint and amount of each violation.
 
-Positions are held against the joint limits, speeds and torques against the drives, accelerations
-against what the caller allows.  The motion is looked at on a grid that has every break of the
-trajectory, from both sides; around each peak of the grid that could pass a limit the very top is
-searched, and the first moment past a limit is found by bisection.  A breach narrower than the
-grid (see `dt`) that has no such peak is not seen.
+Positions are compared with the joint limits, velocities and torques with the drives' limits,
+accelerations with those given by the caller.  The motion is sampled on a grid that contains both
+sides of every break; near each peak of the grid that could exceed a limit the maximum is refined,
+and the first time of a violation is found by bisection.  A violation shorter than the grid (see
+`dt`) without such a peak is not detected.
 
-Torques are those of inverse dynamics, friction included; a robot whose inertia is not known has
-none to check.
+Torques are computed by inverse dynamics, including friction; for a robot without inertia they are
+not checked.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 Array = np.ndarray
 Kind = Literal["position", "speed", "acceleration", "torque"]
 
-_POINTS = 4000  # of the grid, over the whole motion
-_AT_LEAST = 5  # of the grid, in each piece
-_TOLERANCE = 1e-9  # rad, m; the same share of any other limit
+_POINTS = 4000  # grid points over the whole motion
+_AT_LEAST = 5  # grid points in each piece
+_TOLERANCE = 1e-9  # rad, m; relative for any other limit
 _UNITS = {
     "position": ("rad", "m"),
     "speed": ("rad/s", "m/s"),
@@ -43,24 +43,24 @@ _UNITS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Violation:
-    """One joint past one of its limits; as text a sentence."""
+    """A violation of one limit by one joint; `str` gives a sentence."""
 
-    t: float  # s, the first moment past the limit
+    t: float  # s, first time of the violation
     joint: int  # index into q
     kind: Kind
-    value: float  # the worst, with its sign
-    limit: float  # what is allowed, with the sign of the side that was passed
+    value: float  # the worst value, signed
+    limit: float  # the limit, signed
     t_worst: float  # s
     name: str  # of the joint
     unit: str
-    place: Array  # (3,) m, where the tool is at t
+    place: Array  # (3,) m, tool position at t
 
     def __str__(self) -> str:
         x, y, z = self.place
         return (
-            f"joint {self.joint + 1} ({self.name}) passes its {self.kind} limit of "
+            f"joint {self.joint + 1} ({self.name}) exceeds its {self.kind} limit of "
             f"{self.limit:g} {self.unit} at t = {self.t:.4g} s, tool at "
-            f"({x:.3f}, {y:.3f}, {z:.3f}) m; at worst {self.value:g} {self.unit} "
+            f"({x:.3f}, {y:.3f}, {z:.3f}) m; worst value {self.value:g} {self.unit} "
             f"at t = {self.t_worst:.4g} s"
         )
 
@@ -71,12 +71,11 @@ def check(
     limits: Limits | None = None,
     dt: float | None = None,
 ) -> list[Violation]:
-    """Every limit the trajectory passes, the earliest first: one entry for each
-    joint, kind and side (above, below).
+    """All limit violations of a trajectory, earliest first: one for each joint, kind and side.
 
-    `limits` replaces what the robot's file says (see `limits_of`); without it, accelerations are
-    not checked, for no file limits them.  `dt` (s) is the widest step of the grid; without it the
-    motion is looked at in 4000 places.
+    `limits` replaces the limits of the robot file (see `limits_of`); without it accelerations are
+    not checked, because robot files have no acceleration limits.  `dt` (s) is the max step of the
+    grid; by default the grid has 4000 points.
     """
     what = _checks(trajectory, robot, limits)
     if not what.columns:
@@ -114,7 +113,7 @@ def check(
 def assert_within(
     trajectory: Trajectory, robot: Robot, limits: Limits | None = None, dt: float | None = None
 ) -> None:
-    """Raise `BrazoError` with the first limit that is passed, and how many more are."""
+    """Raise `BrazoError` with the first limit violation and the number of others."""
     found = check(trajectory, robot, limits, dt)
     if found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
@@ -122,7 +121,7 @@ def assert_within(
 
 
 def grid(trajectory: Trajectory, dt: float | None = None) -> Array:
-    """Times for a close look: both sides of every break, and evenly spaced ones between them."""
+    """Sample times: both sides of every break, and evenly spaced times between them."""
     breaks = trajectory.breaks
     length = np.diff(breaks)
     step = trajectory.duration / _POINTS if dt is None else positive(dt, "dt")
@@ -130,7 +129,7 @@ def grid(trajectory: Trajectory, dt: float | None = None) -> Array:
     for start, end, h in zip(breaks[:-1], breaks[1:], length, strict=True):
         count = max(_AT_LEAST, math.ceil(h / step) + 1) if h > 0.0 else 1
         part = np.linspace(start, end, count)
-        # The last instant that still belongs to this piece.
+        # The last floating-point time of this piece.
         part[-1] = max(np.nextafter(end, start), start)
         parts.append(part)
     return np.unique(np.concatenate([*parts, breaks[-1:]]))
@@ -138,12 +137,12 @@ def grid(trajectory: Trajectory, dt: float | None = None) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Checks:
-    """What is compared: one column for each side of each limit there is."""
+    """Quantities compared with limits: one column for each side of each limit."""
 
     columns: list[tuple[Kind, int, float]]  # kind, joint, +1 above or −1 below
     limit: Array  # (columns,) signed
     tolerance: Array  # (columns,)
-    excess: Callable[[Array], Array]  # times (m,) -> (m, columns), above 0 past a limit
+    excess: Callable[[Array], Array]  # times (m,) -> (m, columns), > 0 for a violation
 
 
 def _checks(trajectory: Trajectory, robot: Robot, limits: Limits | None) -> _Checks:
@@ -198,12 +197,12 @@ def _checks(trajectory: Trajectory, robot: Robot, limits: Limits | None) -> _Che
 
 
 def torques(robot: Robot, s: Sample) -> Array:
-    """The torques (m, n) a motion needs."""
+    """Torques (m, n) of a motion by inverse dynamics."""
     return robot.inverse_dynamics(*(np.ascontiguousarray(part) for part in (s.q, s.qd, s.qdd)))
 
 
 def _with_tops(excess: Callable[[Array], Array], t: Array, values: Array) -> tuple[Array, Array]:
-    """The grid with the tops of all peaks that reach, or could reach, above 0."""
+    """The grid with the maxima of all peaks that may exceed 0 added."""
     if len(t) < 3:
         return t, values
     left, middle, right = values[:-2], values[1:-1], values[2:]
@@ -214,7 +213,7 @@ def _with_tops(excess: Callable[[Array], Array], t: Array, values: Array) -> tup
         return t, values
     low, high = t[rows].copy(), t[rows + 2].copy()
     pick = np.arange(len(rows)), columns
-    # Golden sections of all brackets at once, down to where rounding hides the difference.
+    # Golden-section search in all brackets at once, down to rounding.
     share = 0.5 * (3.0 - math.sqrt(5.0))
     a, b = low + share * (high - low), high - share * (high - low)
     fa, fb = excess(a)[pick], excess(b)[pick]
@@ -233,7 +232,7 @@ def _with_tops(excess: Callable[[Array], Array], t: Array, values: Array) -> tup
 def _crossing(
     excess: Callable[[Array], Array], low: float, high: float, column: int, level: float
 ) -> float:
-    """The first moment past the limit, between a time within and a time past it."""
+    """The first time of a violation, by bisection between a time within and one beyond."""
     for _ in range(60):
         middle = 0.5 * (low + high)
         if not low < middle < high:

@@ -5,12 +5,11 @@
                 (h = 0: a circle or an arc)
     spiral      the same in its plane with r from r₀ to r₁ (Archimedes)
     lissajous   p = c + Σ Aᵢ sin(2π fᵢ x + φᵢ) eᵢ
-    corner      the quintic that leaves one straight line and enters another with no curvature at
-                either end, so a point that runs along has no jump of acceleration
+    corner      a quintic from one straight line to another with zero curvature at both
+                ends, so the acceleration along it is continuous
 
-`by_length` makes the progress proportional to the length run, so a steady progress is a steady
-speed.  The third derivative is there for tools that turn with the path: their angular
-acceleration needs it.
+`by_length` makes the progress proportional to arc length, so a constant rate is a constant speed.
+The third derivative is needed for the angular acceleration of tools that rotate with the path.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Curve(ABC):
         """(4, m, 3): the point (m) and its first three derivatives by x."""
 
     def slope(self, x: Array) -> Array:
-        """(m, 3): the first derivative alone, where a class has it more cheaply."""
+        """(m, 3): the first derivative alone, for classes that compute it faster."""
         return self.at(x)[1]
 
     @property
@@ -78,7 +77,7 @@ class Winding(Curve):
     axes: Array  # (3, 3)
     radii: tuple[float, float]
     angles: tuple[float, float]  # rad, first and last
-    rise: float = 0.0  # m along e3, in all
+    rise: float = 0.0  # m along e3, total
 
     def at(self, x: Array) -> Array:
         (r0, r1), (a0, a1) = self.radii, self.angles
@@ -114,7 +113,7 @@ class Lissajous(Curve):
     centre: Array
     axes: Array  # (3, 3)
     amplitudes: Array  # (3,) m
-    frequencies: Array  # (3,) swings in all
+    frequencies: Array  # (3,) periods over the whole curve
     phases: Array  # (3,) rad
 
     def at(self, x: Array) -> Array:
@@ -155,10 +154,10 @@ class Polynomial(Curve):
 
 
 def corner(before: Array, vertex: Array, after: Array, distance: float) -> Polynomial:
-    """Round a corner, from `distance` (m) before the vertex to as much behind it.
+    """A rounded corner, from `distance` (m) before the vertex to `distance` after it.
 
-    With e₀, e₁ the directions in and out: p' = 2d·e and p'' = 0 at both ends.  The curve passes the
-    vertex at (3/16) d |e₁ − e₀|, which is 0.27 d at a right angle.
+    With e₀, e₁ the directions in and out: p' = 2d·e and p'' = 0 at both ends.  The distance from
+    the vertex is (3/16) d |e₁ − e₀|, which is 0.27 d for a right angle.
     """
     from brazo.trajectory.piecewise import quintic_pieces
 
@@ -174,7 +173,7 @@ def corner(before: Array, vertex: Array, after: Array, distance: float) -> Polyn
 
 @dataclass(frozen=True, eq=False)
 class FunctionCurve(Curve):
-    """A curve whose value and derivatives a function gives: x (m,) -> (4, m, 3)."""
+    """A curve from a function x (m,) -> (4, m, 3): points and three derivatives."""
 
     function: Callable[[Array], Array]
 
@@ -188,7 +187,7 @@ class FunctionCurve(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Joined(Curve):
-    """Curves one behind the other, each taking the share of the progress its length has."""
+    """Concatenated curves; the progress of each is proportional to its length."""
 
     parts: tuple[Curve, ...]
 
@@ -220,12 +219,12 @@ class Joined(Curve):
 
 
 def by_length(curve: Curve) -> Curve:
-    """The same curve with |p'(x)| the same everywhere, equal to its length."""
+    """The curve reparametrised by arc length: |p'(x)| is constant."""
     return _ByLength(curve)
 
 
 class _ByLength(Curve):
-    """Progress by length: with σ = |c'(u)| and s' = σ, the chain rule of u(s) to third order."""
+    """Arc-length parametrisation: σ = |c'(u)|, s' = σ, chain rule of u(s) to third order."""
 
     def __init__(self, curve: Curve) -> None:
         self.curve = curve
@@ -236,8 +235,8 @@ class _ByLength(Curve):
         if total <= 0.0 or speed.min() < 1e-9 * total:
             u = float(edges[int(np.argmin(speed))])
             raise BrazoError(
-                f"the curve stands still or turns back at {100 * u:.1f} % of its way; "
-                "a path needs a direction everywhere"
+                f"the curve has zero velocity or reverses at {100 * u:.1f} % of its length; "
+                "a path needs a tangent everywhere"
             )
         self._edges, self._sums = edges, np.concatenate([[0.0], np.cumsum(panels)])
         self._total, self._speed = total, speed
@@ -262,11 +261,11 @@ class _ByLength(Curve):
         )
 
     def _parameter(self, s: Array) -> Array:
-        """u where the length run is s, by Newton's method inside one panel."""
+        """The parameter u at arc length s, by Newton's method inside one panel."""
         k = np.clip(np.searchsorted(self._sums, s, side="right") - 1, 0, _PANELS - 1)
         start, end = self._edges[k], self._edges[k + 1]
         wanted = s - self._sums[k]
-        # The cubic with the right slopes at both ends of the panel is a close first guess.
+        # Initial guess: the cubic with the exact slopes at both ends of the panel.
         length = self._sums[k + 1] - self._sums[k]
         y = wanted / length
         a, b = length / self._speed[k], length / self._speed[k + 1]
@@ -283,7 +282,7 @@ class _ByLength(Curve):
 
 
 def _spans(curve: Curve, low: Array, high: Array) -> Array:
-    """Lengths between pairs of parameters, by Gauss's rule."""
+    """Arc lengths between pairs of parameters, by Gauss quadrature."""
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     u = middle[:, None] + half[:, None] * _NODES
     speed = np.linalg.norm(curve.slope(u.ravel()), axis=-1).reshape(u.shape)
@@ -296,5 +295,5 @@ def _length(curve: Curve) -> float:
 
 
 def joined(parts: Sequence[Curve]) -> Curve:
-    """Curves one behind the other; a single one stays what it is."""
+    """Concatenate curves; a single one is returned unchanged."""
     return parts[0] if len(parts) == 1 else Joined(tuple(parts))

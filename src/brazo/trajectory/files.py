@@ -1,21 +1,21 @@
-"""Trajectories as plain data with units, and via points from a YAML file.
+"""Trajectories as plain data with units, and via-point files (YAML).
 
-`to_dict` gives what JSON or YAML can hold, every number in SI, every joint with its name and unit;
-`from_dict` reads it back to the last bit.
+`to_dict` gives JSON-compatible data in SI units, with name and unit of each joint; `from_dict`
+reads it back exactly.
 
 A file of via points:
 
-    curve: cubic            # or quintic; line: the tool straight from point to point
-    rule: average           # where a point has no speed: average, monotone, smooth
-    orientation: full       # what of the tool's poses counts: full, nearest, free
+    curve: cubic            # or quintic; line: straight tool motion between points
+    rule: average           # for points without velocity: average, monotone, smooth
+    orientation: full       # constraint on tool orientations: full, nearest, free
     points:
       - {t: 0, q: [0, 45deg, 45deg, 5cm, 0]}
       - {t: 1.5s, q: [30deg, 45deg, 45deg, 10cm, 0], qd: [0.2, 0, 0, 0, 0]}
       - {t: 3s, xyz: [0.3, 0.2, 0.25], rpy: [180deg, 0, 0]}
 
-A point is given by joint values `q`, or by the tool: `xyz` with `rpy` or `wxyz`, or `xyz` alone,
-which leaves the orientation free.  `qd` and, for a quintic, `qdd` are optional.  Angles may be
-written in degrees; a speed is per second of what its joint has.
+A point is given by joint values `q`, or by the tool pose: `xyz` with `rpy` or `wxyz`, or `xyz`
+alone with free orientation.  `qd` and, for a quintic, `qdd` are optional.  Angles may be given in
+degrees; velocities have the joint's unit per second.
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ _UNITS = {"revolute": "rad", "prismatic": "m"}
 
 
 def to_dict(trajectory: Trajectory, robot: Robot) -> dict[str, Any]:
-    """A trajectory of polynomials as plain data."""
+    """A piecewise polynomial trajectory as plain data."""
     if not isinstance(trajectory, Piecewise):
         raise BrazoError(
-            "only trajectories of polynomials are written; sample this one and pass the table "
+            "only piecewise polynomial trajectories can be written; sample this one and pass the "
+            "table "
             "through quintic_via_points(t, q, qd, qdd)"
         )
     if trajectory.n != robot.n:
@@ -65,20 +66,20 @@ def to_dict(trajectory: Trajectory, robot: Robot) -> dict[str, Any]:
         ],
         "time_unit": "s",
         "breaks": trajectory.breaks.tolist(),
-        # pieces, powers of the time since the piece began, joints
+        # pieces, powers of the time since the start of the piece, joints
         "coefficients": trajectory.coefficients.tolist(),
     }
 
 
 def from_dict(data: Mapping[str, Any], robot: Robot | None = None) -> Piecewise:
-    """The trajectory `to_dict` wrote; with a robot, joints and units must be its own."""
+    """Read the data of `to_dict`; with a robot, joints and units must match."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise BrazoError(f"not a trajectory: 'format' must be '{FORMAT}'")
     missing = [name for name in ("joints", "breaks", "coefficients") if name not in data]
     if missing:
         raise BrazoError(f"trajectory: field '{missing[0]}' is missing")
     if data.get("time_unit", "s") != "s":
-        raise BrazoError(f"trajectory: time_unit is '{data['time_unit']}'; only 's' is read")
+        raise BrazoError(f"trajectory: time_unit is '{data['time_unit']}'; only 's' is supported")
     found = Piecewise(data["breaks"], data["coefficients"])
     joints = data["joints"]
     if not isinstance(joints, list) or len(joints) != found.n:
@@ -99,22 +100,22 @@ def from_dict(data: Mapping[str, Any], robot: Robot | None = None) -> Piecewise:
 
 
 def read_via_points(path: str | Path, robot: Robot) -> Piecewise:
-    """The trajectory of a via-point file; every complaint says `file:line: field`."""
+    """Read the trajectory of a via-point file; errors give `file:line: field`."""
     return read_via_list(path, robot).trajectory(robot)
 
 
 def parse_via_points(text: str, robot: Robot, path: str | Path | None = None) -> Piecewise:
-    """The same from text; `path` is what messages name."""
+    """As above, from text; `path` is used in messages."""
     return parse_via_list(text, robot, path).trajectory(robot)
 
 
 def read_via_list(path: str | Path, robot: Robot) -> ViaList:
-    """The points of a via-point file as they are written."""
+    """Read the points of a via-point file."""
     return _read(read_document(Path(path)), robot)
 
 
 def parse_via_list(text: str | bytes, robot: Robot, path: str | Path | None = None) -> ViaList:
-    """The same from text; `path` is what messages name."""
+    """As above, from text; `path` is used in messages."""
     return _read(parse_document(text, None if path is None else Path(path)), robot)
 
 
@@ -130,7 +131,7 @@ def _read(root: Field, robot: Robot) -> ViaList:
         root.missing("points", "a list of {t: …, q: […]}")
     given = list(fields["points"].items(at_most=5000))
     if len(given) < 2:
-        fields["points"].fail(f"{len(given)} points; wanted at least two")
+        fields["points"].fail(f"{len(given)} points; expected at least 2")
     allowed = ["t", "q", "xyz", "rpy", "wxyz"]
     if curve != "line":
         allowed += ["qd", "qdd"] if curve == "quintic" else ["qd"]
@@ -150,13 +151,15 @@ def _point(item: Field, allowed: tuple[str, ...], robot: Robot) -> ViaPoint:
     if "t" not in given:
         item.missing("t", "the time in seconds")
     if ("q" in given) == ("xyz" in given):
-        item.fail("a point has either 'q', the joint values, or 'xyz', where the tool is")
+        item.fail("a point has either 'q' (joint values) or 'xyz' (tool position)")
     t = given["t"].number(TIME)
     qd, qdd = _rates(given.get("qd"), robot), _rates(given.get("qdd"), robot)
     if "q" in given:
         for name in ("rpy", "wxyz"):
             if name in given:
-                given[name].fail("goes with 'xyz'; 'q' already says how the tool is turned")
+                given[name].fail(
+                    "is allowed only with 'xyz'; 'q' already determines the orientation"
+                )
         return ViaPoint(t, np.array(_numbers(given["q"], robot)), qd=qd, qdd=qdd)
     field = given["xyz"]
     place = at(field.path, field.line, field.name)
@@ -164,7 +167,7 @@ def _point(item: Field, allowed: tuple[str, ...], robot: Robot) -> ViaPoint:
 
 
 def _pose(given: dict[str, Field]) -> Array:
-    """Where the tool is, (4, 4), or (3,) where nothing is said of how it is turned."""
+    """The tool pose (4, 4), or position (3,) if no orientation is given."""
     xyz = np.array(given["xyz"].numbers(3, LENGTH))
     if "rpy" in given and "wxyz" in given:
         given["wxyz"].fail("the orientation is already given by 'rpy'")
@@ -177,16 +180,18 @@ def _pose(given: dict[str, Field]) -> Array:
     else:
         wxyz = given["wxyz"].numbers(4, NUMBER)
         if not any(wxyz):
-            given["wxyz"].fail("a quaternion of length 0 is no rotation; give 1 0 0 0")
+            given["wxyz"].fail(
+                "a quaternion of length 0 is not a rotation; the identity is 1 0 0 0"
+            )
         T[:3, :3] = matrix_from_wxyz(wxyz)
     return T
 
 
 def _numbers(field: Field, robot: Robot) -> list[float]:
-    """One number for each joint, angles and lengths each where they belong."""
+    """One number per joint; units must match the joint types."""
     items = list(field.items()) if field.is_list else []
     if len(items) != robot.n:
-        field.fail(f"wanted a list of {robot.n} numbers: {', '.join(robot.joint_names)}")
+        field.fail(f"expected a list of {robot.n} numbers: {', '.join(robot.joint_names)}")
     return [
         item.number(ANGLE if kind == "revolute" else LENGTH)
         for item, kind in zip(items, robot.joint_kinds, strict=True)
@@ -194,12 +199,12 @@ def _numbers(field: Field, robot: Robot) -> list[float]:
 
 
 def _rates(field: Field | None, robot: Robot) -> Array | None:
-    """Derivatives of the joints: a plain number is rad or m, and `90deg` is 90° per second."""
+    """Joint derivatives: plain numbers are rad/s or m/s, `90deg` is 90°/s."""
     if field is None or field.is_null:
         return None
     items = list(field.items()) if field.is_list else []
     if len(items) != robot.n:
-        field.fail(f"wanted a list of {robot.n} numbers: {', '.join(robot.joint_names)}")
+        field.fail(f"expected a list of {robot.n} numbers: {', '.join(robot.joint_names)}")
     dimensions = {"revolute": (ANGLE, ANGULAR_SPEED), "prismatic": (LENGTH, SPEED)}
     return np.array(
         [item.number(*dimensions[k]) for item, k in zip(items, robot.joint_kinds, strict=True)]

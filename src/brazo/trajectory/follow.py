@@ -1,18 +1,18 @@
-"""A path of the tool as a motion of the joints.
+"""Joint motion for a tool path.
 
-The first pose is solved by inverse kinematics, which picks the branch; from there the motion is
-followed.  At every step the joint speeds and accelerations are those of `joint_rates`, exact and
-not differences; the next configuration is predicted with the two-point Hermite rule
+The first pose is solved by inverse kinematics, which selects the branch; from there the path is
+tracked.  At every step joint velocities and accelerations are computed by `joint_rates`, exactly
+and not by differences; the next configuration is predicted with the two-point Hermite rule
 
     q₁ = q₀ + h/2 (q̇₀ + q̇₁) + h²/12 (q̈₀ − q̈₁)
 
-and put onto the path by Newton's method.  So the arm can never leap to another branch: where its
-own ends (at a singularity, a limit, the edge of the reach) the path ends with an error that says
-when and where.  Between the steps run quintics with these positions, speeds and accelerations.
+and corrected onto the path by Newton's method.  So the arm cannot jump to another branch: where its
+branch ends (at a singularity, a limit, the workspace boundary) an error gives time and position.
+Between the steps the motion is a quintic with these positions, velocities and accelerations.
 
-`orientation` says what of the pose counts, as in inverse kinematics: "full" all of it; "nearest"
-the point, while the tool turns with the path as nearly as the joints allow; "free" the point
-alone, the joints moving least.
+`orientation` selects the constraint, as in inverse kinematics: "full" position and orientation;
+"nearest" position, with the closest feasible orientation; "free" position only, with minimal joint
+motion.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ Array = np.ndarray
 Orientation = Literal["full", "nearest", "free"]
 ORIENTATIONS = ("full", "nearest", "free")
 
-SINGULAR = 5e-3  # a singular value this small counts as a singularity
+SINGULAR = 5e-3  # a singular value below this counts as a singularity
 _ON_PATH = 1e-10  # m and rad, for a full pose
-_THERE = 1e-12  # m and rad; nearer than this is where rounding leaves it
+_THERE = 1e-12  # m and rad, rounding level
 
 
 @dataclass(frozen=True, slots=True)
 class PathError:
-    """How far a motion strays from a path, at worst, and when."""
+    """Max deviation of a motion from a path, and its time."""
 
     position: float  # m
     orientation: float  # rad
@@ -65,19 +65,19 @@ def follow_path(
     singular: float = SINGULAR,
     tolerance: float = 1e-5,
 ) -> Piecewise:
-    """The joint motion that carries the tool along a path.
+    """The joint motion that moves the tool along a path.
 
-    `dt` (s) is the widest step between exact points.  Of several ways to begin the one nearest to
-    `q0` is taken, or the named `branch`.  Between the points the tool may stray by `tolerance` (m,
-    and rad with a full orientation); a path on which it strays more needs a smaller dt.
+    `dt` (s) is the max step between exact points.  Of several IK solutions at the start the one
+    nearest to `q0`, or the named `branch`, is used.  Between the points the tool may deviate by
+    `tolerance` (m, and rad for a full orientation); a larger deviation requires a smaller dt.
     """
     choice(orientation, ORIENTATIONS, "orientation")
     tolerance, singular = positive(tolerance, "tolerance"), positive(singular, "singular")
     t = _times(path, positive(dt, "dt"))
     now = path.sample(t)
-    # What holds just before each time: another acceleration where the time law has a break.
+    # Just before each time: the acceleration differs at breaks of the progress.
     before = path.sample(np.maximum(np.nextafter(t, -math.inf), 0.0))
-    guide = _Guide(robot, path, t, now, orientation, singular)
+    guide = _Tracker(robot, path, t, now, orientation, singular)
     q, first, last = guide.run(before, q0, branch)
     h = np.diff(t)
     qd0, qdd0 = np.stack([r.qd for r in first]), np.stack([r.qdd for r in first])
@@ -88,9 +88,10 @@ def follow_path(
     if max(strayed.position, turned) > tolerance:
         at = strayed.t_position if strayed.position > tolerance else strayed.t_orientation
         raise BrazoError(
-            f"{_place(path, at)}: between two steps of dt = {dt:g} s the tool strays from the path "
-            f"by {1000 * strayed.position:.3g} mm and {math.degrees(turned):.3g}°: take a smaller "
-            "dt, or slow the path down"
+            f"{_place(path, at)}: between two steps of dt = {dt:g} s the tool deviates from the "
+            "path "
+            f"by {1000 * strayed.position:.3g} mm and {math.degrees(turned):.3g}°: use a smaller "
+            "dt, or a slower path"
         )
     return motion
 
@@ -98,7 +99,7 @@ def follow_path(
 def path_error(
     robot: Robot, motion: Trajectory, path: CartesianPath, t: Array | None = None
 ) -> PathError:
-    """How far the tool strays from the path, at times (m,) or at 10 000 even ones."""
+    """Deviation of the tool from the path at times (m,), by default 10 000 even ones."""
     t = np.linspace(0.0, path.duration, 10_000) if t is None else t
     reached = robot.fk(np.ascontiguousarray(motion.sample(t).q))
     wanted = path.pose(t)
@@ -111,7 +112,7 @@ def path_error(
 def onto(
     motion: ToolMotion, q: Array, T: Array, orientation: Orientation, steps: int = 12
 ) -> tuple[Array, float, float]:
-    """q moved until the tool is at T, by Newton's method, with what is left: m and rad."""
+    """Move q until the tool is at T, by Newton's method; q and the residuals (m, rad)."""
     full = orientation == "full"
     best = gap = turn = math.inf
     for _ in range(steps):
@@ -119,7 +120,7 @@ def onto(
         gap = math.sqrt(float(shift[:3] @ shift[:3]))
         turn = math.sqrt(float(shift[3:] @ shift[3:])) if full else 0.0
         size = gap + turn
-        # Done when rounding stops the descent; a pose no arm position has never gets small.
+        # Converged when rounding stops the descent; the residual of an infeasible pose stays large.
         if size < 1e-13 or (size >= 0.5 * best and size < 1e-9) or size > 1e3:
             break
         best = min(best, size)
@@ -130,26 +131,26 @@ def onto(
 
 
 def hermite_end(q: Array, r0: Any, r1: Rates, h: float) -> Array:
-    """The end of a step of h seconds from q, with the rates at both its ends."""
+    """Configuration after a step of h seconds from q, with the rates at both ends."""
     return q + 0.5 * h * (r0.qd + r1.qd) + h * h / 12.0 * (r0.qdd - r1.qdd)
 
 
 def pose_shift(T: Array, wanted: Array) -> Array:
-    """The small motion (6,) that takes a pose to another, linear then angular, base axes."""
+    """Displacement (6,) from one pose to another, linear then angular, base axes."""
     shift = np.empty(6)
     shift[:3] = wanted[:3, 3] - T[:3, 3]
     R = wanted[:3, :3] @ T[:3, :3].T
     (a, b, c), (d, e, f), (g, h, i) = R.tolist()
     if a + e + i > 2.0:
-        # Below 60° the sine serves a Newton step as well as the angle, and is quicker had.
+        # Below 60° the sine is good enough for a Newton step, and faster.
         shift[3:] = 0.5 * (h - f), 0.5 * (c - g), 0.5 * (d - b)
     else:
         shift[3:] = rotvec_from_matrix(R)
     return shift
 
 
-class _Guide:
-    """Follows one path with one robot, and tells why where it cannot."""
+class _Tracker:
+    """Tracks one path with one robot; raises with the reason if it cannot."""
 
     def __init__(
         self,
@@ -164,7 +165,7 @@ class _Guide:
         self.orientation: Orientation = orientation
         self.singular = singular
         self.motion = ToolMotion(robot, turning=orientation != "free")
-        # Where the pose leaves joints or a turn open, q depends on the way taken so far.
+        # If the pose does not determine q, q depends on the path so far.
         self.history = self.motion.spare > 0 or orientation == "nearest"
         self.limits = robot.limits
 
@@ -192,7 +193,7 @@ class _Guide:
         return found, first[:-1], last
 
     def _start(self, q0: Any, branch: str | None) -> Array:
-        """Where to begin; an arm that stands there already need not be asked how to get there."""
+        """Start configuration; q0 itself if it is already at the start pose."""
         T = self.now.T[0]
         if branch is None and self.orientation == "full" and np.shape(q0) == (self.robot.n,):
             q = np.array(q0, dtype=float)
@@ -202,17 +203,20 @@ class _Guide:
                     return q
         found = self.robot.ik(T, q0, branch, orientation=self.orientation)
         if not found.success:
-            raise BrazoError(f"{self._at(0)}: the path's start is not reached: {found.reason}")
+            raise BrazoError(
+                f"{self._at(0)}: the start of the path is not reachable: {found.reason}"
+            )
         return found.q
 
     def _rates(self, q: Array, sample: PathSample, k: int) -> Rates:
         found = self.motion.rates(q, sample.velocity[k], sample.acceleration[k])
         if found.margin < self.singular:
             raise BrazoError(
-                f"{self._at(k)}: the arm nears a singularity of {self.motion.singular_joints(q)}, "
-                f"where a tool speed needs unlimited joint speed: smallest singular value "
-                f"{found.margin:.1e}, allowed {self.singular:g}; start at another pose, move the "
-                "path away, or begin in another branch"
+                f"{self._at(k)}: the arm approaches a singularity of "
+                f"{self.motion.singular_joints(q)}, "
+                f"where joint velocities are unbounded: min singular value "
+                f"{found.margin:.1e}, limit {self.singular:g}; start at another pose, move the "
+                "path, or start in another branch"
             )
         return found
 
@@ -220,36 +224,40 @@ class _Guide:
         T = self.now.T[k]
         q, gap, turn = onto(self.motion, guess, T, self.orientation)
         if gap > _ON_PATH or turn > _ON_PATH or not np.isfinite(q).all():
-            self._lost(k, previous)
+            self._raise_cause(k, previous)
         past = violations(q, self.limits)
         if past.any():
             i = int(np.argmax(past))
             kind = self.robot.joint_kinds[i]
             raise BrazoError(
-                f"{self._at(k)}: joint {i + 1} ({self.robot.joint_names[i]}) passes its limit: "
+                f"{self._at(k)}: joint {i + 1} ({self.robot.joint_names[i]}) exceeds its limit: "
                 f"{joint_text(kind, q[i])}, allowed {range_text(kind, self.limits[i])}; start at "
-                "another pose, make the path smaller, or begin in another branch"
+                "another pose, make the path smaller, or start in another branch"
             )
         return q
 
-    def _lost(self, k: int, previous: Array) -> None:
-        """Say why the arm cannot follow to step k."""
+    def _raise_cause(self, k: int, previous: Array) -> None:
+        """Raise with the reason why the arm cannot follow to step k."""
         found = self.robot.ik(self.now.T[k], previous, orientation=self.orientation)
         if not found.success:
             few = self.orientation == "full" and self.motion.point_rank + self.motion.turn_rank < 6
-            hint = "; a tool that turns with the arm (Radial) may be held" if few else ""
+            hint = (
+                "; a tool orientation that rotates with the arm (Radial) may be feasible"
+                if few
+                else ""
+            )
             raise BrazoError(f"{self._at(k)}: {found.reason}{hint}")
         if found.branch and found.branch == self.robot.configuration(previous):
-            raise BrazoError(f"{self._at(k)}: the step to here is too wide; take a smaller dt")
+            raise BrazoError(f"{self._at(k)}: the step is too large; use a smaller dt")
         jump = float(np.abs(found.q - previous).max())
         name = f" ({found.branch})" if found.branch else ""
         raise BrazoError(
-            f"{self._at(k)}: the arm cannot go on in its branch; another one{name} reaches this "
+            f"{self._at(k)}: the arm cannot continue in its branch; another one{name} reaches this "
             f"pose, {jump:.3g} away in joint space: the path would jump"
         )
 
     def _same_branch(self, q: Array) -> None:
-        """Refuse a motion that ends in another branch: it went through a singularity unseen."""
+        """Refuse a motion that ends in another branch: it passed through a singularity."""
         if self.motion.spare or self.orientation == "free":
             return
         names = {0: self.robot.configuration(q[0])}
@@ -264,7 +272,7 @@ class _Guide:
                 high = middle
         raise BrazoError(
             f"{self._at(high)}: the arm changes its branch from {names[0]} to "
-            f"{self.robot.configuration(q[high])}, through a singularity; move the path away"
+            f"{self.robot.configuration(q[high])}, through a singularity; move the path"
         )
 
     def _at(self, k: int) -> str:
@@ -277,9 +285,9 @@ def _place(path: CartesianPath, t: float) -> str:
 
 
 def _times(path: CartesianPath, dt: float) -> Array:
-    """Every break of the path, and even steps of at most dt between them."""
+    """All breaks of the path, and even steps of at most dt between them."""
     if path.duration / dt > MAX_SAMPLES:
-        raise BrazoError(f"{path.duration / dt:.3g} steps; at most {MAX_SAMPLES}: a longer dt")
+        raise BrazoError(f"{path.duration / dt:.3g} steps; max {MAX_SAMPLES}: use a larger dt")
     parts = [
         np.linspace(a, b, max(math.ceil((b - a) / dt * (1.0 - 1e-12)), 1) + 1)[:-1]
         for a, b in zip(path.breaks[:-1], path.breaks[1:], strict=True)

@@ -1,4 +1,4 @@
-"""The tool's Jacobian and its rate of change while the joints move, exactly.
+"""The tool's Jacobian and its exact time derivative.
 
 With z the axis of a joint, o its origin and p the tool point, all moving with the bodies they are
 fixed to,

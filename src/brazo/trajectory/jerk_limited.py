@@ -1,12 +1,12 @@
 """Motion with limited speed, acceleration and jerk (S-curves), planned by Ruckig.
 
 Ruckig (Berscheid, Kröger 2021) finds the shortest motion from any state to any other: at most
-seven phases of constant jerk a joint, after up to two that bring a joint back inside its limits.
-What it finds is taken over phase by phase, so the result is a `Piecewise` like any other.
+seven phases of constant jerk per joint, after up to two that bring a joint back within its limits.
+Its phases are converted to a `Piecewise`.
 
-Only moves between two states are asked of it: intermediate points would be sent to a server.
+Only motions between two states are requested: intermediate points would be sent to a server.
 
-Where two kinds of profile meet, Ruckig's case distinction can fail by rounding: for a move from
+At the boundary of two profile types Ruckig's case distinction can fail by rounding: for a move from
 rest to rest at the distance 2 a³/j², where the phase of constant acceleration vanishes.  The same
 move with limits lower by 1e-6 is not at such a distance, so a failed plan is tried again with them.
 """
@@ -47,7 +47,7 @@ _ATTEMPTS = (
     (1.0, 1.0 - 1e-6, 1.0),
     (1.0 - 1e-6, 1.0 - 2e-6, 1.0 - 4e-6),
 )
-# Ruckig reaches a position to 1e-8; whoever aims this much short of a limit never passes it.
+# Ruckig is accurate to 1e-8: a target this far from a limit never exceeds it.
 SHORT = 2e-8  # rad, m
 MAX_DURATION = 7600.0  # s, of Ruckig
 _TOO_LONG = "-101"  # Ruckig's result for it, which its Python module has no name for
@@ -58,7 +58,7 @@ _INTERFACE = {
 
 
 def jerk_limited(q0: Any, q1: Any, limits: Limits, synchronise: Synchronise = "time") -> Piecewise:
-    """The fastest motion from rest at q0 to rest at q1 (n,) within speed, acceleration, jerk.
+    """The fastest motion from rest at q0 to rest at q1 (n,) within velocity, acceleration, jerk.
 
     All joints arrive together; `"line"` also keeps them on a straight line in joint space.
     """
@@ -68,7 +68,7 @@ def jerk_limited(q0: Any, q1: Any, limits: Limits, synchronise: Synchronise = "t
         raise BrazoError(f"limits are for {limits.n} joints; q0 has {len(q0)}")
     D = np.abs(q1 - q0)
     if synchronise == "line" and D.any():
-        # One way for all, as long as the longest, and as fast as the joint it asks most of allows.
+        # One common progress variable, limited by the most demanding joint.
         share = D[D > 0.0] / D.max()
         shared = Limits(*((limits.finite(name)[D > 0.0] / share).min() for name in _NAMES))
         way = _move(np.zeros(1), np.array([D.max()]), shared)
@@ -82,7 +82,7 @@ def _move(q0: Array, q1: Array, limits: Limits) -> Piecewise:
     D = np.abs(q1 - q0)
     if not D.any():
         return Piecewise([0.0, 0.0], q0[None, None])
-    # Ruckig is exact to 1e-8, too coarse for the smallest ways; those take a quintic, whose peaks
+    # Ruckig is accurate to 1e-8, too coarse for tiny distances; those use a quintic, whose peaks
     # are 15/8 D/T, 10/√3 D/T² and 60 D/T³.
     v, a, j = (limits.finite(name) for name in _NAMES)
     tiny = D < _TINY
@@ -99,7 +99,7 @@ def _move(q0: Array, q1: Array, limits: Limits) -> Piecewise:
 
 
 class Planner:
-    """Ruckig with the limits of some joints; plans are its trajectories."""
+    """Ruckig with the limits of a set of joints; plans are Ruckig trajectories."""
 
     def __init__(self, limits: Limits, interface: Interface, synchronise: Together) -> None:
         n = limits.n
@@ -112,7 +112,7 @@ class Planner:
         self.limit(limits.finite("speed"), limits.finite("acceleration"), limits.finite("jerk"))
 
     def limit(self, speed: Array, acceleration: Array, jerk: Array) -> None:
-        """Other limits (n,) from now on."""
+        """Set new limits (n,)."""
         self._limits = speed, acceleration, jerk
         self._scale_limits(_ATTEMPTS[0])
 
@@ -133,10 +133,10 @@ class Planner:
         duration: float | None = None,
         acceleration: Any = None,
     ) -> ruckig.Trajectory:
-        """From a state to rest at the positions, or to the speeds, of `target` (n,).
+        """Plan from a state to rest at the positions, or to the velocities, of `target` (n,).
 
-        As fast as the limits allow, but not in less than `duration` seconds; with `acceleration`
-        (n,) it is the acceleration at the end, else none.
+        As fast as the limits allow, but in at least `duration` seconds; `acceleration` (n,) is the
+        final acceleration, 0 by default.
         """
         given = self._input
         given.target_acceleration = [0.0] * self.n if acceleration is None else list(acceleration)
@@ -161,7 +161,7 @@ class Planner:
         raise BrazoError(self._why(failed))
 
     def _calculate(self, found: ruckig.Trajectory) -> str | None:
-        """Plan into `found`; None, or Ruckig's own text where it fails."""
+        """Plan into `found`; None, or Ruckig's message on failure."""
         try:
             result = self._otg.calculate(self._input, found)
         except (ruckig.RuckigError, ValueError) as error:  # ValueError: a result without a name
@@ -169,20 +169,20 @@ class Planner:
         return None if result in _PLANNED else result.name
 
     def _why(self, failed: str) -> str:
-        """A failure with the state, the target and the limits of the joint Ruckig names."""
+        """A failure with state, target and limits of the joint that Ruckig names."""
         if _TOO_LONG in failed:
             return (
-                f"no motion with limited jerk: it would take longer than {MAX_DURATION:g} s; "
-                "take a nearer target or higher limits"
+                f"no jerk-limited motion: it would take longer than {MAX_DURATION:g} s; "
+                "use a nearer target or higher limits"
             )
         given, number = self._input, re.search(r"dof:? (\d+)", failed, re.IGNORECASE)
         if number is None:
-            return "no motion with limited jerk from this state to the target; change one of them"
+            return "no jerk-limited motion from this state to the target; change one of them"
         i = int(number[1])
         speed, acceleration, jerk = (float(limit[i]) for limit in self._limits)
         goal = given.target_position if self._by_position else given.target_velocity
         return (
-            f"joint {i + 1}: no motion with limited jerk from position "
+            f"joint {i + 1}: no jerk-limited motion from position "
             f"{given.current_position[i]:g}, speed {given.current_velocity[i]:g}, acceleration "
             f"{given.current_acceleration[i]:g} to {'position' if self._by_position else 'speed'} "
             f"{goal[i]:g}, acceleration {given.target_acceleration[i]:g} within the limits "
@@ -192,16 +192,16 @@ class Planner:
 
 
 def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
-    """The lowest and the highest position of each joint on its way.
+    """Min and max position of each joint during a motion.
 
-    (Ruckig's own extrema of a motion to a speed count a target position that is not aimed at.)
+    (Ruckig's own extrema of a motion to a velocity include an unused target position.)
     """
     found = []
     for profile in plan.profiles[0]:
         low = high = _beginning(profile)[0]
         for h, q, qd, qdd, j in phases_of(profile):
             seen = [q + h * (qd + h * (qdd / 2.0 + h * j / 6.0))]
-            # Where the speed qd + qdd t + j t²/2 is 0 the joint turns.
+            # Extrema are where the velocity qd + qdd t + j t²/2 is 0.
             root = qdd * qdd - 2.0 * j * qd
             if root >= 0.0:
                 s = -qdd - math.copysign(math.sqrt(root), qdd)
@@ -234,7 +234,7 @@ def fastest(phases: Iterable[Phase], duration: float, jerk: float) -> float:
 
 
 def profiles(plan: ruckig.Trajectory) -> list[tuple[Array, Array]]:
-    """A plan of Ruckig's as polynomials: breaks and coefficients (pieces, 4) of each joint."""
+    """A Ruckig plan as polynomials: breaks and coefficients (pieces, 4) of each joint."""
     joints: list[tuple[Array, Array]] = []
     for profile in plan.profiles[0]:
         rows, breaks = [], [0.0]
@@ -244,7 +244,7 @@ def profiles(plan: ruckig.Trajectory) -> list[tuple[Array, Array]]:
         if not rows:
             breaks, rows = [0.0, plan.duration], [[_beginning(profile)[0], 0.0, 0.0, 0.0]]
         joints.append((np.array(breaks), np.array(rows)))
-    # Joints planned to arrive together differ by rounding: the longest is the common end.
+    # End times of synchronised joints differ by rounding: use the longest.
     end = max(float(breaks[-1]) for breaks, _ in joints)
     for breaks, _ in joints:
         if abs(breaks[-1] - end) < 1e-9 * max(end, 1.0):

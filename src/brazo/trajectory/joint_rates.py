@@ -1,24 +1,23 @@
-"""Joint speeds and accelerations that move the tool as wanted, exactly and for any arm.
+"""Exact joint velocities and accelerations for a tool motion, for any arm.
 
-The rule, in this order:
+In order of priority:
 
-1. the tool point has the velocity v wanted;
-2. as far as that leaves joints free, the tool turns with the angular velocity ω wanted, in the
-   least-squares sense;
-3. as far as that leaves joints free, they move least (smallest Σ q̇²).
+1. the tool point has the velocity v;
+2. in the remaining null space, the tool has the angular velocity ω, in the least-squares sense;
+3. in the remaining null space, joint motion is minimal (min Σ q̇²).
 
 With J = (V; W), N = 1 − V⁺V and B = W N:
 
     q̇ = V⁺ v + B⁺ (ω − W V⁺ v)
 
-For six joints away from singularities this is J⁻¹ (v, ω); for fewer it keeps the position and
-turns as near as it can; for more it is the pseudoinverse.  q̈ is the exact time derivative of this,
-with the derivative of a pseudoinverse of constant rank (Golub, Pereyra 1973)
+For six joints away from singularities this is J⁻¹ (v, ω); for fewer it tracks the position
+with the closest feasible rotation; for more it is the pseudoinverse.  q̈ is the exact time
+derivative of this, with the derivative of a pseudoinverse of constant rank (Golub, Pereyra 1973)
 
     (A⁺)' = −A⁺ A' A⁺ + A⁺ A⁺ᵀ A'ᵀ (1 − A A⁺) + (1 − A⁺ A) A'ᵀ A⁺ᵀ A⁺.
 
-The ranks are those the arm has almost everywhere; where a singular value that should count nears
-0, `Rates.margin` does too.
+The ranks are the generic ranks of the arm; `Rates.margin` approaches 0 with the smallest singular
+value of that rank.
 """
 
 from __future__ import annotations
@@ -39,15 +38,17 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
-    """Joint speeds and accelerations at one configuration, and how far it is from singular."""
+    """Joint velocities and accelerations at one configuration, and its distance from singular."""
 
     qd: Array  # (n,)
     qdd: Array  # (n,)
-    margin: float  # smallest singular value that counts: V's by its reach, B's as it is
+    margin: (
+        float  # min singular value of the generic rank: of V relative to its reach, of B absolute
+    )
 
 
 class ToolMotion:
-    """The rule above for one robot; with `turning` False only the point counts."""
+    """The rule above for one robot; with `turning=False` for the tool point only."""
 
     def __init__(self, robot: Robot, turning: bool = True) -> None:
         self.robot = robot
@@ -59,7 +60,7 @@ class ToolMotion:
 
     @property
     def spare(self) -> int:
-        """Joints the rule's first two lines leave free."""
+        """Number of degrees of freedom left by the first two priorities."""
         return self.robot.n - self.point_rank - self.turn_rank
 
     def rates(self, q: Array, velocity: Array, acceleration: Array) -> Rates:
@@ -97,10 +98,10 @@ class ToolMotion:
         return np.concatenate([Vp - Bp @ J[3:] @ Vp, Bp], axis=1)
 
     def singular_joints(self, q: Array) -> str:
-        """The joints that move together without moving the tool at the singularity nearest to q.
+        """The joints of the null motion at the singularity nearest to q.
 
         They are the large entries of the right singular vector of the smallest singular value
-        that counts, as text: `joints 4 (wrist roll) and 6 (flange)`.
+        of the generic rank, as text: `joints 4 (wrist roll) and 6 (flange)`.
         """
         J = self.robot.jacobian(q)
         J = np.concatenate([J[:3] / self.reach, J[3:]]) if self.turn_rank else J[:3]
@@ -116,7 +117,7 @@ _known: WeakKeyDictionary[Robot, tuple[Any, float, int]] = WeakKeyDictionary()  
 
 
 def _reach_and_rank(robot: Robot) -> tuple[float, int]:
-    """How far the point moves per unit of the joints at most, and in how many directions."""
+    """Max displacement of the point per unit of joint motion, and the number of directions."""
     model, reach, rank = _known.get(robot, (None, 0.0, 0))
     if model is not robot.model:
         V = robot.jacobian(robot.random_q(20, seed=0))[:, :3]
@@ -127,7 +128,7 @@ def _reach_and_rank(robot: Robot) -> tuple[float, int]:
 
 
 def _pinv(A: Array, rank: int) -> tuple[Array, float]:
-    """The pseudoinverse of a matrix known to have a rank, and the last singular value that counts.
+    """The pseudoinverse of a matrix of known rank, and its smallest singular value.
 
     A vanishing singular value is not inverted: its direction is left out, and the margin is 0.
     """
@@ -140,7 +141,7 @@ def _pinv(A: Array, rank: int) -> tuple[Array, float]:
 
 
 def _pinv_rate(A: Array, P: Array, Ad: Array) -> Array:
-    """The rate of a pseudoinverse P of A while A changes with the rate Ad at constant rank."""
+    """Time derivative of the pseudoinverse P of A, for dA/dt = Ad and constant rank."""
     PAd, PtAd = P @ Ad, P @ P.T @ Ad.T
     inner = Ad.T @ P.T @ P
     return -PAd @ P + PtAd - (PtAd @ A) @ P + inner - P @ (A @ inner)

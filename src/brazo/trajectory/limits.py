@@ -1,9 +1,8 @@
-"""`Limits`: how fast joints may move, and where each of these numbers comes from.
+"""`Limits`: motion limits of joints, and the origin of each value.
 
-A robot file gives joint limits and, where its drives are known, their greatest speed and torque.
-No file gives an acceleration or a jerk, and many give no speed: those numbers come from the caller
-or from an `Assumed`, and every assumed one is listed in `Limits.assumed`, so nothing is made up in
-silence.
+A robot file gives joint limits and, if its drives are known, their max speed and torque.  Robot
+files have no acceleration or jerk limits, and many have no speed: those come from the caller or
+from `Assumed`.  Every assumed value is listed in `Limits.assumed`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _UNITS = {"speed": "/s", "acceleration": "/s²", "jerk": "/s³"}
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """Numbers for what neither the file nor the caller says.
+    """Defaults for limits that neither the file nor the caller gives.
 
     Full speed is reached in `acceleration_time` with full acceleration, and full acceleration in
     `jerk_time` with full jerk.
@@ -50,9 +49,9 @@ ASSUMED = Assumed()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
-    """Greatest magnitudes for each joint; one number stands for all joints.
+    """Max magnitudes for each joint; a single number applies to all joints.
 
-    Infinite means no limit.  Where a position or torque limit is not given there is none.
+    Infinite means no limit; position and torque limits are optional.
     """
 
     speed: Any  # (n,) rad/s, m/s
@@ -60,8 +59,10 @@ class Limits:
     jerk: Any = math.inf  # (n,) rad/s³, m/s³
     position: Any = None  # (n, 2) rad, m
     torque: Any = math.inf  # (n,) N m, N
-    assumed: tuple[str, ...] = field(default=(), kw_only=True)  # sentences
-    n: int = field(default=0, kw_only=True)  # number of joints where all of the above are numbers
+    assumed: tuple[str, ...] = field(default=(), kw_only=True)  # messages
+    n: int = field(
+        default=0, kw_only=True
+    )  # number of joints, if all of the above are single numbers
 
     def __post_init__(self) -> None:
         sizes = [np.size(getattr(self, name)) for name in ("speed", "acceleration", "jerk")]
@@ -74,14 +75,14 @@ class Limits:
         object.__setattr__(self, "position", _frozen(_position(self.position, n)))
 
     def finite(self, name: str) -> Array:
-        """One of the limits where a motion cannot be planned without it."""
+        """A limit that must be finite to plan a motion."""
         return bounds(getattr(self, name), self.n, name, finite=True)
 
     def scaled(self, share: float) -> Limits:
-        """The same limits with a share of the speed, for careful motion (0 < share ≤ 1)."""
+        """The limits with reduced speed (0 < share ≤ 1)."""
         share = positive(share, "share")
         if share > 1.0:
-            raise BrazoError(f"share is {share:g}; it may be at most 1")
+            raise BrazoError(f"share is {share:g}; max 1")
         return Limits(
             speed=share * self.speed,
             acceleration=self.acceleration,
@@ -101,10 +102,10 @@ def limits_of(
     jerk: Any = None,
     assume: Assumed | None = ASSUMED,
 ) -> Limits:
-    """The limits of a robot: its file's where it has them, then the caller's, then the assumed.
+    """The limits of a robot: from its file, then from the caller, then assumed.
 
-    A `speed` given here never lifts a drive's own limit.  With `assume=None` a number that nobody
-    gives is an error.
+    A `speed` given here never raises a drive's limit.  With `assume=None` a missing limit is an
+    error.
     """
     n = robot.n
     drives = drives_of(robot)
@@ -150,7 +151,7 @@ def limits_of(
 
 
 def drives_of(robot: Robot) -> Sequence[Drive]:
-    """The drive of every joint, in the order of q."""
+    """The drive of each joint, in the order of q."""
     model = robot.model
     if isinstance(model, DeltaModel):
         return [model.drive] * robot.n
@@ -167,7 +168,7 @@ def _position(value: Any, n: int) -> Array:
         raise BrazoError(f"position: not an array of numbers ({error})") from None
     if position.shape != (n, 2) or not (position[:, 0] <= position[:, 1]).all():
         raise BrazoError(
-            f"position limits have shape {position.shape}; wanted ({n}, 2): low, high, low ≤ high"
+            f"position limits have shape {position.shape}; expected ({n}, 2): low, high, low ≤ high"
         )
     return position
 

@@ -1,18 +1,18 @@
-"""From rest to rest: cubic, quintic and trapezoid, as fast as limits allow or in a given time.
+"""Rest-to-rest motions: cubic, quintic and trapezoid, time-optimal or with a given duration.
 
-For a joint that goes the distance D in the time T:
+For a joint that moves the distance D in the time T:
 
     cubic       q̇ ≤ 3/2 D/T,   q̈ ≤ 6 D/T²
     quintic     q̇ ≤ 15/8 D/T,  q̈ ≤ (10/√3) D/T²
     trapezoid   constant acceleration a, constant speed v, constant deceleration a;
                 T = D/v + v/a, or T = 2 √(D/a) where D < v²/a and v is never reached
 
-All joints arrive together.  A trapezoid does so in one of two ways:
+All joints arrive together.  A trapezoid has two modes:
 
-    time   each joint has its own trapezoid with its full acceleration and the lower speed that
-           makes it as long as the slowest joint's: the shortest time there is
-    line   all joints share one, so the motion is a straight line in joint space; it takes longer
-           where one joint is bound by its speed and another by its acceleration
+    time   each joint has its own trapezoid with full acceleration and the reduced speed that
+           gives it the duration of the slowest joint: the min time
+    line   all joints share one trapezoid: a straight line in joint space; it takes longer if one
+           joint is limited by its speed and another by its acceleration
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ def cubic(
     T = _polynomial_time("cubic", q1 - q0, duration, speed, acceleration)
     rest = np.zeros((1, len(q0)))
     if T == 0.0:
-        return _standing(q0)
+        return _at_rest(q0)
     return Piecewise([0.0, T], cubic_pieces(np.array([T]), q0[None], q1[None], rest, rest))
 
 
 def quintic(
     q0: Any, q1: Any, duration: float | None = None, *, speed: Any = None, acceleration: Any = None
 ) -> Piecewise:
-    """One quintic from q0 to q1 (n,): speed and acceleration begin and end at 0."""
+    """One quintic from q0 to q1 (n,): zero velocity and acceleration at both ends."""
     q0, q1 = ends(q0, q1)
     T = _polynomial_time("quintic", q1 - q0, duration, speed, acceleration)
     rest = np.zeros((1, len(q0)))
     if T == 0.0:
-        return _standing(q0)
+        return _at_rest(q0)
     pieces = quintic_pieces(np.array([T]), q0[None], q1[None], rest, rest, rest, rest)
     return Piecewise([0.0, T], pieces)
 
@@ -61,7 +61,7 @@ def quintic(
 def trapezoid(
     q0: Any, q1: Any, speed: Any, acceleration: Any, synchronise: Synchronise = "time"
 ) -> Piecewise:
-    """The fastest motion from q0 to q1 (n,) with speed and acceleration limits, in step."""
+    """The fastest synchronised motion from q0 to q1 (n,) within speed and acceleration limits."""
     choice(synchronise, SYNCHRONISE, "synchronise")
     q0, q1 = ends(q0, q1)
     n = len(q0)
@@ -69,7 +69,7 @@ def trapezoid(
     a = bounds(acceleration, n, "acceleration", finite=True)
     D = np.abs(q1 - q0)
     if not D.any():
-        return _standing(q0)
+        return _at_rest(q0)
     if synchronise == "line":
         moving = D > 0.0
         v = D * (v[moving] / D[moving]).min()
@@ -77,7 +77,7 @@ def trapezoid(
     with np.errstate(divide="ignore", invalid="ignore"):
         needed = np.where(D * a >= v * v, D / v + v / a, 2.0 * np.sqrt(D / a))
     T = float(np.nanmax(needed))
-    # The lower root of v² − a T v + a D = 0, written so that nothing cancels.
+    # The lower root of v² − a T v + a D = 0, in a form without cancellation.
     with np.errstate(divide="ignore", invalid="ignore"):
         cruise = 2.0 * D / (T + np.sqrt(np.maximum(T * T - 4.0 * D / a, 0.0)))
         ramp = np.where(D > 0.0, np.minimum(cruise / a, 0.5 * T), 0.5 * T)
@@ -85,19 +85,19 @@ def trapezoid(
 
 
 def trapezoid_in(q0: Any, q1: Any, duration: float, ramp: float = 0.25) -> Piecewise:
-    """A trapezoid of given duration whose ramps each take the share `ramp` of it (up to 1/2)."""
+    """A trapezoid of given duration; each ramp takes the fraction `ramp` of it (max 1/2)."""
     q0, q1 = ends(q0, q1)
     T = positive(duration, "duration")
     share = positive(ramp, "ramp")
     if share > 0.5:
-        raise BrazoError(f"ramp is {share:g} of the duration; it may be at most 0.5")
+        raise BrazoError(f"ramp is {share:g} of the duration; max 0.5")
     return _trapezoids(q0, q1, np.full(len(q0), share * T), T)
 
 
 def ends(q0: Any, q1: Any) -> tuple[Array, Array]:
-    """First and last joint values, of one length; single numbers are one joint.
+    """First and last joint values, of equal length; single numbers are one joint.
 
-    A joint that would move by less than rounding (1e-14 rad or m) stays.
+    A joint that would move by less than 1e-14 rad or m does not move.
     """
     q0 = vector(np.atleast_1d(q0) if np.ndim(q0) == 0 else q0, None, "q0")
     q1 = vector(np.atleast_1d(q1) if np.ndim(q1) == 0 else q1, len(q0), "q1")
@@ -138,10 +138,10 @@ def _polynomial_time(
         limit = bounds(acceleration, n, "acceleration")
         T = max(T, float(np.sqrt(per_acceleration * D / limit).max()))
     if T == 0.0 and D.any():
-        raise BrazoError("every limit is infinite: the move would take no time; give a finite one")
+        raise BrazoError("all limits are infinite: the duration would be 0; give a finite limit")
     return T
 
 
-def _standing(q: Array) -> Piecewise:
-    """No motion, for no time."""
+def _at_rest(q: Array) -> Piecewise:
+    """A motion of zero duration."""
     return Piecewise([0.0, 0.0], q[None, None])

@@ -1,12 +1,11 @@
-"""The paths a user asks for: line, polyline, circle, arc, square, spiral, helix, Lissajous, a
-function.
+"""Tool paths: line, polyline, circle, arc, square, spiral, helix, Lissajous, a function.
 
-Every one takes a `timing`: a `Timing`, or a number of seconds for the quintic law.  The
-`orientation` of a curve is a rotation matrix that stays, or one of `Between`, `AlongPath`,
-`Radial`; lines and polylines have it in their poses.
+All take a `timing`: a `Timing`, or a duration in seconds with the quintic profile.  The
+`orientation` of a curve is a constant rotation matrix, or one of `Between`, `AlongPath`, `Radial`;
+lines and polylines have it in their poses.
 
-A plane is given by its `normal`; the direction in it from which angles count is the base's x, laid
-into the plane (the base's y where the normal is along x), or `start`.
+A plane is given by its `normal`; angles start at the base x axis projected into the plane (the base
+y axis if the normal is along x), or at `start`.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ Z = (0.0, 0.0, 1.0)
 
 
 def along(curve: Curve, orientation: Any, timing: Timing | float) -> CartesianPath:
-    """Any curve with a turning and a timing."""
+    """A path along any curve, with an orientation and a timing."""
     turning = read_orientation(orientation)
     x = np.linspace(0.0, 1.0, 1001)
     rate = float(np.linalg.norm(turning.at(x, curve.at(x))[1], axis=-1).max())
@@ -54,7 +53,7 @@ def along(curve: Curve, orientation: Any, timing: Timing | float) -> CartesianPa
 
 
 def line(T0: Any, T1: Any, timing: Timing | float) -> CartesianPath:
-    """A straight line from pose to pose (4, 4); the tool turns evenly the shortest way (slerp)."""
+    """A straight line from pose to pose (4, 4), with interpolated orientation (slerp)."""
     T0, T1 = pose(T0, "T0"), pose(T1, "T1")
     return along(Straight(T0[:3, 3], T1[:3, 3]), Between(T0[:3, :3], T1[:3, :3]), timing)
 
@@ -68,9 +67,9 @@ def polyline(
 ) -> CartesianPath:
     """Straight lines through poses (k, 4, 4), or points (k, 3) with one `orientation`.
 
-    With `"stop"` the tool rests at every corner; a duration is shared out by length.  With
-    `"blend"` it leaves each line `blend` metres before the corner and rounds it without a stop and
-    without a jump of acceleration; between two poses it then turns with a smooth start and end.
+    With `"stop"` the tool stops at every corner; a duration is divided by length.  With `"blend"`
+    it leaves each line `blend` metres before the corner and rounds it without a stop and with
+    continuous acceleration; between two poses the orientation then starts and ends smoothly.
     """
     choice(corners, ("stop", "blend"), "corners")
     points, rotations = _poses(poses, orientation)
@@ -79,7 +78,7 @@ def polyline(
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
     if (lengths < 1e-9).any():
         k = int(np.argmax(lengths < 1e-9))
-        raise BrazoError(f"points {k} and {k + 1} of the polyline are the same; leave one out")
+        raise BrazoError(f"points {k} and {k + 1} of the polyline are equal; remove one")
     if corners == "stop":
         if blend is not None:
             raise BrazoError("a blend needs corners 'blend'")
@@ -99,7 +98,7 @@ def circle(
     start: Any = None,
     turns: float = 1.0,
 ) -> CartesianPath:
-    """Round a centre, anticlockwise about the normal (clockwise with negative turns)."""
+    """A circle, counterclockwise about the normal (clockwise with negative turns)."""
     radius = positive(radius, "radius")
     angle = 2.0 * math.pi * _turns(turns)
     axes = _axes(normal, start)
@@ -115,7 +114,7 @@ def arc(p0: Any, p1: Any, p2: Any, orientation: Any, timing: Timing | float) -> 
 def circle_through(
     p0: Any, p1: Any, p2: Any, orientation: Any, timing: Timing | float
 ) -> CartesianPath:
-    """The whole circle from p0 through p1 and p2 back to p0 (points)."""
+    """The full circle from p0 through p1 and p2 back to p0 (points)."""
     return along(_winding(p0, p1, p2, whole=True), orientation, timing)
 
 
@@ -129,7 +128,7 @@ def square(
     corners: Corners = "stop",
     blend: float | None = None,
 ) -> CartesianPath:
-    """A square, from one corner round and back to it; sides along and across `start`."""
+    """A square, starting and ending at a corner; sides along and across `start`."""
     half = 0.5 * positive(side, "side")
     e1, e2, _ = _axes(normal, start).T
     signs = [(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)]
@@ -150,7 +149,9 @@ def spiral(
     """An Archimedean spiral from the first radius to the second (either may be 0)."""
     r0, r1 = vector(radii, 2, "radii").tolist()
     if min(r0, r1) < 0.0 or r0 == r1:
-        raise BrazoError(f"radii are {r0:g} and {r1:g} m; wanted two different ones, at least 0")
+        raise BrazoError(
+            f"radii are {r0:g} and {r1:g} m; expected two different radii of at least 0"
+        )
     angle = 2.0 * math.pi * _turns(turns)
     curve = Winding(vector(centre, 3, "centre"), _axes(normal, start), (r0, r1), (0.0, angle))
     return along(by_length(curve), orientation, timing)
@@ -166,7 +167,7 @@ def helix(
     axis: Any = Z,
     start: Any = None,
 ) -> CartesianPath:
-    """A screw line: `pitch` metres along the axis a turn (negative: against it)."""
+    """A helix: `pitch` metres along the axis per turn (negative: against it)."""
     radius = positive(radius, "radius")
     rise = float(array(pitch, "pitch")) * abs(_turns(turns))
     curve = Winding(
@@ -191,8 +192,8 @@ def lissajous(
 ) -> CartesianPath:
     """Sines along the three directions of the plane and its normal.
 
-    `frequencies` are the swings in the whole path, `amplitudes` metres, `phases` radians (90° on
-    the first by default); two numbers mean: in the plane.
+    `frequencies` are periods over the whole path, `amplitudes` in metres, `phases` in radians
+    (default 90° on the first); two numbers give a curve in the plane.
     """
     A = _three(amplitudes, "amplitudes")
     f = _three(frequencies, "frequencies")
@@ -202,17 +203,17 @@ def lissajous(
 
 
 def function(f: Callable[[float], Any], duration: float, orientation: Any = None) -> CartesianPath:
-    """A function of time (s), smooth from 0 to `duration`: its pose (4, 4), or its point (3,)
-    with an `orientation`.
+    """A path from a function of time (s), smooth from 0 to `duration`: a pose (4, 4), or a point
+    (3,) with an `orientation`.
 
-    The path has the function's own timing.  Derivatives are those of a series that fits it to
-    rounding (`brazo.trajectory.series`).
+    The timing is that of the function.  Derivatives are those of a series that fits it to rounding
+    (`brazo.trajectory.series`).
     """
     T = positive(duration, "duration")
     s = series(lambda x: f(T * x), "the path's function", ((3,), (4, 4)))
     if s.shape == (4, 4):
         if orientation is not None:
-            raise BrazoError("the function gives whole poses; leave the orientation out")
+            raise BrazoError("the function returns poses; do not give an orientation")
         for t in (0.0, 0.37, 1.0):
             pose(np.round(s(np.array([t]))[0], 9), f"the path's function at t = {t * T:g} s")
         point = FunctionCurve(lambda x: np.stack([s(x, k)[:, :3, 3] for k in range(4)]))
@@ -221,7 +222,9 @@ def function(f: Callable[[float], Any], duration: float, orientation: Any = None
         )
     else:
         if orientation is None:
-            raise BrazoError("the function gives points; say how the tool is turned: orientation=…")
+            raise BrazoError(
+                "the function returns points; give the tool orientation: orientation=…"
+            )
         point = FunctionCurve(lambda x: np.stack([s(x, k) for k in range(4)]))
         turning = read_orientation(orientation)
     return CurvePath(point, turning, progress(Timing("constant", T), 1.0, 0.0))
@@ -244,20 +247,20 @@ def _stopping(
 
 
 def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve, Array]:
-    """The rounded way, and the progress at which it passes each point."""
+    """The path with rounded corners, and the progress at which it passes each point."""
     if blend is None:
         raise BrazoError(
-            "corners 'blend' needs blend, the distance (m) before a corner where it begins"
+            "corners 'blend' needs blend, the distance (m) before a corner where it starts"
         )
     d = positive(blend, "blend")
     inner = len(points) - 2
-    # A side between two corners is shared by two blends.
+    # A side between two corners contains two blends.
     taken = d * np.array([(k > 0) + (k < inner) for k in range(len(lengths))])
     if (taken > lengths).any():
         k = int(np.argmax(taken > lengths))
         raise BrazoError(
             f"blend of {d:g} m is too long for the side of {lengths[k]:g} m from point {k}; "
-            f"at most {d * lengths[k] / taken[k]:g} m"
+            f"max {d * lengths[k] / taken[k]:g} m"
         )
     parts: list[Curve] = []
     marks = [0.0]
@@ -267,7 +270,7 @@ def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve,
         into = (vertex - before) / lengths[k - 1]
         out = (after - vertex) / lengths[k]
         if into @ out < -0.99:
-            raise BrazoError(f"at point {k} the polyline turns back; it must stop there")
+            raise BrazoError(f"at point {k} the polyline reverses; it must stop there")
         straight = Straight(at, vertex - d * into)
         if straight.length > 1e-12:
             parts.append(straight)
@@ -290,7 +293,7 @@ def _winding(p0: Any, p1: Any, p2: Any, whole: bool) -> Winding:
     normal = np.cross(u, v)
     area = float(np.linalg.norm(normal))
     if area < 1e-9 * max(float(u @ u), float(v @ v), 1e-300):
-        raise BrazoError("the three points lie on one line: no circle passes through them")
+        raise BrazoError("the three points are collinear: no circle passes through them")
     # The circumcentre, from the two perpendicular bisectors.
     away = (u @ u * np.cross(v, normal) + v @ v * np.cross(normal, u)) / (2.0 * area**2)
     centre = a + away
@@ -304,7 +307,7 @@ def _winding(p0: Any, p1: Any, p2: Any, whole: bool) -> Winding:
 
 
 def _axes(normal: Any, start: Any) -> Array:
-    """A right-handed frame as columns: in the plane, in the plane, along the normal."""
+    """A right-handed frame as columns: two axes in the plane, and the normal."""
     e3 = direction(normal, "normal")
     if start is None:
         first = np.eye(3)[0 if abs(e3[0]) < 0.999 else 1]
@@ -313,7 +316,7 @@ def _axes(normal: Any, start: Any) -> Array:
     e1 = first - (first @ e3) * e3
     size = float(np.linalg.norm(e1))
     if size < 1e-6:
-        raise BrazoError("start points along the normal; it must lie in the plane")
+        raise BrazoError("start is parallel to the normal; it must have a component in the plane")
     e1 /= size
     return np.stack([e1, np.cross(e3, e1), e3], axis=1)
 
@@ -322,25 +325,25 @@ def _poses(poses: Any, orientation: Any) -> tuple[Array, Array | None]:
     given = array(poses, "poses")
     if given.ndim == 3 and given.shape[1:] == (4, 4) and len(given) >= 2:
         if orientation is not None:
-            raise BrazoError("the poses have their own orientation; leave orientation out")
+            raise BrazoError("the poses contain the orientation; do not give an orientation")
         checked = np.stack([pose(T, f"poses[{k}]") for k, T in enumerate(given)])
         return checked[:, :3, 3], checked[:, :3, :3]
     if given.ndim == 2 and given.shape[1] == 3 and len(given) >= 2:
         if orientation is None:
-            raise BrazoError("points alone do not say how the tool is turned: give orientation=…")
+            raise BrazoError("points do not determine the tool orientation: give orientation=…")
         return given, None
-    raise BrazoError(f"poses have shape {given.shape}; wanted (k, 4, 4) or points (k, 3), k ≥ 2")
+    raise BrazoError(f"poses have shape {given.shape}; expected (k, 4, 4) or points (k, 3), k ≥ 2")
 
 
 def _turns(turns: Any) -> float:
     value = float(array(turns, "turns"))
     if value == 0.0:
-        raise BrazoError("turns is 0; the path would go nowhere")
+        raise BrazoError("turns is 0; the path would have length 0")
     return value
 
 
 def _three(value: Any, what: str) -> Array:
     numbers = vector(value, None, what)
     if len(numbers) not in (2, 3):
-        raise BrazoError(f"{what} has {len(numbers)} numbers; wanted two or three")
+        raise BrazoError(f"{what} has {len(numbers)} numbers; expected 2 or 3")
     return np.concatenate([numbers, np.zeros(3 - len(numbers))])

@@ -1,14 +1,14 @@
-"""`Piecewise`: polynomials of time, one piece after another; what nearly every trajectory here is.
+"""`Piecewise`: piecewise polynomials of time; the form of nearly all trajectories here.
 
-Each piece counts its own time from its beginning, τ = t − b_k for b_k ≤ t < b_{k+1}:
+Each piece has its own time from its start, τ = t − b_k for b_k ≤ t < b_{k+1}:
 
     q(t) = c_k0 + c_k1 τ + c_k2 τ² + …
 
-Local time keeps the coefficients well conditioned however late the piece is: the matrix of a cubic
-in absolute time has the condition number 4·10¹⁵ for a piece of 0.1 s that begins at 100 s.
+Local time keeps the coefficients well conditioned: the matrix of a cubic
+in absolute time has the condition number 4·10¹⁵ for a piece of 0.1 s that starts at 100 s.
 
-`cubic_pieces` and `quintic_pieces` find the polynomials from the states at both ends of a piece,
-`merge` puts the motions of single joints, each with breaks of its own, on one time axis.
+`cubic_pieces` and `quintic_pieces` compute the polynomials from the states at both ends of a piece,
+`merge` combines the motions of single joints with different breaks.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Piecewise(Trajectory):
         c = array(coefficients, "coefficients")
         if c.ndim != 3 or len(c) != len(b) - 1 or 0 in c.shape:
             raise BrazoError(
-                f"coefficients have shape {c.shape}; wanted ({len(b) - 1}, order, joints), "
+                f"coefficients have shape {c.shape}; expected ({len(b) - 1}, order, joints), "
                 "lowest power first"
             )
         steps = np.diff(b)
-        # A motion between equal states takes no time, and is still a trajectory.
+        # A motion between equal states is a trajectory of zero duration.
         if not (steps > 0.0).all() and not (len(steps) == 1 and steps[0] == 0.0):
             raise BrazoError("breaks must increase")
         b.flags.writeable = c.flags.writeable = False
@@ -71,7 +71,7 @@ class Piecewise(Trajectory):
         return self._coefficients
 
     def sample(self, t: Any) -> Sample:
-        # One time, as a control loop asks for it: plain floats and one small product.
+        # Fast path for a single time, as in a control loop.
         if isinstance(t, (float, int)) and t == t:
             inside = self.start <= t <= self.end
             t = min(max(t, self.start), self.end)
@@ -137,7 +137,7 @@ def quintic_pieces(
 ) -> Array:
     """Coefficients (k, 6, n) of quintics with the given states at both ends; h (k,) in s."""
     h = np.asarray(h, dtype=float)[:, None]
-    # What is left after the parabola of the first state, as value, slope and bend at the end.
+    # Residual of the parabola of the first state: value and two derivatives at the end.
     a = (q1 - q0 - h * (qd0 + 0.5 * h * qdd0)) / h**3
     b = (qd1 - qd0 - h * qdd0) / h**2
     c = (qdd1 - qdd0) / h
@@ -150,7 +150,7 @@ def quintic_pieces(
 def merge(joints: Sequence[tuple[Array, Array]]) -> Piecewise:
     """One trajectory from the breaks and coefficients (pieces, order) of single joints.
 
-    All begin together; one that ends before the others rests at its end.
+    All start together; a joint that ends before the others rests at its end.
     """
     breaks = np.unique(np.concatenate([b for b, _ in joints]))
     if len(breaks) == 1:
@@ -171,7 +171,7 @@ def merge(joints: Sequence[tuple[Array, Array]]) -> Piecewise:
 
 
 def concatenate(*trajectories: Piecewise) -> Piecewise:
-    """One trajectory after another; each begins at once where the one before ends."""
+    """Concatenate trajectories; each starts at the end of the previous one."""
     if not trajectories:
         raise BrazoError("concatenate needs at least one trajectory")
     order = max(part.coefficients.shape[1] for part in trajectories)
@@ -186,8 +186,9 @@ def concatenate(*trajectories: Piecewise) -> Piecewise:
             if gap.max() > 1e-9:
                 i = int(np.argmax(gap))
                 raise BrazoError(
-                    f"trajectory {k + 1} does not begin where trajectory {k} ends: joint {i + 1} "
-                    f"is {gap[i]:g} away"
+                    f"trajectory {k + 1} does not start at the end of trajectory {k}: joint "
+                    f"{i + 1} "
+                    f"differs by {gap[i]:g}"
                 )
         if part.duration == 0.0:
             continue

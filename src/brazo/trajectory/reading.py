@@ -1,7 +1,7 @@
-"""What a user gives to this layer, checked: numbers, vectors, times and limits as float arrays.
+"""Validation of user input: numbers, vectors, times and limits as float arrays.
 
-Every function names the thing it was asked to read (`what`) and says which shape or range is
-wanted.  Text and truth values are refused: neither `"1"` nor `True` is a number.
+Error messages name the argument (`what`) and give the expected shape or range.  Text and booleans
+are refused: neither `"1"` nor `True` is a number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from brazo.errors import BrazoError
 
 Array = np.ndarray
-_NO_NUMBERS = "bSUmM"  # kinds of arrays: truth values, text, dates
+_NO_NUMBERS = "bSUmM"  # NumPy kinds: booleans, text, dates
 
 
 def floats(value: Any, what: str) -> Array:
@@ -41,11 +41,11 @@ def array(value: Any, what: str) -> Array:
 
 
 def vector(value: Any, n: int | None, what: str) -> Array:
-    """A finite vector, of n numbers where n is known."""
+    """A finite vector, of n numbers if n is given."""
     numbers = array(value, what)
     if numbers.ndim != 1 or (n is not None and len(numbers) != n) or not len(numbers):
         wanted = "a list of numbers" if n is None else f"({n},)"
-        raise BrazoError(f"{what} has shape {numbers.shape}; wanted {wanted}")
+        raise BrazoError(f"{what} has shape {numbers.shape}; expected {wanted}")
     return numbers
 
 
@@ -61,15 +61,15 @@ def table(value: Any, rows: int | None, n: int | None, what: str) -> Array:
         or not numbers.size
     ):
         wanted = f"({'points' if rows is None else rows}, {'joints' if n is None else n})"
-        raise BrazoError(f"{what} has shape {numbers.shape}; wanted {wanted}")
+        raise BrazoError(f"{what} has shape {numbers.shape}; expected {wanted}")
     return numbers
 
 
 def times(value: Any, what: str = "t") -> Array:
-    """At least two times (s), each later than the one before."""
+    """At least two strictly increasing times (s)."""
     t = vector(value, None, what)
     if len(t) < 2:
-        raise BrazoError(f"{what} has one time; wanted at least two")
+        raise BrazoError(f"{what} has one time; expected at least 2")
     late = np.flatnonzero(np.diff(t) <= 0.0)
     if len(late):
         k = int(late[0])
@@ -81,23 +81,23 @@ def times(value: Any, what: str = "t") -> Array:
 
 
 def positive(value: Any, what: str) -> float:
-    """One finite number above 0."""
+    """A finite number greater than 0."""
     try:
         if isinstance(value, (bool, np.bool_, str, bytes)):
             raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise BrazoError(f"{what} is {value!r}; wanted a number greater than 0") from None
+        raise BrazoError(f"{what} is {value!r}; expected a number greater than 0") from None
     if not (math.isfinite(number) and number > 0.0):
         raise BrazoError(f"{what} is {number:g}; it must be finite and greater than 0")
     return number
 
 
 def bounds(value: Any, n: int, what: str, *, finite: bool = False) -> Array:
-    """Limits (n,), above 0, from one number for all joints or one each; may be infinite."""
+    """Limits (n,) > 0 from one number for all joints or one per joint; may be infinite."""
     numbers = floats(value, what)
     if numbers.shape not in ((), (n,)):
-        raise BrazoError(f"{what} has shape {numbers.shape}; wanted one number or ({n},)")
+        raise BrazoError(f"{what} has shape {numbers.shape}; expected one number or ({n},)")
     numbers = np.broadcast_to(numbers, (n,)).copy()
     bad = ~(numbers > 0.0) | (~np.isfinite(numbers) if finite else False)
     if bad.any():
@@ -108,7 +108,7 @@ def bounds(value: Any, n: int, what: str, *, finite: bool = False) -> Array:
 
 
 def choice(value: str, allowed: tuple[str, ...], what: str) -> None:
-    """Refuse a word that is not one of the allowed."""
+    """Check a value against the allowed ones."""
     if value not in allowed:
         raise BrazoError(f"{what} '{value}' is not one of {', '.join(allowed)}")
 
@@ -117,9 +117,9 @@ def rotation(value: Any, what: str) -> Array:
     """A rotation matrix (3, 3)."""
     R = array(value, what)
     if R.shape != (3, 3):
-        raise BrazoError(f"{what} has shape {R.shape}; wanted a rotation matrix (3, 3)")
+        raise BrazoError(f"{what} has shape {R.shape}; expected a rotation matrix (3, 3)")
     if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
-        raise BrazoError(f"{what} is no rotation: its axes must be unit, square and right-handed")
+        raise BrazoError(f"{what} is not a rotation: its axes must be orthonormal and right-handed")
     return R
 
 
@@ -127,17 +127,17 @@ def pose(value: Any, what: str) -> Array:
     """A pose (4, 4)."""
     T = array(value, what)
     if T.shape != (4, 4):
-        raise BrazoError(f"{what} has shape {T.shape}; wanted a pose (4, 4)")
+        raise BrazoError(f"{what} has shape {T.shape}; expected a pose (4, 4)")
     rotation(T[:3, :3], what)
     if T[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
-        raise BrazoError(f"{what} is no pose: its last row must be 0 0 0 1")
+        raise BrazoError(f"{what} is not a pose: its last row must be 0 0 0 1")
     return T
 
 
 def direction(value: Any, what: str) -> Array:
-    """A unit vector (3,) from one of any length but 0."""
+    """A unit vector (3,) from a non-zero vector."""
     v = vector(value, 3, what)
     length = float(np.linalg.norm(v))
     if length < 1e-12:
-        raise BrazoError(f"{what} has length 0; it must point somewhere")
+        raise BrazoError(f"{what} has length 0; expected a non-zero vector")
     return v / length

@@ -1,10 +1,10 @@
-"""The same motion on the same way, slower or faster: every speed by 1/f, acceleration by 1/f².
+"""Time scaling of a trajectory: velocities scale by 1/f, accelerations by 1/f².
 
-`scaled` stretches the time by a factor f.  `fastest_within` finds the least f with which a robot's
-limits hold.  Speed and acceleration fall with f; a torque need not, since an inertial torque may
-help against gravity, so f is the least above which *every* factor keeps the limits: whoever later
-slows the motion down further stays within them.  What holding still needs stays the same, and
-where that alone passes a drive's torque no factor helps.
+`scaled` multiplies the duration by a factor f.  `fastest_within` finds the min f that satisfies a
+robot's limits.  Velocity and acceleration decrease with f; torques need not, since inertial torque
+can act against gravity.  So f is the min above which *every* factor satisfies the limits: slowing
+the motion down further never violates them.  Static torques do not depend on f: if they alone
+exceed a drive's limit, no factor is sufficient.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from brazo.robot import Robot
 
 Array = np.ndarray
-_PACES = 400  # paces tried between standing and the fastest
+_PACES = 400  # rates sampled between rest and the fastest
 
 
 def scaled(trajectory: Trajectory, factor: float) -> Trajectory:
-    """The trajectory with its duration times `factor`; it starts when it did."""
+    """The trajectory with its duration multiplied by `factor`, and the same start time."""
     factor = positive(factor, "factor")
     if isinstance(trajectory, Piecewise):
         start, c = trajectory.start, trajectory.coefficients
@@ -48,11 +48,11 @@ def fastest_within(
     at_least: float = 1.0,
     dt: float | None = None,
 ) -> Trajectory:
-    """The trajectory slowed by the least factor with which speed, acceleration and torque hold.
+    """The trajectory slowed by the min factor that satisfies speed, acceleration and torque limits.
 
-    The factor is never below `at_least`: 1 keeps a motion that is slow enough as it is, a smaller
-    number lets it be sped up.  `limits` and `dt` as in `check`.  Positions past a limit stay so at
-    any speed, and raise `BrazoError`.
+    The factor is at least `at_least`: 1 leaves a motion that is slow enough unchanged, a smaller
+    number allows it to be sped up.  `limits` and `dt` as in `check`.  Violated position limits do
+    not depend on speed and raise `BrazoError`.
     """
     factor = _least_factor(trajectory, robot, limits, positive(at_least, "at_least"), dt)
     past: list[Violation] = []
@@ -61,17 +61,17 @@ def fastest_within(
         past = check(found, robot, limits, dt)
         stuck = [v for v in past if v.kind == "position"]
         if stuck:
-            raise BrazoError(f"no speed helps: {stuck[0]}")
+            raise BrazoError(f"no speed satisfies the limits: {stuck[0]}")
         if not past:
             return found
-        # A peak between two places of the grid: slow down by as much as it is too high.
+        # A peak between two grid points: slow down by its excess.
         ratio = max(v.value / v.limit for v in past)
         factor *= 1.0 + max(1.01 * (ratio - 1.0), 1e-9)
-    raise BrazoError(f"even {factor:.4g} times slower the limits do not hold: {past[0]}")
+    raise BrazoError(f"the limits are exceeded even at {factor:.4g} times the duration: {past[0]}")
 
 
 class _Scaled(Trajectory):
-    """Any trajectory on a stretched clock."""
+    """A trajectory with scaled time."""
 
     def __init__(self, inner: Trajectory, factor: float) -> None:
         self._inner, self._factor = inner, factor
@@ -107,22 +107,22 @@ def _least_factor(
     if not (robot.has_dynamics and np.isfinite(torque).any()):
         return factor
 
-    def load(pace: float) -> float:
-        """The greatest share of a drive's torque at 1/pace of the duration."""
-        moving = Sample(s.q, s.qd * pace, s.qdd * pace**2)
+    def load(rate: float) -> float:
+        """Max torque relative to the drives' limits, at 1/rate of the duration."""
+        moving = Sample(s.q, s.qd * rate, s.qdd * rate**2)
         return float((np.abs(torques(robot, moving)) / torque).max())
 
     fastest = 1.0 / factor
     paces = fastest * np.linspace(0.0, 1.0, _PACES + 1)
-    # Coulomb friction acts at the slightest motion, so standing still is looked at in the limit.
+    # Coulomb friction acts at any motion: rest is evaluated as the limit of slow motion.
     paces[0] = 1e-6 * fastest
     if load(paces[0]) > 1.0:
         i = int(
             np.argmax((np.abs(torques(robot, Sample(s.q, 0 * s.qd, 0 * s.qdd))) / torque).max(0))
         )
         raise BrazoError(
-            f"no speed helps: however slowly it moves, joint {i + 1} ({robot.joint_names[i]}) "
-            f"needs more than its {torque[i]:g}"
+            f"no speed satisfies the limits: at any speed joint {i + 1} ({robot.joint_names[i]}) "
+            f"exceeds its torque limit of {torque[i]:g}"
         )
     for low, high in pairwise(paces.tolist()):
         if load(high) > 1.0:

@@ -1,8 +1,8 @@
-"""A user's function as a Chebyshev series, so that its derivatives are exact and not differences.
+"""A user's function as a Chebyshev series, for exact derivatives.
 
 A smooth function on 0..1 is a rapidly convergent sum of Chebyshev polynomials; the degree is
-doubled until the last terms are rounding noise, and a function that never gets there (a corner, a
-jump) is refused.  (Trefethen, *Approximation Theory and Approximation Practice*, 2013.)
+doubled until the last terms are rounding noise; a function that does not converge (with a corner or
+a jump) is refused.  (Trefethen, *Approximation Theory and Approximation Practice*, 2013.)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Series:
 def series(
     function: Callable[[float], Any], what: str, shapes: tuple[tuple[int, ...], ...]
 ) -> Series:
-    """The series of a function of one number in 0..1, whose value has one of the shapes."""
+    """The series of a function of x in 0..1 whose value has one of the shapes."""
     known: dict[float, Array] = {}
 
     def value(x: float) -> Array:
@@ -59,7 +59,7 @@ def series(
     shape = value(0.5).shape
     if shape not in shapes:
         wanted = " or ".join(map(str, shapes))
-        raise BrazoError(f"{what} returned shape {shape}; wanted {wanted}")
+        raise BrazoError(f"{what} returned shape {shape}; expected {wanted}")
     for degree in _DEGREES:
         # Extrema of the polynomial: those of half the degree are among them.
         x = 0.5 - 0.5 * np.cos(np.pi * np.arange(degree + 1) / degree)
@@ -67,7 +67,7 @@ def series(
         for one in x.tolist():
             row = value(one)
             if row.shape != shape:
-                raise BrazoError(f"{what} returned shape {row.shape}, and {shape} before")
+                raise BrazoError(f"{what} returned shape {row.shape}, but {shape} before")
             rows.append(row.ravel())
         c = _coefficients(np.array(rows))
         scale = max(float(np.abs(c).max()), 1e-300)
@@ -75,11 +75,12 @@ def series(
         if tail < _NOISE * scale:
             size = np.abs(c).max(axis=1)
             last = int(np.flatnonzero(size > _NOISE * scale)[-1]) if scale > 1e-300 else 0
-            # Rounding noise beyond would only be amplified by differentiating.
+            # Differentiation would amplify the rounding noise beyond.
             return Series(c[: max(last + 1, 4)], shape)
     raise BrazoError(
-        f"{what} is not smooth enough to be differentiated: it has a corner or a jump, or swings "
-        "too often; join several paths, or give via points"
+        f"{what} is not smooth enough to be differentiated: it has a corner or a jump, or "
+        "oscillates "
+        "too fast; concatenate several paths, or use via points"
     )
 
 

@@ -1,14 +1,14 @@
-"""`Timing`: how the progress along a path grows with time, from 0 to 1.
+"""`Timing`: progress along a path over time, from 0 to 1.
 
     quintic, cubic   rest to rest in one polynomial; from a duration, or from limits
-    trapezoid        ramp, steady speed, ramp; from limits, or from a duration with ramps of a
+    trapezoid        ramp, constant speed, ramp; from limits, or from a duration with ramps of a
                      quarter of it
     jerk_limited     an S-curve; from limits
-    constant         a steady speed from the first instant to the last, for closed curves that go
-                     on; from a speed or a duration
+    constant         constant speed from start to end, for closed curves that are repeated;
+                     from a speed or a duration
 
-Speeds and accelerations are those along the path (m/s, m/s²) and of the turning (rad/s, rad/s²);
-whichever is reached first counts.  What a curve asks for sideways, v² / radius, comes on top.
+Speeds and accelerations are along the path (m/s, m/s²) and of the rotation (rad/s, rad/s²); the
+more restrictive one applies.  The centripetal acceleration of a curve, v² / radius, is additional.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """A law, and either a duration (s) or limits."""
+    """A profile, and either a duration (s) or limits."""
 
     profile: Profile = "quintic"
     duration: float | None = None  # s
@@ -60,7 +60,9 @@ class Timing:
             if given:
                 raise BrazoError(f"give a duration or limits, not both (got {', '.join(given)})")
             if self.profile == "jerk_limited":
-                raise BrazoError("a jerk_limited law takes limits: speed, acceleration and jerk")
+                raise BrazoError(
+                    "a jerk_limited profile takes limits: speed, acceleration and jerk"
+                )
 
     @property
     def law(self) -> str:
@@ -69,22 +71,22 @@ class Timing:
         return self.profile
 
     def shared(self, share: float) -> Timing:
-        """The timing of one part of a path: the given share of the duration, the same limits."""
+        """The timing of a part of a path: a fraction of the duration, the same limits."""
         if self.duration is None:
             return self
         return Timing(self.profile, share * self.duration)
 
 
 def read_timing(value: Timing | float) -> Timing:
-    """A plain number is a duration in s, with the quintic law."""
+    """A number is a duration in s, with the quintic profile."""
     return value if isinstance(value, Timing) else Timing(duration=positive(value, "duration"))
 
 
 def progress(timing: Timing, length: float, turning: float) -> Piecewise:
-    """The progress 0..1 over time, for a path of a length (m) and a turning (rad, at its fastest
-    rate of turning by progress)."""
+    """Progress 0..1 over time, for a path of a length (m) and a rotation (rad, max per unit of
+    progress)."""
     if length <= 0.0 and turning <= 0.0:
-        raise BrazoError("the path goes nowhere: its length and its turning are 0")
+        raise BrazoError("the path has zero length and zero rotation")
     T = timing.duration
     v = _rate(timing, "speed", length, turning)
     a = _rate(timing, "acceleration", length, turning)
@@ -117,7 +119,7 @@ def progress(timing: Timing, length: float, turning: float) -> Piecewise:
 
 
 def _rate(timing: Timing, name: str, length: float, turning: float) -> float | None:
-    """A limit in units of progress: the lower of what the way and the turning allow."""
+    """A limit in units of progress: the lower of those of length and rotation."""
     linear, angular = getattr(timing, name), getattr(timing, f"angular_{name}")
     allowed = math.inf
     if linear is not None and length > 0.0:
@@ -128,5 +130,5 @@ def _rate(timing: Timing, name: str, length: float, turning: float) -> float | N
 
 
 def _missing(timing: Timing, wanted: str, length: float) -> BrazoError:
-    kind = "" if length > 0.0 else " (angular: the path only turns)"
-    return BrazoError(f"the {timing.profile} law needs {wanted}{kind}")
+    kind = "" if length > 0.0 else " (angular: the path is a pure rotation)"
+    return BrazoError(f"the {timing.profile} profile needs {wanted}{kind}")

@@ -1,14 +1,14 @@
-"""How the tool is turned along a path: the same way, from one to another, or with the path.
+"""Tool orientation along a path: constant, interpolated, or following the path.
 
-Each gives, for the progress x, the rotation R(x) (tool in base) and with what angular velocity a
-unit of progress turns it: ω(x) with dR/dx = [ω]× R, and dω/dx.
+Each gives, for the progress x, the rotation R(x) (tool in base), its rate ω(x) per unit of
+progress, dR/dx = [ω]× R, and dω/dx.
 
-    Constant      R stays
-    Between       the shortest turn from R₀ to R₁, even in x (slerp): R = exp(x [φ]×) R₀
-    AlongPath     the tool's x axis along the path, its z axis as near to `approach` as that allows
-    Radial        R = Rot(axis, azimuth of the point) R₀: the tool turns with the arm, which is how
-                  an arm of five joints can hold it
-    Through       through rotations at given progress; the turn between two begins and ends
+    Constant      R is constant
+    Between       the shortest rotation from R₀ to R₁, linear in x (slerp): R = exp(x [φ]×) R₀
+    AlongPath     the tool's x axis along the path, its z axis as close as possible to `approach`
+    Radial        R = Rot(axis, azimuth of the point) R₀: the tool rotates with the arm, which is
+                  feasible for an arm with five joints
+    Through       through rotations at given progress; each rotation starts and ends
                   smoothly (10 y³ − 15 y⁴ + 6 y⁵)
 """
 
@@ -53,7 +53,7 @@ class Constant(ToolOrientation):
 
 
 class Between(ToolOrientation):
-    """The shortest turn from one rotation to another, even in the progress."""
+    """The shortest rotation between two orientations, linear in the progress."""
 
     def __init__(self, R0: Any, R1: Any) -> None:
         self.R0 = rotation(R0, "first orientation")
@@ -71,20 +71,20 @@ class Between(ToolOrientation):
 
 
 class AlongPath(ToolOrientation):
-    """The tool looks where it goes: its x axis is the tangent, its z axis near `approach`."""
+    """Tool x axis along the tangent, z axis as close as possible to `approach`."""
 
     def __init__(self, approach: Any = (0.0, 0.0, -1.0)) -> None:
         self.approach = direction(approach, "approach")
 
     def at(self, x: Array, p: Array) -> Turn:
         if (np.linalg.norm(p[1], axis=-1) < 1e-12).any():
-            raise BrazoError("the path stands still: along it there is no direction to look")
+            raise BrazoError("the path has zero velocity: it has no tangent there")
         e = _unit(p[1], p[2], p[3])
         across = np.cross(self.approach, np.stack(e))
         if (np.linalg.norm(across[0], axis=-1) < 1e-6).any():
             raise BrazoError(
-                "the path runs along the approach direction, which leaves the tool's turn about it "
-                "open; give another approach or another orientation"
+                "the path is parallel to the approach direction, so the rotation about it is "
+                "undefined; give another approach or another orientation"
             )
         side = _unit(*across)
         up = [
@@ -101,7 +101,7 @@ class AlongPath(ToolOrientation):
 
 
 class Radial(ToolOrientation):
-    """The tool turns with the arm: R0 where the point lies in the base's x direction."""
+    """The tool rotates with the arm: R0 for points in the direction of the base x axis."""
 
     def __init__(self, R0: Any = DOWN, centre: Any = (0.0, 0.0, 0.0)) -> None:
         self.R0 = rotation(R0, "orientation")
@@ -111,7 +111,7 @@ class Radial(ToolOrientation):
         X, Y = (p[0, :, i] - self.centre[i] for i in (0, 1))
         square = X * X + Y * Y
         if (square < 1e-12).any():
-            raise BrazoError("the path passes through the axis the tool turns about")
+            raise BrazoError("the path passes through the rotation axis of the tool")
         area = X * p[1, :, 1] - Y * p[1, :, 0]
         area1 = X * p[2, :, 1] - Y * p[2, :, 0]
         square1 = 2.0 * (X * p[1, :, 0] + Y * p[1, :, 1])
@@ -123,7 +123,7 @@ class Radial(ToolOrientation):
 
 
 class Through(ToolOrientation):
-    """Through rotations (k, 3, 3) at progress (k,), standing for a moment at each."""
+    """Through rotations (k, 3, 3) at progress (k,), with zero rate at each."""
 
     def __init__(self, x: Array, R: Array) -> None:
         self.x = x
@@ -145,7 +145,7 @@ class Through(ToolOrientation):
 
 @dataclass(frozen=True, eq=False)
 class FunctionOrientation(ToolOrientation):
-    """Rotations a function gives: x (m,) -> R (m, 3, 3) and its first two derivatives."""
+    """Orientation from a function x (m,) -> R (m, 3, 3) and its first two derivatives."""
 
     function: Callable[[Array], tuple[Array, Array, Array]]
 
@@ -157,7 +157,7 @@ class FunctionOrientation(ToolOrientation):
 
 
 def read_orientation(value: Any) -> ToolOrientation:
-    """A rotation matrix stands for one that stays."""
+    """An orientation; a rotation matrix means a constant one."""
     return value if isinstance(value, ToolOrientation) else Constant(value)
 
 

@@ -1,8 +1,7 @@
-"""`ViaList`: timed points as people write and edit them, of the joints or of the tool, and the
-motion through them.
+"""`ViaList`: timed via points in joint or tool space, and the motion through them.
 
-    cubic, quintic   the joints run on polynomials through what each point is in joint space
-    line             the tool goes straight from point to point and rests at each
+cubic, quintic   joint polynomials through the points in joint space
+line             straight tool motion between points, with a stop at each
 """
 
 from __future__ import annotations
@@ -33,27 +32,27 @@ STRAIGHT_DT = 0.02  # s, between exact points of a straight line
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViaPoint:
-    """A point at a time: of the joints (`q`), or of the tool in the base frame (`T`)."""
+    """A via point: joint values (`q`), or a tool pose in the base frame (`T`), at a time."""
 
     t: float  # s
     q: Array | None = None  # (n,)
-    T: Array | None = None  # (4, 4), or (3,) where the orientation is free
+    T: Array | None = None  # (4, 4), or (3,) with free orientation
     qd: Array | None = None  # (n,); None: by the rule
     qdd: Array | None = None
-    place: str = ""  # what messages begin with: where it is written
+    place: str = ""  # prefix of messages: its place in a file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViaList:
-    """Points in the order of their times, and how to go from one to the next."""
+    """Via points in order of time, and the interpolation between them."""
 
     points: tuple[ViaPoint, ...]
     curve: Through = "cubic"
     rule: Rule = "average"
-    orientation: Orientation = "full"  # what of the poses counts
+    orientation: Orientation = "full"  # constraint on the orientation
 
     def joints(self, robot: Robot, q0: Array | None = None) -> Array:
-        """Every point in joint space (points, n), each as near as can be to the one before."""
+        """All points in joint space (points, n), each as close as possible to the previous one."""
         found: list[Array] = []
         for k, point in enumerate(self.points):
             if point.q is not None:
@@ -68,9 +67,9 @@ class ViaList:
         return np.stack(found)
 
     def trajectory(self, robot: Robot, q0: Array | None = None) -> Piecewise:
-        """The motion; a tool's first pose is taken in the way nearest to `q0`."""
+        """The motion; for a first tool pose the IK solution nearest to `q0` is used."""
         if len(self.points) < 2:
-            raise BrazoError(f"{len(self.points)} points; a motion needs at least two")
+            raise BrazoError(f"{len(self.points)} points; a motion needs at least 2")
         q = self.joints(robot, q0)
         if self.curve == "line":
             return self._straight(robot, q)
@@ -91,7 +90,7 @@ class ViaList:
                 raise BrazoError(f"point {k + 2}: {other.t:g} s is not later than {one.t:g} s")
             A, B = poses[k], poses[k + 1]
             if np.linalg.norm(A[:3, 3] - B[:3, 3]) + angle_between(A[:3, :3], B[:3, :3]) < 1e-9:
-                raise BrazoError(f"points {k + 1} and {k + 2} are the same; leave one out")
+                raise BrazoError(f"points {k + 1} and {k + 2} are equal; remove one")
             lines.append(line(A, B, other.t - one.t))
         motion = follow_path(
             robot, sequence(*lines), STRAIGHT_DT, q[0], orientation=self.orientation
@@ -99,7 +98,7 @@ class ViaList:
         return Piecewise(motion.breaks + self.points[0].t, motion.coefficients)
 
     def to_yaml(self) -> str:
-        """The list as a file that `parse_via_list` reads back to the same motion."""
+        """The list as a via-point file; `parse_via_list` reads it back."""
         lines = [f"curve: {self.curve}"]
         if self.rule != "average":
             lines.append(f"rule: {self.rule}")
@@ -124,9 +123,9 @@ class ViaList:
 
 
 def knots(motion: Piecewise) -> tuple[ViaPoint, ...]:
-    """The points of a motion whose quintics through them are the motion itself.
+    """Via points of a motion such that quintics through them reproduce it.
 
-    That holds for pieces of degree five at most between which the acceleration does not jump.
+    Exact for pieces of degree up to 5 with continuous acceleration.
     """
     t = motion.breaks
     s = motion.sample(t)

@@ -1,17 +1,16 @@
-"""Through given points at given times: cubics with continuous speed, quintics with acceleration.
+"""Via points at given times: cubics with continuous velocity, quintics with acceleration.
 
-Each piece between two points is the cubic (quintic) that has the position and speed (and
-acceleration) wanted at both.  Where the user gives no speed, a rule does; with d_k the mean speed
-of piece k:
+Each segment is the cubic (quintic) with the given position and velocity (and acceleration) at both
+ends.  Velocities that are not given follow a rule; with d_k the mean velocity of segment k:
 
-    average    0 where d changes its sign or is 0, else (d_{k−1} + d_k)/2       (Craig; Siciliano)
-    monotone   0 likewise, else the weighted harmonic mean of both: q never passes beyond the
-               points between which it moves                                   (Fritsch, Butland)
-    smooth     such that the acceleration is continuous too: the cubic spline
+    average    0 if d changes sign or is 0, else (d_{k−1} + d_k)/2       (Craig; Siciliano)
+    monotone   0 likewise, else the weighted harmonic mean of both: q does not overshoot the
+               points                                                          (Fritsch, Butland)
+    smooth     continuous acceleration: the cubic spline
 
-The first and the last speed are 0 unless given.  A quintic's accelerations, where not given, are 0
-at both ends and in between the mean of what the two neighbouring cubics have there; with `smooth`
-these agree, and inside the quintics equal the spline.
+The first and last velocities are 0 unless given.  Accelerations of quintics that are not given are
+0 at both ends and the mean of the two adjacent cubics at inner points; with `smooth` these are
+equal, and the inner quintics equal the spline.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ RULES = ("average", "monotone", "smooth")
 
 
 def cubic_via_points(t: Any, q: Any, qd: Any = None, rule: Rule = "average") -> Piecewise:
-    """Cubics through q (points, n) at times t (points,); continuous position and speed.
+    """Cubics through q (points, n) at times t (points,); continuous position and velocity.
 
-    `qd` (points, n) are the speeds there; a point whose row is None, and every point without `qd`,
-    takes the speed of the `rule`.
+    `qd` (points, n) are the velocities; a row that is None, and all rows without `qd`, follow the
+    `rule`.
     """
     t, q, qd = _states(t, q, qd, rule)
     return Piecewise(t, cubic_pieces(np.diff(t), q[:-1], q[1:], qd[:-1], qd[1:]))
@@ -42,9 +41,9 @@ def cubic_via_points(t: Any, q: Any, qd: Any = None, rule: Rule = "average") -> 
 def quintic_via_points(
     t: Any, q: Any, qd: Any = None, qdd: Any = None, rule: Rule = "average"
 ) -> Piecewise:
-    """Quintics through q (points, n) at times t; position, speed and acceleration continuous.
+    """Quintics through q (points, n) at times t; continuous position, velocity, acceleration.
 
-    Rows of `qd` and `qdd` may be None: then the `rule` gives them.
+    Rows of `qd` and `qdd` may be None: they then follow the `rule`.
     """
     t, q, qd = _states(t, q, qd, rule)
     bends, given = _rows(qdd, q.shape, "qdd")
@@ -57,7 +56,7 @@ def quintic_via_points(
 def automatic_speeds(
     t: Array, q: Array, rule: Rule = "average", qd: Array | None = None, given: Array | None = None
 ) -> Array:
-    """Speeds (points, n) by a rule; where `given` (points,) is true, those of `qd` are kept."""
+    """Velocities (points, n) by a rule; rows of `qd` with `given` (points,) true are kept."""
     choice(rule, RULES, "rule")
     given = np.zeros(len(t), dtype=bool) if given is None else given
     kept = np.zeros_like(q) if qd is None else np.where(given[:, None], qd, 0.0)
@@ -79,7 +78,7 @@ def automatic_speeds(
 
 
 def _spline_speeds(h: Array, d: Array, kept: Array, given: Array) -> Array:
-    """Speeds with which neighbouring cubics have one acceleration at the point they share."""
+    """Velocities for which adjacent cubics have equal acceleration at their common point."""
     from scipy.linalg import solve_banded
 
     fixed = given.copy()
@@ -116,7 +115,7 @@ def _states(t: Any, q: Any, qd: Any, rule: str) -> tuple[Array, Array, Array]:
 
 
 def _rows(value: Any, shape: tuple[int, ...], what: str) -> tuple[Array, Array]:
-    """Rows (points, n) and which of them were given; None stands for all or for single ones."""
+    """Rows (points, n) and which of them were given; None for all or for single rows."""
     points, n = shape
     if value is None:
         return np.zeros((points, n)), np.zeros(points, dtype=bool)
@@ -124,16 +123,16 @@ def _rows(value: Any, shape: tuple[int, ...], what: str) -> tuple[Array, Array]:
         try:
             value = list(value)
         except TypeError:
-            raise BrazoError(f"{what}: wanted ({points}, {n}); rows may be None") from None
+            raise BrazoError(f"{what}: expected ({points}, {n}); rows may be None") from None
         if any(row is None for row in value):
             if len(value) != points:
-                raise BrazoError(f"{what} has {len(value)} rows; wanted {points}")
+                raise BrazoError(f"{what} has {len(value)} rows; expected {points}")
             rows, given = np.zeros((points, n)), np.zeros(points, dtype=bool)
             for k, row in enumerate(value):
                 if row is not None:
                     one = np.atleast_1d(array(row, f"{what}[{k}]"))
                     if one.shape != (n,):
-                        raise BrazoError(f"{what}[{k}] has shape {one.shape}; wanted ({n},)")
+                        raise BrazoError(f"{what}[{k}] has shape {one.shape}; expected ({n},)")
                     rows[k], given[k] = one, True
             return rows, given
     return table(value, points, n, what), np.ones(points, dtype=bool)

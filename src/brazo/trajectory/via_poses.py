@@ -1,9 +1,8 @@
-"""Through poses of the tool at given times: each goes through inverse kinematics, and the joints
-run on cubics or quintics through what it gives.
+"""Joint motion through tool poses at given times, by inverse kinematics of each pose and cubics or
+quintics through the joint values.
 
-Only at the given times is the tool where it was asked to be; in between it goes where the joints
-take it, the nearer to the wanted way the more points are given.  A tool that has to keep to its way
-needs a path (`follow_path`).
+The tool is at the given poses only at the given times; in between it follows the joint polynomials.
+To keep the tool on a path use `follow_path`.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def via_poses(
     """Joint motion through tool poses (k, 4, 4), or points (k, 3), at times t (k,).
 
     `velocities` (k, 6), whose rows may be None, are those of the tool (linear, then angular, base
-    axes); without one the `rule` of via points gives the joints' speed.  All points are reached in
+    axes); without one joint velocities follow the `rule` of via points.  All poses are solved in
     the branch of the first, which is the one nearest to `q0`, or the named one.
     """
     choice(degree, ("cubic", "quintic"), "degree")
@@ -61,13 +60,13 @@ def solve_poses(
     orientation: Orientation = "full",
     names: list[str] | None = None,
 ) -> Array:
-    """Joint values (k, n) for poses or points, each near the one before and in one branch.
+    """Joint values (k, n) for poses or points, each near the previous one and in one branch.
 
-    `names` are what messages call the points, where they come from a file.
+    `names` are the names of the points in messages, if they come from a file.
     """
     targets = [array(T, f"poses[{k}]") for k, T in enumerate(poses)]
     if len(targets) != len(t):
-        raise BrazoError(f"{len(targets)} poses for {len(t)} times; wanted one for each")
+        raise BrazoError(f"{len(targets)} poses for {len(t)} times; expected one per time")
     found: list[Array] = []
     kept = branch
     for k, T in enumerate(targets):
@@ -78,7 +77,7 @@ def solve_poses(
             raise BrazoError(f"{name}{error}") from None
         if not answer.success:
             raise BrazoError(f"{name}{answer.reason}")
-        # With a joint to spare solutions are a continuum, and the nearest is in no named branch.
+        # Solutions of a redundant arm are a continuum without named branches.
         if kept is None and answer.branch not in (None, "NULL-SPACE"):
             kept = answer.branch
         found.append(answer.q)
@@ -88,7 +87,7 @@ def solve_poses(
 def joint_speeds(
     robot: Robot, q: Array, velocities: Any, orientation: Orientation
 ) -> list[Array | None] | None:
-    """Joint speeds for tool velocities, None where none is given."""
+    """Joint velocities for tool velocities; None where none is given."""
     if velocities is None:
         return None
     if len(velocities) != len(q):
@@ -101,6 +100,8 @@ def joint_speeds(
             continue
         rates = motion.rates(q[k], vector(row, 6, f"velocities[{k}]"), np.zeros(6))
         if rates.margin < 1e-9:
-            raise BrazoError(f"velocities[{k}]: the arm is singular there; it cannot move at will")
+            raise BrazoError(
+                f"velocities[{k}]: the arm is singular there; the tool cannot have this velocity"
+            )
         found.append(rates.qd)
     return found
