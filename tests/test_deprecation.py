@@ -30,13 +30,13 @@ def test_old_names_are_available_with_a_warning(module, old, new):
 
 def test_an_unknown_name_is_an_attribute_error():
     home = importlib.import_module("brazo.control")
-    with pytest.raises(AttributeError, match=r"brazo.control.*nothing_like_it"):
+    with pytest.raises(AttributeError, match=r"brazo\.control.*nothing_like_it"):
         _ = home.nothing_like_it
 
 
 def test_an_old_keyword_argument_is_moved_to_the_new_one():
     options = {"law": "PID", "kp": 1.0}
-    with pytest.warns(DeprecationWarning, match="set.controller=…. *"):
+    with pytest.warns(DeprecationWarning, match=r"set\(controller=…\)"):
         renamed_option(options, "law", "controller", "set")
     assert options == {"controller": "PID", "kp": 1.0}
 

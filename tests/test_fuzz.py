@@ -54,7 +54,7 @@ def test_integer_too_large_for_a_double_is_rejected_or_ignored():
     huge = 10**400
     with pytest.raises(BrazoError, match="q: not an array of numbers"):
         reading.array([1.0, huge], "q")
-    with pytest.raises(BrazoError, match="wanted a number greater than 0"):
+    with pytest.raises(BrazoError, match="expected a number greater than 0"):
         reading.positive(huge, "dt")
     assert event_time({"t": huge}) == 0.0
     assert event_time({"t": float("nan")}) == 0.0

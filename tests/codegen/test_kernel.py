@@ -98,10 +98,10 @@ def test_out_may_be_an_input_or_overlap_one():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((np.zeros(4), np.zeros(3)), r"total: a has shape \(4,\); wanted \(\.\.\., 3\)"),
-        ((np.zeros(3), np.zeros((2, 5))), r"total: b has shape \(2, 5\); wanted \(\.\.\., 3\)"),
+        ((np.zeros(4), np.zeros(3)), r"total: a has shape \(4,\); expected \(\.\.\., 3\)"),
+        ((np.zeros(3), np.zeros((2, 5))), r"total: b has shape \(2, 5\); expected \(\.\.\., 3\)"),
         ((1.0, np.zeros(3)), r"a has shape \(\)"),
-        ((np.zeros(3),), r"1 arguments given; wanted a \(\.\.\., 3\), b \(\.\.\., 3\)"),
+        ((np.zeros(3),), r"1 arguments given; expected a \(\.\.\., 3\), b \(\.\.\., 3\)"),
         ((np.zeros((2, 3)), np.zeros((4, 3))), r"do not broadcast: a \(2, 3\), b \(4, 3\)"),
         ((["x", "y", "z"], np.zeros(3)), "a: not an array of numbers"),
         ((np.zeros(3), np.array([0, np.nan, 0])), r"b\[1\] is nan; every value must be finite"),

@@ -92,8 +92,8 @@ def test_no_steps_and_no_runs_are_fine():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"x": np.zeros(3)}, r"x has shape \(3,\); wanted \(\.\.\., 2\)"),
-        ({"u": np.zeros((4, 1))}, r"u has shape \(4, 1\); wanted \(\.\.\., 9, 1\), or"),
+        ({"x": np.zeros(3)}, r"x has shape \(3,\); expected \(\.\.\., 2\)"),
+        ({"u": np.zeros((4, 1))}, r"u has shape \(4, 1\); expected \(\.\.\., 9, 1\), or"),
         ({"u": np.full((9, 1), np.nan)}, "u has values that are not numbers"),
         ({"p": ["a"]}, "p: not an array of numbers"),
         ({"x": np.zeros((2, 2)), "p": np.zeros((3, 1))}, "do not broadcast"),

@@ -240,8 +240,8 @@ def test_a_periodic_coordinate_turns_into_its_limits():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda s: s(np.zeros(11)), r"p has shape \(11,\); wanted \(\.\.\., 12\)"),
-        (lambda s: s(np.zeros(12), np.zeros(7)), r"x0 has shape \(7,\); wanted \(\.\.\., 6\)"),
+        (lambda s: s(np.zeros(11)), r"p has shape \(11,\); expected \(\.\.\., 12\)"),
+        (lambda s: s(np.zeros(12), np.zeros(7)), r"x0 has shape \(7,\); expected \(\.\.\., 6\)"),
         (lambda s: s(np.full(12, np.nan)), r"p\[0\] is nan"),
         (lambda s: s(np.zeros((3, 12)), np.full((3, 6), np.inf)), r"x0\[0, 0\] is inf"),
         (lambda s: s(np.zeros((3, 12)), np.zeros((2, 6))), "do not broadcast"),
@@ -261,7 +261,7 @@ def test_bad_calls_say_what_is_wanted(call, words):
         ({"lower": 1.0, "upper": 0.0}, r"x\[0\] has limits \[1.0, 0.0\]"),
         ({"upper": np.inf, "periodic": True}, "both or neither"),
         ({"upper": np.inf}, "give a finite box in sample"),
-        ({"sample": [[0.0], [1.0]]}, r"sample has shape \(2, 1\); wanted \(2, 2\)"),
+        ({"sample": [[0.0], [1.0]]}, r"sample has shape \(2, 1\); expected \(2, 2\)"),
         ({"J": [[1.0]]}, "J has shape"),
         ({"split": 5}, "split is 5"),
         ({"name": "two words"}, "identifier"),

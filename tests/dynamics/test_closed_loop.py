@@ -131,7 +131,7 @@ def test_mistakes_are_named():
         closed_loop(arm, gains, dt=0.0)
     with pytest.raises(brazo.BrazoError, match="steps = 0"):
         closed_loop(arm, gains, steps=0)
-    with pytest.raises(brazo.BrazoError, match=r"q0.*wanted \(\.\.\., 6\)"):
+    with pytest.raises(brazo.BrazoError, match=r"q0.*expected \(\.\.\., 6\)"):
         closed_loop(arm, gains, q0=np.zeros(5))
     with pytest.raises(brazo.BrazoError, match=r"pid: kp has shape \(4,\)"):
         closed_loop(arm, PIDGains(kp=np.ones(4)))

@@ -168,8 +168,8 @@ def test_arm_angles_without_a_pose_of_the_delta_are_refused():
         if not np.isfinite(np.array(delta.dynamics.mass_matrix_over(list(q)))).all()
     )  # fmt: skip
     for call in (delta.forward_dynamics, delta.inverse_dynamics):
-        with pytest.raises(brazo.BrazoError, match="too short to meet"):
+        with pytest.raises(brazo.BrazoError, match="rods cannot meet"):
             call(bad, z, z)
     for call in (delta.mass_matrix, delta.gravity):
-        with pytest.raises(brazo.BrazoError, match="too short to meet"):
+        with pytest.raises(brazo.BrazoError, match="rods cannot meet"):
             call(bad)

@@ -229,7 +229,7 @@ def test_the_branch_asked_for_is_the_one_given():
         assert result.success
         assert set(words.upper().split()) <= set(result.branch.split())
         assert arm.configuration(result.q) == result.branch
-    with pytest.raises(brazo.BrazoError, match="no branch is called 'sideways'; branches: LEFTY"):
+    with pytest.raises(brazo.BrazoError, match="no branch 'sideways'; branches: LEFTY"):
         arm.ik(T, branch="sideways")
 
 
@@ -285,7 +285,7 @@ def test_a_branch_beyond_its_limits_is_shown_but_not_chosen():
         words = " ".join(w for w in branch.name.split())
         refused = arm.ik(T, branch=words)
         if not refused.success:
-            assert "outside the joint limits" in refused.reason and "allowed" in refused.reason
+            assert "out of the joint limits" in refused.reason and "allowed" in refused.reason
             assert refused.reason.startswith(("the only IK solution is", "all "))
 
 
@@ -389,7 +389,7 @@ def test_position_only_and_weighted_targets():
         ({"T": np.full((4, 4), np.nan)}, "finite"),
         ({"T": np.eye(3)}, r"shape \(3, 3\)"),
         ({"T": "there"}, "numbers"),
-        ({"T": np.eye(4), "q0": [0, 0]}, r"wanted \(6,\)"),
+        ({"T": np.eye(4), "q0": [0, 0]}, r"expected \(6,\)"),
         ({"T": np.eye(4), "orientation": "some"}, "full, nearest, free"),
         ({"T": np.eye(4), "method": "magic"}, "auto, closed, numeric"),
         ({"T": np.eye(4), "weights": [1, 2]}, "six numbers"),

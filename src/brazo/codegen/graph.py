@@ -157,7 +157,7 @@ class Graph:
         sizes = [len(x) for x in inputs]
         if sizes != list(function.inputs.values()):
             raise BrazoError(
-                f"{function.name} is called with vectors of {sizes}; wanted {function.inputs}"
+                f"{function.name} is called with vectors of {sizes}; expected {function.inputs}"
             )
         args = tuple(self.expression(x) for vector in inputs for x in vector)
         node = self._node("call", args, function)

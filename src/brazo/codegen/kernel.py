@@ -187,7 +187,7 @@ class Kernel:
     def _arrays(self, inputs: Sequence[Any]) -> list[np.ndarray]:
         if len(inputs) != len(self.inputs):
             wanted = ", ".join(f"{k} (..., {n})" for k, n in self.inputs.items())
-            raise BrazoError(f"{self.name}: {len(inputs)} arguments given; wanted {wanted}")
+            raise BrazoError(f"{self.name}: {len(inputs)} arguments given; expected {wanted}")
         arrays = []
         for (key, size), value in zip(self.inputs.items(), inputs, strict=True):
             try:
@@ -196,7 +196,7 @@ class Kernel:
                 raise BrazoError(f"{self.name}: {key}: not an array of numbers ({error})") from None
             if array.ndim == 0 or array.shape[-1] != size:
                 raise BrazoError(
-                    f"{self.name}: {key} has shape {array.shape}; wanted (..., {size}), with "
+                    f"{self.name}: {key} has shape {array.shape}; expected (..., {size}), with "
                     "any leading batch dimensions"
                 )
             arrays.append(np.ascontiguousarray(array))
@@ -222,7 +222,7 @@ class Kernel:
             return [np.empty(s) for s in shapes]
         given = out if isinstance(out, (tuple, list)) else (out,)
         if len(given) != len(shapes):
-            raise BrazoError(f"{self.name}: out has {len(given)} arrays; wanted {len(shapes)}")
+            raise BrazoError(f"{self.name}: out has {len(given)} arrays; expected {len(shapes)}")
         for key, array, shape in zip(self.outputs, given, shapes, strict=True):
             if (
                 not isinstance(array, np.ndarray)
@@ -235,7 +235,8 @@ class Kernel:
                     f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
                 )
                 raise BrazoError(
-                    f"{self.name}: out for {key} is {got}; wanted a writeable C-contiguous float64 "
+                    f"{self.name}: out for {key} is {got}; expected a writeable C-contiguous "
+                    "float64 "
                     f"array of shape {shape}"
                 )
             for i, source in enumerate(arrays):

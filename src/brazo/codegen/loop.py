@@ -145,7 +145,7 @@ class Loop:
             wanted = f"(..., {steps}, {size}), or (..., 1, {size}) for all steps"
             good = good and array.ndim >= 2 and array.shape[-2] in (1, steps)
         if not good:
-            raise BrazoError(f"{self.name}: {key} has shape {array.shape}; wanted {wanted}")
+            raise BrazoError(f"{self.name}: {key} has shape {array.shape}; expected {wanted}")
         return array
 
     def _lead(self, arrays: Mapping[str, np.ndarray]) -> tuple[int, ...]:

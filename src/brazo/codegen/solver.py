@@ -116,7 +116,7 @@ class Solver:
             raise BrazoError(f"solver {name}: split is {split}; it must be 1 to {self.k}")
         if len(J) != self.k or any(len(row) != self.n for row in J):
             shape = (len(J), *{len(row) for row in J})
-            raise BrazoError(f"solver {name}: J has shape {shape}; wanted ({self.k}, {self.n})")
+            raise BrazoError(f"solver {name}: J has shape {shape}; expected ({self.k}, {self.n})")
         self.periodic = [periodic] * self.n if isinstance(periodic, bool) else list(periodic)
         self._box = self._limits(lower, upper)
         self._sample = self._sampling(sample)
@@ -314,7 +314,7 @@ class Solver:
             box = np.array(sample, dtype=float, order="C")
             if box.shape != (2, self.n):
                 raise BrazoError(
-                    f"solver {self.name}: sample has shape {box.shape}; wanted (2, {self.n})"
+                    f"solver {self.name}: sample has shape {box.shape}; expected (2, {self.n})"
                 )
         else:
             box = self._box.copy()
@@ -336,7 +336,7 @@ class Solver:
             raise BrazoError(f"{self.name}: {key}: not an array of numbers ({error})") from None
         if array.ndim == 0 or array.shape[-1] != size:
             raise BrazoError(
-                f"{self.name}: {key} has shape {array.shape}; wanted (..., {size}), with any "
+                f"{self.name}: {key} has shape {array.shape}; expected (..., {size}), with any "
                 "leading batch dimensions"
             )
         return np.ascontiguousarray(array)

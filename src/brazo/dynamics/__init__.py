@@ -1,4 +1,4 @@
-"""How forces move a robot: Newton–Euler, mass matrix, Coriolis, gravity, friction, energy."""
+"""Robot dynamics: Newton–Euler, mass matrix, Coriolis, gravity, friction, energy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from brazo.model.description import DeltaModel, Model, TreeModel
 
 
 def dynamics_of(model: Model):
-    """The dynamics of a model, whatever its kind; both kinds have the same face."""
+    """The dynamics of a model of any kind; all kinds have the same interface."""
     if isinstance(model, DeltaModel):
         from brazo.dynamics.delta import DeltaDynamics
 

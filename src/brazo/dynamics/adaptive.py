@@ -1,8 +1,8 @@
 """Dormand–Prince 5(4) with dense output on a fixed grid of times (`method="dopri5"`).
 
-Dry friction is integrated from event to event (`brazo.dynamics.stick_slip`), so that no step has to
-resolve a jump.  A right-hand side that jumps for another reason (a torque function with a sign)
-makes the step shrink without end: the run fails once `PATIENCE` steps have a mean below `FLOOR`.
+Dry friction is integrated from event to event (`brazo.dynamics.stick_slip`), so steps contain no
+discontinuity.  Other discontinuities (a torque function with a sign) make the step size collapse:
+the run fails once the mean of `PATIENCE` steps is below `FLOOR`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Rate = Callable[[float, np.ndarray], np.ndarray]
 
 
 class Dopri5:
-    """`advance(t, q, qd)` gives the state at t + dt, by as many steps as the tolerance needs."""
+    """`advance(t, q, qd)` returns the state at t + dt, with steps chosen by the tolerance."""
 
     def __init__(
         self,
@@ -39,21 +39,21 @@ class Dopri5:
     ) -> None:
         if not (rtol >= 3e-14 and atol > 0.0):
             raise BrazoError(
-                f"rtol {rtol:g}, atol {atol:g}: rtol must be at least 3e-14, atol above 0"
+                f"rtol {rtol:g}, atol {atol:g}: rtol must be at least 3e-14, atol greater than 0"
             )
         self._arm, self._rate, self._dt, self._friction = arm, rate, dt, friction
         self._rtol, self._atol = rtol, atol
-        self._count, self._mark = 0, -math.inf  # steps, and the time when they were last counted
+        self._count, self._mark = 0, -math.inf  # number of steps, and the time of the last count
         self._solver: Any = None
-        self._dense: Any = None  # the last step's state as a function of t …
-        self._end = -math.inf  # … which holds up to here
-        self._joint: int | None = None  # whose friction changes there
+        self._dense: Any = None  # the last step's state as a function of t, …
+        self._end = -math.inf  # … valid up to here
+        self._joint: int | None = None  # joint whose friction mode changes there
         self._left: np.ndarray | None = None  # the state at the last sample
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x = np.concatenate([q, qd])
         if self._left is None or not np.array_equal(x, self._left):
-            # The start, or the state was changed from outside (a joint stop).
+            # At the start, or after the state was changed externally (a joint stop).
             if self._friction is not None:
                 self._friction.settle(t, q, qd)
             self._restart(t, x)
@@ -86,9 +86,9 @@ class Dopri5:
             qd = np.abs(solver.y[len(solver.y) // 2 :])
             i = int(np.argmax(qd))
             raise RunFailed(
-                f"dopri5 stopped at t = {solver.t:g} s: no step is small enough for rtol = "
+                f"dopri5 stopped at t = {solver.t:g} s: no step size meets rtol = "
                 f"{self._rtol:g}; joint {i + 1} ({self._arm.joint_names[i]}) has a speed of "
-                f"{qd[i]:.3g}: check the torques, or take a larger rtol"
+                f"{qd[i]:.3g}: check the torques, or use a larger rtol"
             )
         self._dense, self._end = solver.dense_output(), solver.t
         self._count += 1
@@ -104,8 +104,9 @@ class Dopri5:
     def _give_up(self, size: float) -> None:
         raise RunFailed(
             f"dopri5 stopped at t = {self._end:g} s: its last {PATIENCE} steps have a mean of "
-            f"{size:.2g} s, less than {FLOOR:g} s; the torques jump or the robot is stiff: "
-            "take method rk4, a larger rtol, or a torque that does not jump"
+            f"{size:.2g} s, less than {FLOOR:g} s; the torques are discontinuous or the robot is "
+            "stiff: "
+            "use method rk4, a larger rtol, or a continuous torque"
         )
 
     def _flutter(self) -> None:
@@ -113,5 +114,5 @@ class Dopri5:
         raise RunFailed(
             f"dopri5 stopped at t = {self._end:g} s: the dry friction of joint {self._joint + 1} "
             f"({self._arm.joint_names[self._joint]}) sticks and slips more than {MAX_EVENTS} times "
-            f"in {self._dt:g} s; take method rk4, or give its friction a 'smooth' speed"
+            f"in {self._dt:g} s; use method rk4, or give its friction a 'smooth' speed"
         )

@@ -1,17 +1,18 @@
 """Featherstone's articulated bodies over any scalar, one link at a time: forward dynamics, O(n).
 
-With the acceleration of a link's frame as (α, a), as in `brazo.dynamics.newton_euler`, what a link
-and all it carries need is
+With the acceleration (α, a) of a link's frame, as in `brazo.dynamics.newton_euler`, the moment and
+force of a link and all its descendants are
 
     n = J α + H a + n_b         f = Hᵀ α + M a + f_b          (J, M symmetric)
 
-for one link alone J = I, H = [h×], M = m 1 and (n_b, f_b) the forces of its speed.  A joint with
-motion z (its turn or its shift) gives way: with U the column of that inertia along z, D = z·U and
+for one link alone J = I, H = [h×], M = m 1 and (n_b, f_b) the velocity-dependent forces.  For a
+joint with axis z (rotation or translation), with U the column of that inertia along z, D = z·U and
 u = τ − z·(n_b or f_b)
 
     inertia − U Uᵀ/D        bias + inertia c + U u/D           q̈ = (u − U·(α, a))/D
 
-is what the parent feels, c being the part of the link's acceleration that its speed gives.
+are the inertia and bias seen by the parent, c being the velocity-dependent acceleration of the
+link.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from brazo.dynamics.frames import JointTransform
 from brazo.dynamics.newton_euler import ZERO, Spin, carried_force, outward
 from brazo.dynamics.vectors import add, cross, dot, tensor_times
 
-__all__ = ["Articulated", "Yielding", "accelerated", "give_way", "speed_terms"]
+__all__ = ["Articulated", "JointTerms", "accelerated", "speed_terms", "through_joint"]
 
 Scalar = Any
 Vector = list[Scalar]
@@ -33,7 +34,7 @@ Vector = list[Scalar]
 
 @dataclass(frozen=True, slots=True)
 class Articulated:
-    """Inertia (J, H, M) and bias force (n, f) of a link with all it carries."""
+    """Articulated inertia (J, H, M) and bias force (n, f) of a link with its descendants."""
 
     J: Vector  # xx, xy, xz, yy, yz, zz
     H: list[Vector]  # three rows
@@ -43,8 +44,8 @@ class Articulated:
 
 
 @dataclass(frozen=True, slots=True)
-class Yielding:
-    """How a joint gives way: U (moment, force), u and 1/D."""
+class JointTerms:
+    """Joint terms of the articulated-body recursion: U (moment, force), u and 1/D."""
 
     Un: Vector
     Uf: Vector
@@ -60,21 +61,21 @@ def speed_terms(
     h: Vector,
     S: Sequence[Scalar],
 ) -> tuple[Vector, tuple[Vector, Vector], tuple[Vector, Vector]]:
-    """A link's ω, the part (α, a) of its acceleration that comes from speed, and (n_b, f_b)."""
+    """A link's ω, its velocity-dependent acceleration (α, a), and (n_b, f_b)."""
     spin, a = outward(T, turning, Spin(w0, ZERO), ZERO, rate, 0.0)
     alone = Spin(spin.omega, ZERO)
     return spin.omega, (spin.alpha, a), (alone.moment(S), alone.times(h))
 
 
-def give_way(
+def through_joint(
     T: JointTransform,
     turning: Scalar,
     body: Articulated,
     c: tuple[Vector, Vector],
     tau: Scalar,
     armature: Scalar,
-) -> tuple[Yielding, Articulated]:
-    """The joint's yielding under a torque, and what the parent feels, in the parent's frame."""
+) -> tuple[JointTerms, Articulated]:
+    """The joint terms for a torque, and the inertia and bias seen by the parent, in its frame."""
     sliding = 1.0 - turning
     J, H, M = body.J, body.H, body.M
 
@@ -85,7 +86,7 @@ def give_way(
     Uf = along(H[2], (M[2], M[4], M[5]))
     D = turning * Un[2] + sliding * Uf[2] + armature
     u = tau - (turning * body.n[2] + sliding * body.f[2])
-    inverse = 1.0 / where(-D, 0.0, D)  # infinite where the joint moves no positive inertia
+    inverse = 1.0 / where(-D, 0.0, D)  # infinite if the joint moves no positive inertia
     Vn, Vf = [x * inverse for x in Un], [x * inverse for x in Uf]
     J = [x - y for x, y in zip(J, _symmetric(Un, Vn), strict=True)]
     M = [x - y for x, y in zip(M, _symmetric(Uf, Vf), strict=True)]
@@ -94,7 +95,7 @@ def give_way(
     n = add(body.n, tensor_times(J, alpha), [dot(row, a) for row in H], [x * u for x in Vn])
     across = [dot([row[j] for row in H], alpha) for j in range(3)]
     f = add(body.f, across, tensor_times(M, a), [x * u for x in Vf])
-    return Yielding(Un, Uf, u, inverse), _in_parent(T, Articulated(J, H, M, n, f))
+    return JointTerms(Un, Uf, u, inverse), _in_parent(T, Articulated(J, H, M, n, f))
 
 
 def accelerated(
@@ -102,7 +103,7 @@ def accelerated(
     turning: Scalar,
     parent: tuple[Vector, Vector],
     c: tuple[Vector, Vector],
-    joint: Yielding,
+    joint: JointTerms,
 ) -> tuple[Scalar, tuple[Vector, Vector]]:
     """q̈ and the link's (α, a) from its parent's."""
     alpha0, a0 = parent
@@ -119,7 +120,7 @@ def _symmetric(u: Vector, v: Vector) -> Vector:
 
 
 def _in_parent(T: JointTransform, body: Articulated) -> Articulated:
-    """Turned into the parent's axes, then moved to its origin: with P = [p×]
+    """Rotate to the parent's axes, then move to its origin: with P = [p×]
 
     H ← H + P M        J ← J − H P + P Hᵀ   (H old, then new)
     """

@@ -139,7 +139,7 @@ def closed_loop(
         inputs |= _reference(reference, q0, n)
     shapes = {"q0": q0.shape, "qd0": qd0.shape}
     if q0.shape[-1:] != (n,) or qd0.shape[-1:] not in ((), (n,)):
-        raise BrazoError(f"closed loop: {shapes}; wanted (..., {n}) each")
+        raise BrazoError(f"closed loop: {shapes}; expected (..., {n}) each")
     lead = np.broadcast_shapes(*(x.shape[:-1] for x in start))
     x = np.concatenate([np.broadcast_to(part, (*lead, n)) for part in start], axis=-1)
     loop = controller_loop(

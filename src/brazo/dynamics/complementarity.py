@@ -1,11 +1,11 @@
 """Dry friction of joints at rest as a linear complementarity problem.
 
-The friction f of the joints leaves them the accelerations a − A f, with A the rows and columns of
-M⁻¹ of these joints.  Coulomb's law asks for
+With friction f the joints have the accelerations a − A f, with A the rows and columns of
+M⁻¹ of these joints.  Coulomb friction requires
 
     low ≤ f ≤ high,   a − A f > 0 only where f = high,   a − A f < 0 only where f = low
 
-A is positive definite, so there is one solution.
+A is positive definite, so the solution is unique.
 """
 
 from __future__ import annotations

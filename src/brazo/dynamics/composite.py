@@ -1,12 +1,12 @@
 """The mass matrix by composite rigid bodies (Walker and Orin's third method), over any scalar.
 
-Tip to base, each body takes its children in: mass m, first moment h and inertia tensor I about the
-frame's origin of all that moves with joint i, in frame i.  Accelerating joint j alone by 1 then
-needs, at its own frame,
+From tip to base, each body is combined with its children: mass m, first moment h and inertia tensor
+I about the frame's origin of all bodies moved by joint i, in frame i.  A unit acceleration of joint
+j alone requires, at its frame,
 
     revolute    f = z×h,  n = I z          prismatic   f = m z,  n = h×z
 
-and carrying f and n down to the base reads off row j of M on the way.
+and propagating f and n to the base gives row j of M.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Vector = list[Scalar]
 def mass_matrix(
     model: Links, transforms: Sequence[JointTransform], armature: bool = True
 ) -> list[list[Scalar]]:
-    """M (n x n), with motor inertia on the diagonal unless told otherwise."""
+    """M (n x n), with motor inertia on the diagonal by default."""
     links = model.links
     masses: list[Scalar] = [link.inertia.mass for link in links]
     firsts: list[Vector] = [list(link.inertia.first) for link in links]

@@ -2,8 +2,8 @@
 
     C_ij = Σ_k ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q̇_k
 
-With this choice of C, and no other that also gives C q̇, Ṁ − 2C is skew-symmetric, which adaptive
-and passivity-based control rest on.
+With this choice of C, Ṁ − 2C is skew-symmetric, as required by adaptive and passivity-based
+control.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def coriolis_matrix(
         for j in range(n):
             total: Scalar = 0.0
             for k in range(n):
-                # ½ last: two symbols that cancel or repeat fold before the product.
+                # ½ last, so that symbols that cancel or repeat are folded first.
                 total = total + (dM[k][i][j] + dM[j][i][k] - dM[i][j][k]) * qd[k]
             row.append(0.5 * total)
         C.append(row)

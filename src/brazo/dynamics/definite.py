@@ -1,13 +1,13 @@
-"""Is a robot's mass matrix positive definite?  Forward dynamics exists only where it is.
+"""Check that a robot's mass matrix is positive definite, as forward dynamics requires.
 
-Eliminated from the tip to the base, pivot j of M(q) is the inertia that joint j moves while the
-joints after it are free.  A pivot of zero means that the joint moves no inertia (a massless link, a
-point mass on the joint's axis); a negative one means that a body of the file cannot exist.
+Eliminated from tip to base, pivot j of M(q) is the inertia moved by joint j with the joints after
+it free.  A zero pivot means that the joint moves no inertia (a massless link, a point mass on the
+joint axis); a negative one means that a body of the file is not physical.
 
-`refuse_everywhere` runs once, before code is generated: it refuses a robot whose joint has no
-positive pivot at any of a few configurations.  `refuse_at` runs when forward dynamics gave a result
-that is not finite: it names the joint at that configuration.  `mass_findings` warns of both, and
-`doubt` adds the warning to the message of a run that broke down.
+`refuse_everywhere` runs once, before code generation: it refuses a robot with a joint that has no
+positive pivot at any of several sampled configurations.  `refuse_at` runs if the result of forward
+dynamics is not finite: it names the joint at that configuration.  `mass_findings` returns warnings
+for both, and `doubt` adds them to the message of a failed run.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from brazo.model.description import DeltaModel, Finding, Joint, Model, TreeModel
 
 __all__ = ["doubt", "mass_findings", "refuse_at", "refuse_everywhere"]
 
-SAMPLES = 8  # random configurations, besides zero and the poses of the file
-FEW = 2  # of them, where a joint is refused that moves no inertia at any
+SAMPLES = 8  # random configurations, in addition to zero and the poses of the file
+FEW = 2  # of them, for refusing a joint that moves no inertia at any
 MOST_NAMES = 6  # links in a message
 
 
@@ -38,23 +38,23 @@ class Weak:
 
 
 def mass_matrix_at(model: Model, q: np.ndarray) -> np.ndarray:
-    """M (n, n) at one configuration, computed without compiling anything."""
+    """M (n, n) at one configuration, without compilation."""
     if isinstance(model, DeltaModel):
         from brazo.dynamics.delta import DeltaDynamics
 
-        with np.errstate(all="ignore"):  # NaN where the rods do not meet
+        with np.errstate(all="ignore"):  # NaN if the rods cannot meet
             return np.array(DeltaDynamics(model).mass_matrix_over(list(q)))
     from brazo.dynamics.links import links_of
     from brazo.dynamics.straight import StraightDynamics
 
     assert isinstance(model, TreeModel)
-    # The file's own parameters: moved to the parent, a zero becomes a rounding error.
+    # The parameters of the file: after regrouping a zero would become a rounding error.
     links = links_of(model, regroup=False)
     return np.array(StraightDynamics(links).mass_matrix(q.tolist()), dtype=float)
 
 
 def weak_joints(M: np.ndarray) -> list[Weak]:
-    """Coordinates whose pivot is not positive, from the tip; each is then taken out of M."""
+    """Coordinates whose pivot is not positive, from the tip; each is then removed from M."""
     A, found = np.array(M), []
     for j in reversed(range(len(A))):
         pivot, column = float(A[j, j]), A[:j, j].copy()
@@ -66,14 +66,14 @@ def weak_joints(M: np.ndarray) -> list[Weak]:
 
 
 def refuse_everywhere(model: Model) -> None:
-    """Raise where a joint moves no positive inertia at any of a few configurations."""
+    """Raise if a joint moves no positive inertia at any sampled configuration."""
     if everywhere := _everywhere(model, FEW):
         raise BrazoError(f"robot '{model.name}': {_message(model, everywhere)}")
 
 
 def refuse_at(model: Model, q: np.ndarray, *others: np.ndarray) -> None:
     """Raise if the mass matrix is not positive definite at q (n,); for `compile_kernel(explain=…)`,
-    which gives the other inputs of the kernel as well."""
+    which passes the other inputs of the kernel as well."""
     if weak := weak_joints(mass_matrix_at(model, q)):
         raise BrazoError(f"robot '{model.name}': {_message(model, weak, q)}")
 
@@ -92,7 +92,7 @@ def mass_findings(model: Model) -> tuple[Finding, ...]:
 
 
 def doubt(model: Model) -> str:
-    """A warning as the end of a message, empty for a sound robot."""
+    """A warning to append to a message; empty if there is none."""
     return "".join(f"; {found.message}" for found in mass_findings(model))
 
 
@@ -109,7 +109,7 @@ def _everywhere(model: Model, samples: int) -> list[Weak]:
 
 def _samples(model: Model, count: int) -> Iterator[np.ndarray]:
     """Random configurations first, then zero and the poses of the file; those of a Delta whose
-    rods do not meet are left out."""
+    rods cannot meet are excluded."""
     rng = np.random.default_rng(0)
     low, high = _box(model)
     given = [*rng.uniform(low, high, (count, len(low))), np.zeros(len(low))]
@@ -119,7 +119,7 @@ def _samples(model: Model, count: int) -> Iterator[np.ndarray]:
 
 
 def _box(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Limits; ±1 rad or m where there are none."""
+    """Limits; ±1 rad or m for joints without limits."""
     if isinstance(model, DeltaModel):
         limits = model.limits
     else:

@@ -6,13 +6,13 @@ u_i = P − C_i the rods, the loops u_i·(Ṗ − Ċ_i) = 0 give Ṗ = J θ̇ an
     P̈ = J θ̈ + J̇ θ̇,     J̇ = U⁻¹ (Ḋ − U̇ J),     D_ii = u_i·E_i,  U = rows u_i.
 
 A thin uniform rod of mass m whose ends move with v_a, v_b has the kinetic energy
-m/6 (v_a² + v_a·v_b + v_b²), so all bodies together are ½ vᵀ W v with v = B θ̇ the speeds of elbows
-and platform, and
+m/6 (v_a² + v_a·v_b + v_b²), so all bodies together are ½ vᵀ W v with v = B θ̇ the velocities of
+elbows and platform, and
 
     M = A + Bᵀ W B        C = Bᵀ W Ḃ        (then Ṁ − 2C is skew)
 
-with A the arms' inertia about their axes.  Both rods of a parallelogram count as one of mass
-`rod_mass`; ball joints and the rods' thickness carry nothing.
+with A the arms' inertia about their axes.  Both rods of a parallelogram are one rod of mass
+`rod_mass`; ball joints and the thickness of the rods have no mass.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _NO_FORCE = np.zeros(6)
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
-    """Positions and their derivatives at one (θ, θ̇)."""
+class LoopMotion:
+    """Positions of elbows and platform and their derivatives at one (θ, θ̇)."""
 
     theta_sincos: list[tuple[Scalar, Scalar]]
     C: list[Vector]
@@ -53,7 +53,7 @@ class Motion:
 
 
 class DeltaDynamics:
-    """The same face as `TreeDynamics`, for a `DeltaModel`."""
+    """The interface of `TreeDynamics` for a `DeltaModel`."""
 
     n = 3
 
@@ -111,7 +111,7 @@ class DeltaDynamics:
 
     @cached_property
     def motion(self) -> GraphFunction:
-        """(q, qd, tau) -> qdd as a function that other graphs call."""
+        """(q, qd, tau) -> qdd as a function callable from other graphs."""
         g = Graph()
         q, qd, tau = (g.inputs(name, 3) for name in ("q", "qd", "tau"))
         return GraphFunction("motion", g, {"qdd": self._acceleration(q, qd, tau)})
@@ -180,7 +180,7 @@ class DeltaDynamics:
         self, q, qd, qdd, wrench=None, gravity=None, base=None, out=None, threads=None
     ) -> np.ndarray:
         if base is not None:
-            raise BrazoError("base: a Delta's dynamics are those of a base at rest; leave it out")
+            raise BrazoError("base: the dynamics of a Delta assume a base at rest; do not give it")
         if wrench is None and gravity is None:
             return self._inverse(q, qd, qdd, out=out, threads=threads)
         wrench = _NO_FORCE if wrench is None else wrench
@@ -204,12 +204,12 @@ class DeltaDynamics:
     def _explain(self, q: np.ndarray, *others: np.ndarray) -> None:
         """Name the cause of a result that is not finite."""
         if not np.isfinite(mass_matrix_at(self.model, q)).all():
-            raise BrazoError("the rods are too short to meet at these arm angles: no pose exists")
+            raise BrazoError("the rods cannot meet at these arm angles: no pose exists")
         refuse_at(self.model, q)
 
     # -- the model over any scalar --------------------------------------------------------------
 
-    def _motion(self, theta: Vector, rate: Vector) -> Motion:
+    def _motion(self, theta: Vector, rate: Vector) -> LoopMotion:
         model = self.model
         pairs, C, E, H = [], [], [], []
         for angle, azimuth in zip(theta, model.azimuths, strict=True):
@@ -248,10 +248,10 @@ class DeltaDynamics:
              for j in range(3)]
             for i in range(3)
         ]  # fmt: skip
-        return Motion(pairs, C, E, P, J, J_rate, E_rate)
+        return LoopMotion(pairs, C, E, P, J, J_rate, E_rate)
 
     def _platform(self, C: list[Vector]) -> Vector:
-        """Where three spheres of radius L2 meet, the lower point."""
+        """The lower intersection of three spheres of radius L2."""
         a = [x - y for x, y in zip(C[1], C[0], strict=True)]
         b = [x - y for x, y in zip(C[2], C[0], strict=True)]
         n = cross(a, b)
@@ -286,14 +286,14 @@ class DeltaDynamics:
         return M, C
 
     def _holding(self, theta: Vector, gravity: Vector) -> Vector:
-        """Torques that hold the robot still."""
+        """Gravity torques."""
         m = self._motion(theta, [0.0] * 3)
         carried = self.platform_mass + 1.5 * self.rod_mass
         x, z = float(self.arm_com[0]), float(self.arm_com[2])
         tau = []
         for i, azimuth in enumerate(self.model.azimuths):
             s, c = m.theta_sincos[i]
-            # The arm's own centre of mass, x along it and z up across it, and how θ moves it.
+            # The arm's centre of mass, x along the arm and z up, and its derivative by θ.
             along, up = -(x * s) - z * c, x * c - z * s
             com_rate = [float(np.cos(azimuth)) * along, float(np.sin(azimuth)) * along, up]
             load = add(

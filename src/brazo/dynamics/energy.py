@@ -3,7 +3,7 @@
     K = Σ ½ m v² + h·(v×ω) + ½ ω·I ω + ½ J_m q̇²       P = −Σ g·(m p + R h)
 
 with v, ω of each link's frame in its own axes and (m, h, I) about that frame's origin.  Potential
-energy is zero where everything were at the base's origin.
+energy is zero for all mass at the base origin.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""From a link's frame to its parent's and back, over any scalar, one planar turn at a time.
+"""Transforms between a link's frame and its parent's over any scalar, by planar rotations.
 
-Every constant rotation is Rz(φ) Rx(α) Rz(ψ), and ψ only adds to the angle of a joint about z:
+Every constant rotation is Rz(φ) Rx(α) Rz(ψ), and ψ adds to the angle of a joint about z:
 
-    R = Rz(φ) · Rx(α) · Rz(θ),      θ = ψ + joint angle      (sliding joints: θ = ψ)
+    R = Rz(φ) · Rx(α) · Rz(θ),      θ = ψ + joint angle      (prismatic joints: θ = ψ)
 
-A vector then takes at most three planar turns of four products each, where a full 3x3 product takes
-nine.  φ is zero for D-H frames and α often a quarter turn, which costs nothing on a graph.
+A vector then needs three planar rotations of four products each at most; φ is zero for D-H frames
+and α often ±90°, which costs nothing on a graph, so this is less than the nine products of a
+matrix.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ Scalar = Any
 Vector = list[Scalar]
 Turn = tuple[Scalar, Scalar]  # cosine, sine
 
-_PARALLEL = 1e-12  # the sine of an angle too small to tell a direction by
+_PARALLEL = 1e-12  # a sine below which the direction is not determined
 
 
 @dataclass(frozen=True, slots=True)
 class JointTransform:
-    """Pose of a link's frame in its parent's: the turns φ, α, θ and the origin p."""
+    """Pose of a link's frame in its parent's: the angles φ, α, θ and the origin p."""
 
     phi: Turn
     alpha: Turn
@@ -71,13 +72,13 @@ class JointTransform:
 
 
 def joint_transform(K: np.ndarray, kind: str, value: Scalar) -> JointTransform:
-    """The constant transform K, then a turn about z or a shift along it by `value`."""
+    """The constant transform K, then a rotation about z or a translation along it by `value`."""
     phi, alpha, psi = euler_turns(K[:3, :3])
     p: Vector = K[:3, 3].tolist()
     if kind == "prismatic":
         axis = K[:3, 2].tolist()
         return JointTransform(phi, alpha, psi, add(p, [x * value for x in axis]))
-    if 0.0 in psi:  # a quarter turn swaps sine and cosine, without rounding
+    if 0.0 in psi:  # a rotation by 90° swaps sine and cosine, without rounding
         s, c = sincos(value)
         theta = psi[0] * c - psi[1] * s, psi[1] * c + psi[0] * s
     else:
@@ -87,7 +88,7 @@ def joint_transform(K: np.ndarray, kind: str, value: Scalar) -> JointTransform:
 
 
 def euler_turns(R: np.ndarray) -> tuple[Turn, Turn, Turn]:
-    """The turns φ, α, ψ of R = Rz(φ) Rx(α) Rz(ψ), −90° < φ <= 90°; exact for quarter turns."""
+    """The angles φ, α, ψ of R = Rz(φ) Rx(α) Rz(ψ), −90° < φ <= 90°; exact for multiples of 90°."""
     # Column z of R is (sφ sα, −cφ sα, cα), row z is (sα sψ, sα cψ, cα).
     x, y, z = R[:, 2].tolist()
     sine = math.hypot(x, y)
@@ -110,7 +111,7 @@ def _turn_back(by: Turn, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def _turn_matrix(by: Turn, xx: Scalar, xy: Scalar, yy: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """A symmetric 2x2 matrix turned, with 10 operations instead of the 21 of two products."""
+    """Rotate a symmetric 2x2 matrix with 10 operations instead of 21."""
     c, s = by
     if type(s) is float and s == 0.0:
         return xx, xy, yy

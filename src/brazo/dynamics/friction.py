@@ -2,8 +2,8 @@
 
     τ_f = B q̇ + T₊ (q̇ > 0)  |  B q̇ − T₋ (q̇ < 0)  |  0 (q̇ = 0)
 
-Where the file gives a `smooth` speed v₀ > 0 the step at rest becomes q̇/√(q̇² + v₀²), which
-integrators can follow.
+If the file gives a `smooth` speed v₀ > 0, the step at rest is replaced by q̇/√(q̇² + v₀²), which is
+suitable for integrators.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def retrace(
     tau: np.ndarray,
     dt: np.ndarray,
 ) -> None:
-    """Repeat a step whose result is not finite stage by stage, so that `forward(q, qd, tau)` raises
+    """Repeat a step with a non-finite result stage by stage, so that `forward(q, qd, tau)` raises
     the error of the stage that failed."""
     n = len(q)
 

@@ -1,9 +1,9 @@
-"""The compiled dynamics of one tree robot, each kernel made when first asked for.
+"""Compiled dynamics of one tree robot; each kernel is compiled on first use.
 
-Every kernel is a ring-generic algorithm of this folder run on the expression graph with the
-robot's numbers, written out link by link or, for many joints, as loops.  Two sets of links serve:
-regrouped ones for forces (fewer operations) and the file's own for energies (regrouping drops
-constants from the potential).
+Every kernel is a ring-generic algorithm of this folder evaluated on the expression graph with the
+robot's parameters, unrolled link by link or, for many joints, as loops.  There are two sets of
+links: regrouped ones for forces (fewer operations) and those of the file for energies (regrouping
+removes constants from the potential).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from brazo.model.description import TreeModel
 
 Scalar = Any
 
-MOST_STRAIGHT = 12  # links; straight code for more takes seconds to compile
-MOST_CHRISTOFFEL = 8  # coordinates; the symbols grow with their cube
+MOST_STRAIGHT = 12  # links; unrolled code for more takes seconds to compile
+MOST_CHRISTOFFEL = 8  # coordinates; the number of symbols grows with their cube
 
 
 class TreeDynamicsKernels:
@@ -73,7 +73,7 @@ class TreeDynamicsKernels:
 
     @cached_property
     def gravity(self) -> Kernel:
-        """q -> G (n), the torques that hold the robot still in the file's gravity."""
+        """q -> G (n), the gravity torques for the file's gravity."""
         g = Graph()
         G = self.rigid.inverse(g.inputs("q", self.n), None, None, self._up)
         return compile_kernel("gravity", g, {"G": G})
@@ -115,7 +115,7 @@ class TreeDynamicsKernels:
 
     @cached_property
     def motion(self) -> GraphFunction:
-        """(q, qd, tau) -> qdd as a function that other graphs call."""
+        """(q, qd, tau) -> qdd as a function callable from other graphs."""
         g = Graph()
         q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
         return GraphFunction("motion", g, {"qdd": self.acceleration(q, qd, tau)})

@@ -1,18 +1,17 @@
-"""The dynamic model in joint frames: what Newton–Euler and its relatives run on.
+"""The dynamic model in joint frames, for Newton–Euler and related algorithms.
 
-Frame i here is the *moved joint frame*: its z axis is the axis of joint i and it turns (slides)
-with it.  Between frame i and its parent's lies one constant transform K and one motion along z, so
-an algorithm meets a single sine and cosine a joint and sparse constants, whichever convention the
-file used.
+Frame i is the *moved joint frame*: its z axis is the axis of joint i and it moves with the joint.
+Between frame i and its parent's there is one constant transform K and one motion about or along z,
+so algorithms need one sine and cosine per joint and sparse constants, for any D-H convention.
 
-A body is known by the moments of its mass about the frame's origin,
+A body is described by the moments of its mass about the frame's origin,
 
     m = ∫ dm        h = ∫ r dm        S = ∫ r rᵀ dm        (I = tr(S) 1 − S)
 
-and forces are linear in these ten numbers.  So parameters that never act by themselves can be moved
-to the parent exactly (Gautier and Khalil's regrouping): mass spread along the axis of a turning
-joint, m, h_z and S_zz, looks the same after any turn and may as well be bolted to the parent.  Over
-a sliding joint that holds for S.  Fewer parameters, fewer operations, the same motion.
+and forces are linear in these ten numbers.  So parameters that have no separate effect can be moved
+to the parent exactly (regrouping of Gautier and Khalil): mass along the axis of a revolute joint,
+m, h_z and S_zz, is invariant under its rotation and can be attached to the parent.  For a prismatic
+joint this holds for S.  The motion is the same with fewer parameters and operations.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class LinkInertia:
         return LinkInertia.pack(m + m2, h + h2, S + S2)
 
     def seen_from(self, T: np.ndarray) -> LinkInertia:
-        """The same body in another frame, T being the pose of its own frame there."""
+        """The same body in another frame; T is the pose of its own frame there."""
         m, h, S = self.unpack()
         R, p = T[:3, :3], T[:3, 3]
         h = R @ h
@@ -102,7 +101,7 @@ class Links:
 
 
 def links_of(model: TreeModel, regroup: bool = True) -> Links:
-    """The dynamic model of a robot; refuses a robot whose file gives no inertia."""
+    """The dynamic model of a robot; raises if its file gives no inertia."""
     if missing := model.missing_inertia:
         raise BrazoError(
             f"robot '{model.name}' is kinematic only: no inertia is given for "
@@ -136,7 +135,7 @@ def links_of(model: TreeModel, regroup: bool = True) -> Links:
 
 
 def _regrouped(links: list[Link]) -> list[Link]:
-    """Move to the parent, tip to base, what never acts by itself; the base keeps nothing."""
+    """Regroup: move parameters without separate effect to the parent, from tip to base."""
     links = list(links)
     for i in reversed(range(len(links))):
         link = links[i]
@@ -146,7 +145,8 @@ def _regrouped(links: list[Link]) -> list[Link]:
             movable = LinkInertia.pack(m, along @ h, along * S)
             rest = LinkInertia.pack(0.0, h - along @ h, S - along * S)
         else:
-            # A shift changes what mass and first moment do, but not the second alone.
+            # A translation changes the effect of mass and first moment, but not of the second
+            # moment.
             movable = LinkInertia.pack(0.0, np.zeros(3), S)
             rest = LinkInertia.pack(m, h, np.zeros((3, 3)))
         links[i] = replace(link, inertia=rest)

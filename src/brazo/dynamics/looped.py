@@ -1,9 +1,9 @@
 """Dynamics of robots with many joints: the same recursions as compiled loops over a table of links.
 
-Written out for each link, code grows with the number of joints, and for the mass matrix with its
-square; past a dozen joints it takes seconds to compile.  Here each recursion is one link's step,
-lowered once and run in a loop (`brazo.codegen.sweep`).  The functions below answer on a graph like
-their straight-line namesakes, by calling those loops.
+Unrolled code grows with the number of joints, and for the mass matrix with its square; beyond a
+dozen joints it takes seconds to compile.  Here the step of one link is compiled once and run in a
+loop (`brazo.codegen.sweep`).  The functions below have the interface of the unrolled ones and call
+those loops on a graph.
 
     M e_j = RNE(q, 0, e_j)        C(q, q̇) e_j = ¼ (h(q, q̇ + e_j) − h(q, q̇ − e_j))
 
@@ -21,7 +21,13 @@ import numpy as np
 
 from brazo.codegen import Columns, Expr, Graph, GraphFunction
 from brazo.codegen.sweep import Pass, Sweep
-from brazo.dynamics.articulated import Articulated, Yielding, accelerated, give_way, speed_terms
+from brazo.dynamics.articulated import (
+    Articulated,
+    JointTerms,
+    accelerated,
+    speed_terms,
+    through_joint,
+)
 from brazo.dynamics.frames import JointTransform, euler_turns
 from brazo.dynamics.links import Links
 from brazo.dynamics.newton_euler import (
@@ -43,7 +49,7 @@ ZERO: Vector = [0.0, 0.0, 0.0]
 
 
 class LoopedDynamics(StraightDynamics):
-    """The same face, but its answers are calls of loops; q, qd, … are expressions of a graph."""
+    """The interface of `StraightDynamics` by calls of loops; q, qd, … are graph expressions."""
 
     def __init__(self, links: Links) -> None:
         super().__init__(links)
@@ -110,7 +116,7 @@ class LoopedDynamics(StraightDynamics):
             qdd[link.coordinate] = value
         return qdd
 
-    # -- what the loops are given ----------------------------------------------------------------
+    # -- inputs of the loops --------------------------------------------------------------------
 
     def _inverse(
         self,
@@ -122,7 +128,7 @@ class LoopedDynamics(StraightDynamics):
         load: Vector,
         base_spin: tuple[Vector, Vector] | None = None,
     ) -> Vector:
-        """Newton–Euler for links at the given places."""
+        """Newton–Euler for links at the given transforms."""
         omega, alpha = base_spin or (ZERO, ZERO)
         inputs = places | {
             "rate": self._each(qd),
@@ -199,7 +205,7 @@ class LoopedDynamics(StraightDynamics):
 
     @cached_property
     def _rest_sweep(self) -> Sweep:
-        """Newton–Euler for links that do not move yet: no ω, a third fewer operations."""
+        """Newton–Euler for links at rest: no ω, a third fewer operations."""
         return self._forces("newton_euler_at_rest", resting=True)
 
     def _forces(self, name: str, resting: bool) -> Sweep:
@@ -261,7 +267,7 @@ class LoopedDynamics(StraightDynamics):
         T, turning = _place(g), g.inputs("link_turning", 1)[0]
         body, c = _unpacked(g.inputs("own_body", 27)), g.inputs("own_c", 6)
         (tau,), (armature,) = g.inputs("in_tau", 1), g.inputs("link_armature", 1)
-        joint, felt = give_way(T, turning, body, (c[:3], c[3:]), tau, armature)
+        joint, felt = through_joint(T, turning, body, (c[:3], c[3:]), tau, armature)
         yielding = [*joint.Un, *joint.Uf, joint.u, joint.inverse]
         second = Pass(g, {"own_joint": yielding, "up_body": _packed(felt)}, inward=True)
 
@@ -269,7 +275,7 @@ class LoopedDynamics(StraightDynamics):
         T, turning = _place(g), g.inputs("link_turning", 1)[0]
         c, joint = g.inputs("own_c", 6), g.inputs("own_joint", 8)
         parent = g.inputs("up_al", 3), g.inputs("up_a", 3)
-        yielding = Yielding(joint[:3], joint[3:6], joint[6], joint[7])
+        yielding = JointTerms(joint[:3], joint[3:6], joint[6], joint[7])
         gain, (alpha, a) = accelerated(T, turning, parent, (c[:3], c[3:]), yielding)
         third = Pass(g, {"own_al": alpha, "own_a": a, "out_gain": [gain]})
         parents = [link.parent for link in self.links.links]
@@ -293,7 +299,7 @@ def _unpacked(values: Vector) -> Articulated:
 
 
 def _places(transforms: Sequence[JointTransform]) -> dict[str, Vector]:
-    """What of the transforms depends on q, link after link."""
+    """The q-dependent parts of the transforms, link by link."""
     return {
         "theta": [x for T in transforms for x in T.theta],
         "p": [x for T in transforms for x in T.p],

@@ -16,7 +16,8 @@ Inward, with the moments m, h, S of a link's mass:
     τ = z·n  or  z·f
 
 where (A)× = (A_zy − A_yz, A_xz − A_zx, A_yx − A_xy).  Everything is linear in (m, h, S), so
-regrouped moments give the same forces; and U, made once, serves the link's mass and its children.
+regrouped moments give the same forces; U is computed once per link and used for its mass and
+children.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def newton_euler(
 ) -> list[Scalar]:
     """Joint forces (n) of the rigid links; no friction, no motors.
 
-    `base_acceleration` is minus gravity; `qd` or `qdd` None means at rest, and costs nothing.
-    `wrench` is the force and moment the surroundings put on the tool's point, in base axes.
+    `base_acceleration` is minus gravity; `qd` or `qdd` None means at rest, without cost.
+    `wrench` is the external force and moment on the tool point, in base axes.
     `base_spin` is the angular velocity and acceleration of a base that moves; its linear
     acceleration adds to `base_acceleration`.
     """
@@ -100,7 +101,7 @@ def outward(
     sliding = 1.0 - turning
     w, al = T.to_link(spin.omega), T.to_link(spin.alpha)
     a = T.to_link(add(a, spin.times(T.p)))
-    # w×z q̇ = (w_y, −w_x, 0) q̇, once for a turn and twice for a shift
+    # w×z q̇ = (w_y, −w_x, 0) q̇, once for a rotation and twice for a translation
     turn, shift = turning * rate, sliding * (2.0 * rate)
     al = [al[0] + w[1] * turn, al[1] - w[0] * turn, al[2] + turning * gain]
     a = [a[0] + w[1] * shift, a[1] - w[0] * shift, a[2] + sliding * gain]
@@ -110,7 +111,7 @@ def outward(
 def inertial_force(
     m: Scalar, h: Sequence[Scalar], S: Sequence[Scalar], spin: Spin, a: Vector
 ) -> tuple[Vector, Vector]:
-    """Force and moment about the frame's origin that move the mass of one link as given."""
+    """Inertial force and moment of one link about the frame's origin."""
     h = list(h)
     return add([m * x for x in a], spin.times(h)), add(spin.moment(S), cross(h, a))
 
@@ -124,7 +125,7 @@ def carried_force(T: JointTransform, f: Vector, n: Vector) -> tuple[Vector, Vect
 def tip_load(
     model: Links, transforms: Sequence[JointTransform], wrench: Vector
 ) -> tuple[Vector, Vector]:
-    """An outside wrench on the tool's point, in base axes, as force and moment about the origin of
+    """An external wrench on the tool point, in base axes, as force and moment about the origin of
     the link that carries the tool, in its frame."""
     path = []
     i = model.tip
@@ -138,7 +139,7 @@ def tip_load(
 
 
 class Spin:
-    """How a link turns, and the matrix U of the accelerations that gives its points."""
+    """Angular velocity and acceleration of a link, and the matrix U of point accelerations."""
 
     def __init__(self, omega: Vector, alpha: Vector) -> None:
         self.omega, self.alpha = omega, alpha
@@ -153,11 +154,11 @@ class Spin:
         ]
 
     def times(self, r: Vector) -> Vector:
-        """U r: what the turning adds to the acceleration of a point."""
+        """U r: the rotational part of the acceleration of a point."""
         return [row[0] * r[0] + row[1] * r[1] + row[2] * r[2] for row in self.U]
 
     def moment(self, S: Sequence[Scalar]) -> Vector:
-        """(U S)×, written so that S_zz = 0, or S_xx = S_yy, makes terms vanish."""
+        """(U S)×, in a form in which terms vanish for S_zz = 0 or S_xx = S_yy."""
         (_, Uxy, Uxz), (Uyx, _, Uyz), (Uzx, Uzy, _) = self.U
         Sxx, Sxy, Sxz, Syy, Syz, Szz = S
         return [

@@ -1,4 +1,4 @@
-"""Vectors and trajectory functions that a user gives, checked: each fault names joint and time."""
+"""Validation of vectors and trajectory functions; errors name joint and time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_vector(value: Any, robot: Joints, what: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise BrazoError(f"{what}: not a vector of numbers ({error})") from None
     if array.shape != (robot.n,):
-        raise BrazoError(f"{what} has shape {array.shape}; wanted ({robot.n},)")
+        raise BrazoError(f"{what} has shape {array.shape}; expected ({robot.n},)")
     refuse_nonfinite(array, robot, what)
     return array
 
@@ -48,7 +48,7 @@ def sample_trajectory(trajectory: Trajectory, t: np.ndarray, robot: Joints) -> n
     """q, qd, qdd (3, m, n) of a function `trajectory(t) -> (q, qd, qdd)` at the times t (m,)."""
     if not callable(trajectory):
         raise BrazoError(
-            f"trajectory is a {type(trajectory).__name__}; wanted a function t -> (q, qd, qdd), "
+            f"trajectory is a {type(trajectory).__name__}; expected a function t -> (q, qd, qdd), "
             f"each of shape ({robot.n},)"
         )
     samples = np.empty((3, len(t), robot.n))
@@ -58,7 +58,7 @@ def sample_trajectory(trajectory: Trajectory, t: np.ndarray, robot: Joints) -> n
 
 
 def raised(what: str, t: float, error: Exception) -> str:
-    """A user's exception in one sentence, with the line of the user's own file."""
+    """A user's exception as a message with the line of the user's file."""
     place = user_place(error)
     where = f" ({place})" if place else ""
     return f"{what} raised {type(error).__name__} at t = {t:g} s: {error}{where}"
@@ -78,7 +78,7 @@ def _sample(trajectory: Trajectory, t: float, robot: Joints) -> list[np.ndarray]
         shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
         raise BrazoError(
             f"{what} returned {type(value).__name__}{shape}; "
-            f"wanted three vectors: q, qd, qdd, each of shape ({robot.n},)"
+            f"expected 3 vectors: q, qd, qdd, each of shape ({robot.n},)"
         )
     parts = zip(("q", "qd", "qdd"), value, strict=True)
     return [read_vector(part, robot, f"{what}: {name}") for name, part in parts]

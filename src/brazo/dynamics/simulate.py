@@ -1,8 +1,8 @@
-"""Let a robot move: integrate its equations under torques, or carry it along a trajectory.
+"""Simulation of a robot under given torques, and inverse dynamics along a trajectory.
 
 `simulate` solves M q̈ = τ − h by classic Runge–Kutta steps of fixed size (`rk4`) or by the adaptive
-Dormand–Prince 5(4) pair with dense output (`dopri5`).  `follow` takes the motion as given and asks
-for the torques it needs.  Both return a `Run`: every signal on one time axis.
+Dormand–Prince 5(4) pair with dense output (`dopri5`).  `follow` computes the torques for a
+given motion.  Both return a `Run`: all signals on one time axis.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Run:
     q: np.ndarray  # (m, n) rad, m
     qd: np.ndarray  # (m, n)
     qdd: np.ndarray  # (m, n)
-    tau: np.ndarray | None  # (m, n) N m, N; None where the robot's inertia is not known
+    tau: np.ndarray | None  # (m, n) N m, N; None if the robot has no inertia
     energy: np.ndarray | None  # (m, 2) J: kinetic, potential
     tool: np.ndarray  # (m, 4, 4)
     method: str
@@ -46,18 +46,18 @@ class Run:
 
     @property
     def energy_drift(self) -> float:
-        """Largest change of the total energy since the start (J); 0 for an ideal free fall."""
+        """Max change of the total energy since the start (J); 0 for ideal free motion."""
         if self.energy is None:
             raise BrazoError(f"robot '{self.robot}' is kinematic only: it has no energy")
         total = self.energy.sum(axis=1)
         return float(np.abs(total - total[0]).max())
 
     def at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """q and qd at any time, by the cubic through the neighbouring samples."""
+        """q and qd at any time, by cubic interpolation."""
         from scipy.interpolate import CubicHermiteSpline
 
         if len(self.t) < 2:
-            raise BrazoError("a run of one sample has nothing between its samples")
+            raise BrazoError("a run of one sample cannot be interpolated")
         if not self.t[0] <= t <= self.t[-1]:
             raise BrazoError(f"t = {t:g} s is outside the run, {self.t[0]:g} to {self.t[-1]:g} s")
         k = min(max(int(np.searchsorted(self.t, t)) - 1, 0), len(self.t) - 2)
@@ -67,7 +67,7 @@ class Run:
         return position(t), speed(t)
 
     def columns(self) -> dict[str, tuple[np.ndarray, str]]:
-        """Every signal as name -> (values, unit), in the order tables show them."""
+        """All signals as name -> (values, unit), in table order."""
         table: dict[str, tuple[np.ndarray, str]] = {"t": (self.t, "s")}
         for label, values, angular, linear in (
             ("q", self.q, "rad", "m"),
@@ -105,12 +105,12 @@ def simulate(
     """Motion under torques: none, a constant (n,), or a function `torque(t, q, qd)`.
 
     `dt` is the step of `rk4` and the spacing of the output of `dopri5`, whose own steps follow
-    `rtol` and `atol` (default: rtol / 100).  With `stops` joints halt at their limits.
-    `dopri5` calls the torque function at trial times, some of which it takes back: a law with a
-    memory needs `rk4`, which calls it four times a step in order.  Joints with sharp Coulomb
-    friction stick and slip with `dopri5`; `rk4` takes the formula, which creeps by O(dt) at rest.
-    `progress(fraction)` is called now and then.  An error or an interruption after the first
-    samples has them as its attribute `run`.
+    `rtol` and `atol` (default: rtol / 100).  With `stops` joints stop at their limits.
+    `dopri5` calls the torque function at trial times, some of which are rejected: a controller with
+    state needs `rk4`, which calls it four times per step in order.  Joints with sharp Coulomb
+    friction stick and slip with `dopri5`; `rk4` uses the formula, which creeps by O(dt) at rest.
+    `progress(fraction)` is called from time to time.  An exception after the first samples has them
+    as its attribute `run`.
     """
     dynamics = arm.dynamics
     if method not in ("rk4", "dopri5"):
@@ -123,7 +123,7 @@ def simulate(
     for i, (low, high) in enumerate([] if limits is None else limits.tolist()):
         if not low <= q[i] <= high:
             said = outside(float(q[i]), low, high, arm.joint_names[i], arm.joint_kinds[i], False)
-            raise BrazoError(f"q0: {said}; stops need a start inside them")
+            raise BrazoError(f"q0: {said}; with stops the start must be within the limits")
     friction = StickSlip(arm, drive) if method == "dopri5" else None
     if friction is not None and not friction.needed:
         friction = None
@@ -139,14 +139,14 @@ def simulate(
     applied, gains = [], []
 
     def accelerations(count: int) -> np.ndarray | None:
-        """Those of joints that stick and slip; None where the formula of friction gives them."""
+        """Accelerations with stick-slip friction; None if the friction formula gives them."""
         if friction is None:
             return None
         friction.settle(0.0, Q[0], QD[0])
         return np.array([friction.acceleration(0.0, Q[0], QD[0])[0], *gains])[:count]
 
     def partial(count: int) -> Run | None:
-        """The samples before a failure, the first `count` or, without its torque, one less."""
+        """The samples before a failure: the first `count`, or one less if its torque is missing."""
         asked: list[Any] = []
         if method == "rk4" and drive.function is not None:
             asked = applied if drive.first is None else [*applied[: count - 1], drive.first]
@@ -178,7 +178,7 @@ def simulate(
             error.run = partial(k + 1)  # pyright: ignore[reportAttributeAccessIssue]
         raise
     if method == "rk4" and drive.function is not None:
-        # What moved the robot, not what the function would say if asked again.
+        # The torques that were applied; calling the function again may give others.
         tau = np.array([*applied, drive(float(t[-1]), Q[-1], QD[-1])])
     else:
         tau = drive.rows(t, Q, QD)
@@ -216,11 +216,10 @@ def _run(
 def follow(
     arm: Any, trajectory: Trajectory | Any, t_end: float | None = None, dt: float = 1e-3
 ) -> Run:
-    """Carry the robot along a trajectory and find the torques that motion needs.
+    """Compute the torques for a motion along a trajectory.
 
     `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) spaced by `dt`, of
-    which the samples up to `t_end` are taken.  A robot without inertia is only moved: its torques
-    stay None.
+    which the samples up to `t_end` are used.  For a robot without inertia the torques are None.
     """
     if callable(trajectory):
         if t_end is None:
@@ -234,8 +233,8 @@ def follow(
             raise BrazoError(f"trajectory: not an array of numbers ({error})") from None
         if array.ndim != 3 or array.shape[0] != arm.n or array.shape[2] != 3 or not array.shape[1]:
             raise BrazoError(
-                f"trajectory has shape {array.shape}; wanted ({arm.n}, samples, 3): "
-                "positions, speeds, accelerations of each joint"
+                f"trajectory has shape {array.shape}; expected ({arm.n}, samples, 3): "
+                "positions, velocities, accelerations of each joint"
             )
         if not np.isfinite(array).all():
             raise BrazoError("trajectory has values that are not finite")
@@ -263,7 +262,7 @@ def follow(
 
 
 def _count_until(t_end: float, dt: float, samples: int) -> int:
-    """How many of the samples, spaced by `dt`, lie between 0 and `t_end`."""
+    """Number of samples, spaced by `dt`, between 0 and `t_end`."""
     last = (samples - 1) * dt
     if not t_end > 0.0:
         raise BrazoError(f"t_end = {t_end} s; it must be greater than 0")
@@ -276,7 +275,7 @@ def _count_until(t_end: float, dt: float, samples: int) -> int:
 
 
 class _Torque:
-    """A user's torques, checked at every call."""
+    """A user's torque function, validated at every call."""
 
     def __init__(self, torque: Any, arm: Any) -> None:
         self._arm = arm
@@ -372,21 +371,21 @@ def _grid(t_end: float, dt: float) -> np.ndarray:
         raise BrazoError(f"t_end = {t_end}, dt = {dt}: both must be finite and greater than 0")
     count = round(t_end / dt)
     if count < 1 or abs(count * dt - t_end) > 1e-9 * t_end:
-        raise BrazoError(f"t_end = {t_end:g} s is not a whole number of steps of dt = {dt:g} s")
+        raise BrazoError(f"t_end = {t_end:g} s is not a multiple of dt = {dt:g} s")
     if count > MAX_SAMPLES:
-        raise BrazoError(f"{count} samples; at most {MAX_SAMPLES}: take a longer dt")
+        raise BrazoError(f"{count} samples; max {MAX_SAMPLES}: use a larger dt")
     return np.linspace(0.0, t_end, count + 1)
 
 
 def _blown_up(arm: Any, q: np.ndarray, qd: np.ndarray, t: float, method: str) -> None:
     bad = int(np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd))[0])
     if arm.model.kind == "delta":
-        hint = "an undriven Delta falls through its singular pose; use stops, or hold it"
+        hint = "an unpowered Delta falls through its singular pose; use stops, or apply torques"
     elif method == "rk4":
-        hint = "take a smaller dt or method dopri5"
+        hint = "use a smaller dt or method dopri5"
     else:
         hint = "check the torques"
     raise RunFailed(
-        f"joint {bad + 1} ({arm.joint_names[bad]}) is no longer finite at t = {t:g} s; {hint}"
+        f"joint {bad + 1} ({arm.joint_names[bad]}) is not finite at t = {t:g} s; {hint}"
         + doubt(arm.model)
     )

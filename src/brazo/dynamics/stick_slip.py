@@ -1,7 +1,7 @@
 """Coulomb friction of joints as a sequence of smooth motions, for an adaptive integrator.
 
 A joint with dry friction slips forward (τ_f = T₊), slips backward (−T₋) or sticks.  While it sticks
-q̈ = 0 and friction is whatever torque holds it, from −T₋ to T₊.  Between two events, a speed that
+q̈ = 0 and friction is the holding torque, from −T₋ to T₊.  Between two events, a speed that
 reaches zero or a holding torque that reaches its bound, the motion is smooth.
 
 At an event the friction of the joints at rest, between −T₋ and T₊, follows from a linear
@@ -21,14 +21,14 @@ from brazo.model.description import DeltaModel, Friction, Model, TreeModel
 __all__ = ["StickSlip", "coulomb_bounds"]
 
 SWEEPS = 2000
-PARTS = 4  # a step of the integrator is searched for events at so many points
+PARTS = 4  # points per integrator step at which events are searched
 BISECTIONS = 60
 _SPEED_SLACK = 1e-14  # rad/s, m/s: rounding of a speed that starts at zero
 _TORQUE_SLACK = 1e-9  # of T₊ + T₋
 
 
 def coulomb_bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """T₊ and T₋ (n,) of each coordinate; joints with a `smooth` speed need no events: zero."""
+    """T₊ and T₋ (n,) of each coordinate; zero for joints with a `smooth` speed (no events)."""
     if isinstance(model, DeltaModel):
         rows = [(i, 1.0, model.friction) for i in range(model.n)]
     else:
@@ -43,7 +43,7 @@ def coulomb_bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 class StickSlip:
-    """The state of every joint's dry friction: `modes` is 1, −1 or, where it sticks, 0."""
+    """The state of dry friction: `modes` is 1, −1 or, for sticking joints, 0."""
 
     def __init__(self, arm: Any, torque: Callable[..., np.ndarray]) -> None:
         self._dynamics, self._torque = arm.dynamics, torque
@@ -59,7 +59,7 @@ class StickSlip:
     def acceleration(
         self, t: float, q: np.ndarray, qd: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """q̈ in the present modes, and the torque (n,) that holds the joints that stick."""
+        """q̈ in the current modes, and the holding torques (n,) of sticking joints."""
         # The compiled functions subtract the friction of sgn(q̇); the modes replace it.
         tau = self._torque(t, q, qd) + self._friction(qd) - self._friction(self.modes)
         stuck = self._dry & (self.modes == 0.0)

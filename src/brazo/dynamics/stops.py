@@ -1,13 +1,13 @@
-"""Joint stops: a joint that arrives at its limit stays there until something pulls it back.
+"""Joint stops: unilateral constraints at the joint limits.
 
-After a step, joints at or past a limit and still moving outward are stopped by impulses Λ ≥ 0 that
-push inward.  With M⁻¹ = A and G the rows of the stopped joints (signed inward) this is the linear
+After a step, joints at or beyond a limit that still move outward are stopped by inward impulses
+Λ ≥ 0.  With M⁻¹ = A and G the rows of the stopped joints (signed inward) this is the linear
 complementarity problem
 
     v⁺ = G (q̇ + A Gᵀ Λ) ≥ −e v⁻,   Λ ≥ 0,   one of the two zero for every joint,
 
 solved by sweeps over the joints (projected Gauss–Seidel).  e is the coefficient of restitution:
-0 stops dead, 1 bounces back as fast.  The impulse moves the other joints as a real stop would.
+0 is a plastic, 1 an elastic impact.  The impulses also act on the other joints through M.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def hold_at_limits(
     mass_matrix,
     restitution: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bring a state (n,), (n,) back inside the limits (n, 2)."""
+    """Return a state (n,), (n,) within the limits (n, 2)."""
     low, high = q <= limits[:, 0], q >= limits[:, 1]
     inward = np.where(low, 1.0, -1.0)
     outward = (low | high) & (inward * qd < 0.0)

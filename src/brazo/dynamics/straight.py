@@ -1,4 +1,4 @@
-"""The algorithms of this folder written out link by link: straight code, the fastest for an arm."""
+"""The algorithms of this folder unrolled link by link: the fastest code for an arm."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StraightDynamics:
         return newton_euler(self.links, transforms, qd, qdd, up, wrench, base_spin)
 
     def mass_matrix(self, q: Sequence[Scalar], armature: bool = True) -> list[Vector]:
-        """M (n x n), with motor inertia unless told otherwise."""
+        """M (n x n), with motor inertia by default."""
         return mass_matrix(self.links, joint_transforms(self.links, q), armature)
 
     def coriolis_matrix(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Vector]:
@@ -52,9 +52,9 @@ class StraightDynamics:
         up: Vector,
         wrench: Vector | None = None,
     ) -> Vector:
-        """q̈ from M q̈ = τ − h(q, q̇), by L D Lᵀ; not finite where M is not positive definite."""
+        """q̈ from M q̈ = τ − h(q, q̇), by L D Lᵀ; not finite if M is not positive definite."""
         bias = self.inverse(q, qd, None, up, wrench)
         rest = [t - h for t, h in zip(tau, bias, strict=True)]
-        # Both recursions know the tip first; eliminating from there, nothing has to wait for them.
+        # Both recursions produce the tip first; eliminating from there avoids waiting for them.
         M = [row[::-1] for row in self.mass_matrix(q)[::-1]]
         return definite_solve(M, rest[::-1])[::-1]

@@ -1,8 +1,8 @@
-"""The dynamics of a tree robot behind one face; `DeltaDynamics` has the same.
+"""The dynamics of a tree robot; `DeltaDynamics` has the same interface.
 
-Hot methods are compiled entries: a call with plain arrays never enters Python.  A wrench, another
-gravity or anything else goes to the general kernel.  `out=` is written into, and `threads=` says
-how many may share a large batch.
+Hot methods are compiled entries: a call with plain arrays runs no Python code.  Calls with a
+wrench, another gravity or other options use the general kernel.  `out=` is the output array,
+`threads=` the max number of threads for a large batch.
 
     tau = M(q) qdd + C(q, qd) qd + G(q) + friction(qd) − Jᵀ wrench
 """
@@ -61,7 +61,7 @@ class TreeDynamics:
 
     @property
     def motion(self) -> Function:
-        """(q, qd, tau) -> qdd as a function that other graphs call."""
+        """(q, qd, tau) -> qdd as a function callable from other graphs."""
         return self.kernels.motion
 
     def forces(self, q: list[Any], qd: list[Any], qdd: list[Any]) -> list[Any]:

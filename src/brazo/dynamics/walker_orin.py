@@ -1,11 +1,11 @@
-"""Walker and Orin's first method, as the SRM-I paper states it: forward dynamics out of RNE alone.
+"""Walker and Orin's first method, as the SRM-I paper states it: forward dynamics by RNE alone.
 
-    B        = RNE(q, q̇, 0)                                      gravity, friction, outside forces
-    column j = RNE(q, 0, e_j)       without gravity, friction, outside forces
+    B        = RNE(q, q̇, 0)                                      gravity, friction, external forces
+    column j = RNE(q, 0, e_j)       without gravity, friction, external forces
     M q̈ = τ − B
 
-It costs n + 1 runs of Newton–Euler.  brazo's kernels use composite bodies instead; this route
-stays as an independent check and for teaching.
+It costs n + 1 evaluations of Newton–Euler.  The kernels use composite bodies instead; this method
+serves as an independent check and for teaching.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a robot's links are, how they move, and which joint values reach a pose."""
+"""Forward and inverse kinematics, Jacobians and dexterity measures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from brazo.model.description import DeltaModel, Model, TreeModel
 
 
 def kinematics_of(model: Model):
-    """The kinematics of a model, whatever its kind; both kinds have the same face."""
+    """The kinematics of a model of any kind; all kinds have the same interface."""
     if isinstance(model, DeltaModel):
         from brazo.kinematics.delta import DeltaKinematics
 

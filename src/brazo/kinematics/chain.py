@@ -1,14 +1,13 @@
-"""A serial arm in its barest form, the one the closed-form inverse kinematics read.
+"""A serial arm in a canonical form, used by closed-form inverse kinematics.
 
     T_base_tool(q) = X₀ · S₁(q₁) · X₁ · S₂(q₂) · … · Sₙ(qₙ) · Xₙ
 
-with Sᵢ a turn about z (revolute) or a shift along z (prismatic) by the model's own qᵢ, and
-constant Xᵢ.  Every joint, whatever its axis, offset and convention in the file, comes to this
-form by turning its axis to z.  *Frame i* is the frame right after Sᵢ: its z axis is the axis of
-joint i.
+with Sᵢ a rotation about z (revolute) or a translation along z (prismatic) by qᵢ, and constant Xᵢ.
+Joints with any axis, offset and convention are brought to this form by rotating their axis to z.
+*Frame i* is the frame after Sᵢ: its z axis is the axis of joint i.
 
-The forward kinematics here are plain NumPy over any leading dimensions.  They serve to check and
-to polish solutions; the fast ones are elsewhere.
+The forward kinematics here are plain NumPy with leading batch dimensions, for checking and refining
+solutions; the compiled ones are in `brazo.kinematics.kernels`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Joint kinds and the constant transforms round them, from the base to the tool."""
+    """Joint kinds and the constant transforms between them, from base to tool."""
 
     kinds: tuple[JointKind, ...]
     X: Array  # (n + 1, 4, 4)
@@ -43,14 +42,15 @@ class Chain:
 
     @cached_property
     def revolute(self) -> Array:
-        """(n,) True where the joint turns."""
+        """(n,) True for revolute joints."""
         return np.array([kind == "revolute" for kind in self.kinds])
 
     @cached_property
     def size(self) -> float:
-        """A length that stands for the arm (m): the sum of the constant shifts between joints.
+        """Characteristic length of the arm (m): the sum of the constant translations between
+        joints.
 
-        Base and tool do not count; tolerances on lengths are relative to this.
+        Base and tool are excluded; tolerances on lengths are relative to this.
         """
         inner = np.linalg.norm(self.X[1:-1, :3, 3], axis=1).sum()
         return float(inner or np.linalg.norm(self.X[:, :3, 3], axis=1).sum() or 1.0)
@@ -90,7 +90,7 @@ class Chain:
         return frames, _square(A)
 
     def jacobian(self, q: ArrayLike) -> Array:
-        """Tool speed (m/s), then turn rate (rad/s), base axes: (..., n) -> (..., 6, n)."""
+        """Linear (m/s), then angular (rad/s) tool velocity, base axes: (..., n) -> (..., 6, n)."""
         frames, T = self.frames_and_tool(q)
         z, origin = frames[..., :3, 2], frames[..., :3, 3]
         arm = np.cross(z, T[..., None, :3, 3] - origin)
@@ -102,8 +102,8 @@ class Chain:
 def chain_of(model: TreeModel) -> Chain:
     """The chain of joints from the base to the tool of a model.
 
-    Joints that hang beside it (fingers) are left out; `coordinates` says which entries of the
-    model's q the chain's joints are.
+    Joints outside it (fingers) are excluded; `coordinates` are the indices of the chain's joints
+    in the model's q.
     """
     path = []
     body = model.tip
@@ -116,11 +116,11 @@ def chain_of(model: TreeModel) -> Chain:
     for body in reversed(path):
         joint = body.joint
         if joint is None:
-            raise BrazoError(f"{model.name}: body {body.name} has no joint to hang on")
+            raise BrazoError(f"{model.name}: body {body.name} has no joint")
         if joint.multiplier != 1.0 or joint.coordinate in coordinates:
             raise BrazoError(
-                f"{model.name}: joint {joint.name} follows another joint, so the way to the tool "
-                "is no plain chain: closed-form inverse kinematics need one value a joint"
+                f"{model.name}: joint {joint.name} follows another joint, so the arm is not "
+                "a serial chain: closed-form inverse kinematics need one value per joint"
             )
         turn = align_z(joint.axis)
         shift = rot_z(joint.offset) if joint.kind == "revolute" else translate(z=joint.offset)
@@ -132,8 +132,8 @@ def chain_of(model: TreeModel) -> Chain:
     return Chain(tuple(kinds), frozen(X), tuple(coordinates))
 
 
-# Poses travel as their upper three rows (..., 3, 4): a product with a constant is then one matrix
-# product for the whole batch, and a turn about z touches two columns.
+# Poses are stored as their upper three rows (..., 3, 4): a product with a constant is one matrix
+# product for the whole batch, and a rotation about z changes two columns.
 
 
 def _affine(X: Array, batch: tuple[int, ...]) -> Array:

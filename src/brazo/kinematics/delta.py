@@ -1,7 +1,7 @@
-"""The kinematics of a Delta robot behind the same face as a tree robot's.
+"""The kinematics of a Delta robot, with the same interface as those of a tree robot.
 
-The tool's pose has the rotation of the base (the platform stays level), so the Jacobian's angular
-rows are zero and inverse kinematics looks at the target's position, and refuses to turn it.
+The tool has the orientation of the base (the platform stays level), so the angular rows of the
+Jacobian are zero, and inverse kinematics refuses targets with another orientation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RODS = tuple(f"rod {i}{rod}" for i in (1, 2, 3) for rod in "ab")
 class DeltaKinematics:
     """Forward and inverse maps of a `DeltaModel`; every q is (..., 3) in rad.
 
-    `threads` is accepted as by a tree robot's maps; these run in one thread.
+    `threads` is accepted for compatibility; these maps run in one thread.
     """
 
     n = 3
@@ -37,7 +37,7 @@ class DeltaKinematics:
 
     @staticmethod
     def mobility_of(rows: str) -> int:
-        """Degrees of freedom of position and orientation: a Delta never turns."""
+        """Degrees of freedom of position or orientation; a Delta has none of orientation."""
         return 0 if rows == "angular" else 3
 
     def __init__(self, model: DeltaModel) -> None:
@@ -54,7 +54,7 @@ class DeltaKinematics:
         self.has_dynamics = None not in (model.arm_inertia, model.rod_mass, model.platform_mass)
 
     def fk(self, q, out=None, threads=None) -> np.ndarray:
-        """The tool in the base frame, of the assembly below the base."""
+        """Tool pose in the base frame, of the assembly below the base."""
         P = self._platform(self._read(q))
         T = _result((*P.shape[:-1], 4, 4), out)
         T[...] = self.model.tool
@@ -81,11 +81,13 @@ class DeltaKinematics:
     def jacobian(
         self, q, frame="base", link: str | None = None, out=None, threads=None
     ) -> np.ndarray:
-        """(..., 6, 3): the platform's linear rows, and zeros."""
+        """Jacobian (..., 6, 3): the linear rows of the platform, and zeros."""
         if frame not in ("base", "tool"):
             raise BrazoError(f"frame '{frame}' is not one of base, tool")
         if link not in (None, "platform"):
-            raise BrazoError(f"a Delta's Jacobian is that of its platform, not of '{link}'")
+            raise BrazoError(
+                f"the Jacobian of a Delta is available for its platform only, not for '{link}'"
+            )
         q = self._read(q)
         J = _result((*q.shape[:-1], 6, 3), out)
         P = self._platform(q)
@@ -99,7 +101,7 @@ class DeltaKinematics:
 
     @property
     def reference(self) -> np.ndarray:
-        """Where to look for a solution when nobody says: the file's first pose, else zero."""
+        """Default initial configuration: the first pose of the file, else zero."""
         return np.clip(next(iter(self.model.poses.values()), np.zeros(3)), *self.limits.T)
 
     def configuration(self, q) -> str:
@@ -107,7 +109,7 @@ class DeltaKinematics:
         return delta.BRANCH_NAMES[int(delta.branch_of(self.model, self._read(q)))]
 
     def ik(self, T, q0=None, branch: str | None = None, **options: Any) -> IKResult:
-        """Joint values that put the tool at T (4, 4) or xyz (3,): every choice of elbows."""
+        """Joint values that put the tool at T (4, 4) or xyz (3,), for all elbow combinations."""
         given = read_options(branch, options)
         if given.method == "numeric" or given.weights is not None:
             raise BrazoError(
@@ -121,7 +123,7 @@ class DeltaKinematics:
         off = 0.0 if orientation == "free" else turn
         P = target[:3, 3] - self.model.tool[:3, 3]
         theta, valid = delta.ik_branches(self.model, P)
-        # The same angles put the other assembly elsewhere: only what comes back counts.
+        # The angles may belong to the other assembly: check by forward kinematics.
         reached, exists = delta.fk(self.model, np.where(valid[:, None], theta, 0.0))
         error = np.linalg.norm(reached[:, 0] - P, axis=-1)
         ok = valid & exists & (error <= max(tolerance, 1e-10))
@@ -175,13 +177,13 @@ class DeltaKinematics:
             return tree_ik.beyond_limits(self, best, len(usable))
         if turned:
             return (
-                f"a Delta's platform stays level: the target is turned by "
+                f"the platform of a Delta cannot rotate: the target is rotated by "
                 f"{math.degrees(turn):.3f}° (orientation free accepts it)"
             )
         return ""
 
     def _nearest(self, P: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """The configuration inside the limits whose platform is nearest to P."""
+        """The configuration within the limits with the platform nearest to P."""
         from scipy.optimize import least_squares
 
         box = self.sampling_box
@@ -210,7 +212,7 @@ class DeltaKinematics:
         except (TypeError, ValueError) as error:
             raise BrazoError(f"q: not an array of numbers ({error})") from None
         if array.ndim == 0 or array.shape[-1] != 3:
-            raise BrazoError(f"q has shape {array.shape}; wanted (..., 3), with any leading batch")
+            raise BrazoError(f"q has shape {array.shape}; expected (..., 3)")
         if not np.isfinite(array).all():
             raise BrazoError("q: every value must be finite")
         return array
@@ -222,7 +224,7 @@ class DeltaKinematics:
         if not np.all(exists):
             where = np.argwhere(~np.atleast_1d(exists))[0].tolist()
             raise BrazoError(
-                f"the rods are too short to meet at these arm angles (row {where}): no pose exists"
+                f"the rods cannot meet at these arm angles (row {where}): no pose exists"
             )
         return both[..., 0, :]
 
@@ -232,5 +234,5 @@ def _result(shape: tuple[int, ...], out: Any) -> np.ndarray:
         return np.empty(shape)
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != np.float64:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else repr(out)
-        raise BrazoError(f"out is {got}; wanted a float64 array of shape {shape}")
+        raise BrazoError(f"out is {got}; expected a float64 array of shape {shape}")
     return out

@@ -1,8 +1,8 @@
 """Forward kinematics and the geometric Jacobian, written once over any scalar.
 
 A pose is a pair (R, p): nine scalars of a rotation, row by row, and three of a position.  The
-scalars may be floats, long doubles, whole NumPy columns or nodes of the expression graph; what
-the machine runs and what a test checks in long double are the same lines.
+scalars may be floats, long doubles, NumPy columns or nodes of the expression graph, so the compiled
+code and the reference in long double have the same source.
 
     T_body = T_parent · before · motion(axis, multiplier·q + offset) · after
     revolute:  column of J = (z × (p_tool − p_joint), z)      prismatic:  (z, 0)
@@ -29,10 +29,10 @@ _IDENTITY: Pose = ([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0
 
 @dataclass(frozen=True, slots=True)
 class Posture:
-    """Where everything is at one q: body poses, and each joint's axis and origin (base frame)."""
+    """Body poses, and axis and origin of each joint, at one q (base frame)."""
 
-    bodies: list[Pose]  # one a body, base first
-    axes: list[list[Scalar]]  # one a moving body
+    bodies: list[Pose]  # one per body, base first
+    axes: list[list[Scalar]]  # one per moving body
     origins: list[list[Scalar]]
 
 
@@ -125,7 +125,7 @@ def _motion(joint: Joint, q: Scalar) -> Pose:
         return _IDENTITY[0], [x * value, y * value, z * value]
     s, c = sincos(value)
     zero = [0.0, 0.0, 0.0]
-    # Axes along x, y, z are spelled out: 1·(1 − c) + c would not fold to an exact 1.
+    # Special cases for axes along x, y, z: 1·(1 − c) + c would not fold to exactly 1.
     if abs(z) == 1.0:
         s = z * s
         return [c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0], zero

@@ -1,14 +1,14 @@
-"""Inverse kinematics: closed form where the arm's geometry has one, compiled numeric otherwise.
+"""Inverse kinematics: closed form if the arm's geometry has one, compiled numeric otherwise.
 
-The rule of the answer:
+The result:
 
-* `success` means: within `tolerance` of the target, inside every limit.
-* Among several branches the one nearest to `q0` is taken (without `q0`: nearest to the file's first
-  pose, or to zero); `branch` narrows the choice by name, e.g. "LEFTY ABOVE" or just "ABOVE".
-* Without success `reason` says why, and `q` is the nearest configuration inside the limits.
-* An arm with fewer than six joints cannot take every orientation.  `orientation="full"` asks for
-  all of it, `"nearest"` keeps the position and takes the closest orientation there is, `"free"`
-  asks for the position alone.
+* `success` means: within `tolerance` of the target and within all limits.
+* Of several branches the one nearest to `q0` is returned (default: nearest to the first pose of the
+  file, or to zero); `branch` selects branches by name, e.g. "LEFTY ABOVE" or just "ABOVE".
+* Without success `reason` gives the cause, and `q` is the nearest configuration within the limits.
+* An arm with fewer than six joints cannot reach every orientation.  `orientation="full"` requires
+  it exactly, `"nearest"` meets the position with the closest feasible orientation, `"free"` meets
+  the position only.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _POSITION_FIRST = np.array([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])
 
 
 class Joints(Protocol):
-    """What is asked of a robot here, whatever its kind."""
+    """The attributes of a robot used here."""
 
     @property
     def n(self) -> int: ...
@@ -62,12 +62,12 @@ def solve(arm: TreeKinematics, T, q0=None, branch: str | None = None, **options:
     """Joint values that put the tool at T (4, 4), or its point at xyz (3,).
 
     Options (`brazo.kinematics.options.IKOptions`): `orientation`, `method`;
-    `redundancy` says how a closed form with a joint to spare uses it: by its `"rule"` (a SCARA's
-    two middle joints equal), or `"nearest"` to `q0` inside the limits; `"auto"` is nearest when
-    `q0` is given or the rule leads beyond the limits;
-    `weights` (6,) scale the numeric method's errors in x, y, z and about them, 0 leaves one free;
-    `tolerance` in m and rad; `seed` picks the numeric method's restarts: the same seed gives the
-    same answer; `attempts` bounds them.
+    `redundancy` resolves the redundant joint of a closed form: by its `"rule"` (equal middle joints
+    of a SCARA), or `"nearest"` to `q0` within the limits; `"auto"` is nearest if `q0` is given or
+    the rule exceeds the limits;
+    `weights` (6,) scale the errors of the numeric method in x, y, z and about them, 0 leaves one
+    free; `tolerance` in m and rad; `seed` of the restarts of the numeric method: the same seed
+    gives the same result; `attempts` is their max number.
     """
     given = read_options(branch, options)
     target, orientation = read_target(T, given.orientation)
@@ -104,7 +104,7 @@ def solve(arm: TreeKinematics, T, q0=None, branch: str | None = None, **options:
 
 
 def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
-    """A pose (4, 4) checked to be rigid, or a point (3,), which leaves the orientation free."""
+    """Check a target: a pose (4, 4), or a point (3,) with free orientation."""
     try:
         target = np.array(T, dtype=float)
     except (TypeError, ValueError) as error:
@@ -114,11 +114,11 @@ def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
         target[:3, 3] = point
         orientation = "free"
     if target.shape != (4, 4):
-        raise BrazoError(f"target has shape {target.shape}; wanted a pose (4, 4) or a point (3,)")
+        raise BrazoError(f"target has shape {target.shape}; expected a pose (4, 4) or a point (3,)")
     x, y, z, last = target.tolist()
     if not math.isfinite(sum(x) + sum(y) + sum(z)):
         raise BrazoError("target has values that are not finite")
-    # Plain floats: on three numbers NumPy's calls would cost more than the solver.
+    # Plain floats: NumPy calls on three numbers would cost more than the solver.
     rigid = (
         abs(_dot(x, x) - 1.0) < 1e-5
         and abs(_dot(y, y) - 1.0) < 1e-5
@@ -128,12 +128,12 @@ def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
     )
     if not rigid:
         raise BrazoError(
-            "target is no pose: its rotation must have unit, square, right-handed axes "
+            "target is not a pose: its rotation must have orthonormal, right-handed axes "
             "and its last row must be 0 0 0 1"
         )
     off = abs(_dot(x, x) - 1.0) + abs(_dot(y, y) - 1.0) + abs(_dot(z, z) - 1.0)
     if off + abs(_dot(x, y)) + abs(_dot(y, z)) + abs(_dot(x, z)) > 1e-14:
-        # Rounded digits: closed forms ask for an exact rotation.
+        # Rounded input: closed forms need an exact rotation.
         target[:3, :3] = nearest_rotation(target[:3, :3])
     return target, orientation
 
@@ -160,10 +160,10 @@ def _closed(
     orientation: Orientation,
     tolerance: float,
 ) -> IKResult:
-    """Every branch of the closed form, and the best of them."""
+    """All branches of the closed form, and the best of them."""
     used = list(closed.chain.coordinates)
     limits = arm.limits[used]
-    # Without a q0 of the user's, what the target leaves free follows the family's own rule.
+    # Without a q0 of the user, free joints follow the default of the family.
     found = closed.solve(T, start[used] if near_start else None)
     allowed = slots_of(found.names, wanted)
     slots = np.flatnonzero(found.valid)
@@ -214,8 +214,10 @@ def _closed(
     if orientation == "full" and best.orientation_error > tolerance:
         return result(
             best,
-            f"{len(used)} joints cannot take this orientation: the nearest one at this position is "
-            f"{math.degrees(best.orientation_error):.3f}° away (orientation nearest accepts it)",
+            f"an arm with {len(used)} joints cannot reach this orientation: the closest one at "
+            "this "
+            f"position differs by {math.degrees(best.orientation_error):.3f}° (accepted by "
+            "orientation nearest)",
         )
     return result(best, "")
 
@@ -228,7 +230,7 @@ def _null_space(
     orientation: Orientation,
     tolerance: float,
 ) -> IKResult | None:
-    """The in-limit solution of a redundant arm that moves least from the start, if there is one."""
+    """The solution of a redundant arm within the limits nearest to the start, or None."""
     used = list(closed.chain.coordinates)
     values, found = closed.nearest(T, start[used], arm.limits[used])
     if not found:
@@ -259,18 +261,18 @@ def _nearest(
     orientation: Orientation,
     options: IKOptions,
 ) -> IKResult:
-    """A failed closed form's reason with the nearest configuration inside the limits."""
+    """The reason of a failed closed form, with the nearest configuration within the limits."""
     if failed.branch is not None and not violations(failed.q, arm.limits).any():
         return failed
     start = np.clip(failed.q, *arm.limits.T)
     if branch is not None and failed.branch is not None:
-        # The branch that was asked for, as far as the limits let it go.
+        # The requested branch, clipped to the limits.
         return replace(failed, q=start, residual=_residual(arm, start, T), branch=None)
     few = replace(options, attempts=min(options.attempts, 20))
     numeric = _numeric(arm, T, start, orientation, few)
     exact = options.method == "closed" or options.redundancy == "rule" or branch is not None
     if numeric.success and not exact:
-        return numeric  # within a wide tolerance, where the closed form is exact or nothing
+        return numeric  # within a wide tolerance; the closed form is exact or fails
     return IKResult(
         q=numeric.q,
         success=False,
@@ -295,7 +297,7 @@ def _numeric(
     tolerance, seed, attempts = options.tolerance, options.seed, options.attempts
     weights = options.weights
     if weights is not None:
-        # Every row that is asked for has to meet the tolerance itself, not its weighted error.
+        # Each row must meet the tolerance itself, not its weighted error.
         tolerance = tolerance * float(weights[weights > 0.0].min())
     elif orientation == "free":
         weights = _POSITION_ONLY
@@ -315,13 +317,15 @@ def _numeric(
     reason = ""
     if not found.success:
         reason = (
-            f"nothing inside the limits reaches the target in {attempts} attempts: the nearest "
-            f"found is {1000 * residual.position:.3f} mm"
+            f"no solution within the limits in {attempts} attempts: the nearest "
+            f"configuration is {1000 * residual.position:.3f} mm"
             + ("" if orientation == "free" else f" and {math.degrees(residual.orientation):.3f}°")
             + " away"
         )
+        if orientation == "full" and options.weights is None and arm.mobility < 6:
+            reason = f"{_feasible_part(arm)}; {reason}"
     reached = ()
-    if found.success:  # the solver keeps inside the limits
+    if found.success:  # the solver stays within the limits
         reached = (Branch(q, "", True, (), residual.position, residual.orientation),)
     return IKResult(
         q=q,
@@ -334,6 +338,16 @@ def _numeric(
     )
 
 
+def _feasible_part(arm: TreeKinematics) -> str:
+    """Which part of a pose an arm with fewer than six degrees of freedom can meet."""
+    position = arm.mobility_of("linear")
+    part = "the position" if position == 3 else f"{position} of the 3 coordinates of the position"
+    return (
+        f"'{arm.model.name}' has {arm.mobility} degrees of freedom and cannot meet a full pose: it "
+        f"can meet {part}, with the closest orientation (orientation nearest) or any (free)"
+    )
+
+
 def _residual(arm: TreeKinematics, q: np.ndarray, T: np.ndarray) -> Residual:
     reached = arm.fk(q)
     return Residual(
@@ -343,13 +357,13 @@ def _residual(arm: TreeKinematics, q: np.ndarray, T: np.ndarray) -> Residual:
 
 
 def slots_of(names: tuple[str, ...], wanted: str | None) -> set[int]:
-    """The branches a user's words allow: all whose names contain every word."""
+    """Indices of the branches whose names contain all given words."""
     if wanted is None:
         return set(range(len(names)))
     words = set(wanted.upper().replace("/", " ").split())
     slots = {i for i, name in enumerate(names) if words and words <= set(name.split())}
     if not slots:
-        raise BrazoError(f"no branch is called '{wanted}'; branches: {', '.join(names)}")
+        raise BrazoError(f"no branch '{wanted}'; branches: {', '.join(names)}")
     return slots
 
 
@@ -358,7 +372,7 @@ def beyond_limits(arm: Joints, best: Branch, count: int) -> str:
     kind = arm.joint_kinds[i]
     which = "the only IK solution is" if count == 1 else f"all {count} IK solutions are"
     return (
-        f"{which} outside the joint limits: {best.name} needs {arm.joint_names[i]} at "
+        f"{which} out of the joint limits: {best.name} needs {arm.joint_names[i]} at "
         f"{joint_text(kind, best.q[i])}, allowed {range_text(kind, arm.limits[i])}"
     )
 
@@ -375,5 +389,5 @@ def read_start(arm: Joints, q0) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise BrazoError(f"q0: not an array of numbers ({error})") from None
     if start.shape != (arm.n,) or not np.isfinite(start).all():
-        raise BrazoError(f"q0 has shape {start.shape}; wanted ({arm.n},), finite values")
+        raise BrazoError(f"q0 has shape {start.shape}; expected ({arm.n},), finite values")
     return start

@@ -1,7 +1,7 @@
-"""The compiled kinematics of one tree robot: FK, all frames, Jacobians, as kernels of arrays.
+"""Compiled kinematics of one tree robot: kernels of FK, all frames and Jacobians.
 
-Each kernel is the algorithm of `brazo.kinematics.forward` run on the expression graph with the
-robot's numbers, made when first asked for.
+Each kernel is the algorithm of `brazo.kinematics.forward`, evaluated on the expression graph with
+the robot's parameters and compiled on first use.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ JacobianFrame = Literal["base", "tool"]
 
 
 class TreeKernels:
-    """Kernels of one model; the same object serves all calls."""
+    """Kernels of one model."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model

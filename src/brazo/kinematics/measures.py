@@ -1,14 +1,14 @@
-"""How far a configuration is from a singularity, from the Jacobian's singular values.
+"""Distance of a configuration from singularities, from the singular values of the Jacobian.
 
-With sigma_1 >= … >= sigma_m the singular values of J (m = the degrees of freedom the mechanism has
-where it is not singular; a SCARA can never tilt its tool, and that is not a singularity):
+With sigma_1 >= … >= sigma_m the singular values of J (m = degrees of freedom of the mechanism
+away from singularities; a SCARA can never tilt its tool, which is not a singularity):
 
     manipulability  w = sigma_1 … sigma_m   (Yoshikawa: sqrt det J Jᵀ)
     condition       kappa = sigma_1 / sigma_m
-    smallest        sigma_m, the speed lost along the worst direction
+    smallest        sigma_m, the gain along the worst direction
 
-Linear and angular rows carry different units; `rows` picks "linear", "angular" or "all", and a
-`length` scales the angular rows so that "all" compares like with like.
+Linear and angular rows have different units; `rows` selects "linear", "angular" or "all", and
+`length` scales the angular rows to make them comparable.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Numeric inverse kinematics of any tree robot: compiled damped least squares with restarts.
 
 The residual has six rows, the tool's position error and its rotation error 2 sin(θ/2)·axis, each
-times a weight; a weight of 0 leaves its row free, so (1,1,1,0,0,0) asks for the position alone.
+multiplied by a weight; with a weight of 0 a row is free: (1,1,1,0,0,0) is the position only.
 With the geometric Jacobian, Jᵀe is the exact gradient of
 
     ½ |w_p (p − p*)|² + 4 w_r² (1 − cos(θ/2)),
 
-which has no stationary point in θ but the target.  Near a half turn, where the antisymmetric part
-of the rotation vanishes, the size of the residual is read from the diagonal instead.
+whose only stationary point in θ is the target.  Near 180°, where the antisymmetric part of the
+rotation vanishes, the residual is computed from the diagonal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ITERATIONS = 30
 
 
 class NumericIK:
-    """A solver for one robot; joints that do not move the tool are not among its unknowns."""
+    """A solver for one robot; its unknowns are the joints that move the tool."""
 
     def __init__(self, model: TreeModel, limits: np.ndarray, box: np.ndarray) -> None:
         self.coordinates = tip_coordinates(model)

@@ -1,4 +1,4 @@
-"""The options of inverse kinematics, checked once for every kind of robot."""
+"""The options of inverse kinematics, validated for all kinds of robots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class IKOptions:
-    """How to look for joint values; `brazo.kinematics.ik` says what each option means."""
+    """Options of IK; see `brazo.kinematics.ik.solve`."""
 
     orientation: Orientation = "full"
     method: Method = "auto"
@@ -35,7 +35,7 @@ class IKOptions:
 
 
 class IKKeywords(TypedDict, total=False):
-    """The same as keywords of `Robot.ik`, for a type checker."""
+    """The same as keywords of `Robot.ik`, for type checkers."""
 
     orientation: Orientation
     method: Method
@@ -51,9 +51,9 @@ _NAMES = tuple(field.name for field in fields(IKOptions))
 
 
 def read_options(branch: str | None, given: dict[str, Any]) -> IKOptions:
-    """Check the options a user gave; those that contradict each other are refused."""
+    """Validate the options; contradictory ones are refused."""
     if branch is not None and not isinstance(branch, str):
-        raise BrazoError(f"branch is {branch!r}; wanted words such as 'LEFTY ABOVE'")
+        raise BrazoError(f"branch is {branch!r}; expected a name such as 'LEFTY ABOVE'")
     if not given:
         return _DEFAULT
     for name, value in given.items():
@@ -66,13 +66,17 @@ def read_options(branch: str | None, given: dict[str, Any]) -> IKOptions:
     _whole(options.attempts, "attempts", least=1)
     tolerance = options.tolerance
     if not isinstance(tolerance, (int, float)) or not 0.0 < tolerance < math.inf:
-        raise BrazoError(f"tolerance is {tolerance!r}; it must be a number above 0 (m and rad)")
+        raise BrazoError(
+            f"tolerance is {tolerance!r}; it must be a number greater than 0 (m and rad)"
+        )
     if branch is not None and options.redundancy == "nearest":
         raise BrazoError("give a branch or redundancy='nearest', not both")
     if options.weights is None:
         return options
     if options.method == "closed" or options.orientation != "full":
-        raise BrazoError("weights are for the numeric method and say themselves what is free")
+        raise BrazoError(
+            "weights are for the numeric method and determine the free rows; do not give both"
+        )
     return IKOptions(**{**given, "weights": _weights(options.weights)})
 
 
@@ -82,12 +86,12 @@ def _weights(weights: Any) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise BrazoError(f"weights: not an array of numbers ({error})") from None
     if values.shape != (6,) or not np.isfinite(values).all() or (values < 0).any():
-        raise BrazoError("weights: wanted six numbers, at least 0: x, y, z and about x, y, z")
+        raise BrazoError("weights: expected 6 numbers of at least 0: x, y, z and about x, y, z")
     if not values.any():
-        raise BrazoError("weights: at least one must be above 0, or nothing is asked for")
+        raise BrazoError("weights: at least one must be greater than 0")
     return values / values.max()
 
 
 def _whole(value: Any, name: str, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise BrazoError(f"{name} is {value!r}; it must be a whole number, at least {least}")
+        raise BrazoError(f"{name} is {value!r}; it must be an integer of at least {least}")

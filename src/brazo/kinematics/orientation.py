@@ -1,20 +1,20 @@
-"""Ways to write a rotation: O-A-T, roll-pitch-yaw, Z-Y-Z, quaternion wxyz, rotation vector.
+"""Representations of rotations: O-A-T, roll-pitch-yaw, Z-Y-Z, quaternion wxyz, rotation vector.
 
     oat     (O, A, T)   R = Rz(O) · [[0, 1, 0], [0, 0, −1], [−1, 0, 0]] · Ry(A) · Rz(T)
-    rpy     (r, p, y)   R = Rz(y) · Ry(p) · Rx(r)      turns about the fixed x, then y, then z
+    rpy     (r, p, y)   R = Rz(y) · Ry(p) · Rx(r)      rotations about the fixed x, then y, then z
     zyz     (a, b, c)   R = Rz(a) · Ry(b) · Rz(c)
     wxyz    w + xi + yj + zk, w ≥ 0
     rotvec  axis · angle, 0 ≤ angle ≤ π
 
-O-A-T is Unimation's (VAL; Fu, Gonzalez, Lee, *Robotics*, 1987): all zero means a hand that
-points along −y with its fingers level, A = 90° points straight down, and it is Z-Y-Z in
-disguise, oat(O, A, T) = zyz(O − 90°, A + 90°, T).  Kawasaki calls plain Z-Y-Z by the same name.
+O-A-T is Unimation's (VAL; Fu, Gonzalez, Lee, *Robotics*, 1987): all zero is a hand that
+points along −y with its fingers level, A = 90° points straight down.  It is equivalent to Z-Y-Z:
+oat(O, A, T) = zyz(O − 90°, A + 90°, T).  Kawasaki uses the same name for plain Z-Y-Z.
 
-Angles come back with A and p in [−90°, 90°], b in [0, 180°] and the others in (−180°, 180°].
-Where only a sum or difference of two angles is determined, the outer one is set to 0: O = 0 at A
-= ±90°, a = 0 at b = 0 or 180°, y = 0 at p = ±90°.  The angles then still give back the same R.
+Results have A and p in [−90°, 90°], b in [0, 180°] and the others in (−180°, 180°].
+If only a sum or difference of two angles is determined, the outer one is set to 0: O = 0 at A
+= ±90°, a = 0 at b = 0 or 180°, y = 0 at p = ±90°; the angles still represent R.
 
-Every function takes leading batch dimensions: matrices (..., 3, 3), angles (..., 3).
+All functions take leading batch dimensions: matrices (..., 3, 3), angles (..., 3).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-# Below this sine the direction of an angle is rounding noise, and leaving it out costs no more.
+# Below this sine an angle is determined by rounding noise only.
 _SINGULAR = 1e-14
 
 
@@ -85,11 +85,13 @@ def zyz_from_matrix(R: ArrayLike) -> Array:
 
 
 def matrix_from_wxyz(wxyz: ArrayLike) -> Array:
-    """Rotation matrix of a quaternion (w, x, y, z); its length does not matter, but is not 0."""
+    """Rotation matrix of a quaternion (w, x, y, z); of any length except 0."""
     wxyz = np.asarray(wxyz, dtype=float)
     length = np.linalg.norm(wxyz, axis=-1, keepdims=True)
     if not np.all(length > 0):
-        raise BrazoError("a quaternion (w, x, y, z) of length 0 is no rotation: give (1, 0, 0, 0)")
+        raise BrazoError(
+            "a quaternion (w, x, y, z) of length 0 is not a rotation; the identity is (1, 0, 0, 0)"
+        )
     w, x, y, z = np.moveaxis(wxyz / length, -1, 0)
     return _matrix(
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -134,7 +136,7 @@ def matrix_from_rotvec(rotvec: ArrayLike) -> Array:
 
 
 def rotvec_from_matrix(R: ArrayLike) -> Array:
-    """Rotation vector (rad, length ≤ π) of a rotation matrix: the logarithm, good at 0 and at π."""
+    """Rotation vector (rad, length ≤ π) of a rotation matrix: the logarithm map."""
     wxyz = wxyz_from_matrix(R)
     w, v = wxyz[..., :1], wxyz[..., 1:]
     half_sine = np.linalg.norm(v, axis=-1, keepdims=True)
@@ -154,7 +156,7 @@ def angle_between(Ra: ArrayLike, Rb: ArrayLike) -> Array:
 
 
 def nearest_rotation(M: ArrayLike) -> Array:
-    """The rotation nearest to a 3x3 matrix (least squares), for typed-in, rounded matrices."""
+    """The rotation nearest to a 3x3 matrix (least squares), e.g. of rounded input."""
     U, _, Vt = np.linalg.svd(np.asarray(M, dtype=float))
     U = U.copy()
     U[..., :, 2] *= np.linalg.det(U @ Vt)[..., None]
@@ -172,7 +174,7 @@ def skew(v: ArrayLike) -> Array:
 
 
 def _zyz(R: Array, singular: float) -> tuple[Array, Array, Array]:
-    """Z-Y-Z angles; the first is `singular` where it is not determined."""
+    """Z-Y-Z angles; the first is `singular` if it is not determined."""
     sine = np.hypot(R[..., 0, 2], R[..., 1, 2])
     a = np.where(sine > _SINGULAR, np.arctan2(R[..., 1, 2], R[..., 0, 2]), singular)
     s, c = np.sin(a), np.cos(a)
@@ -193,5 +195,5 @@ def _matrix(*rows: list[Array]) -> Array:
 
 
 def _wrap(angle: Array) -> Array:
-    """Into (−π, π]."""
+    """Wrap to (−π, π]."""
     return math.pi - np.mod(math.pi - angle, 2 * math.pi)

@@ -1,8 +1,7 @@
-"""What inverse kinematics give back, and how joint values are brought inside their limits.
+"""Results of inverse kinematics, and wrapping of joint values into limits.
 
-A closed form finds every *branch*, a way of the arm to hold its tool at the target (left or
-right shoulder, elbow above or below, ...).  `IKResult` carries the one chosen and all the
-others.
+A closed form finds all *branches*, the IK solutions for a target (left or right shoulder, elbow
+above or below, ...).  `IKResult` has the selected one and all others.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 TURN = 2 * math.pi
-# A joint value this little past its limit (rad or m) counts as on the limit.
+# Tolerance of joint limits (rad or m).
 LIMIT_TOLERANCE = 1e-9
 _SHOWN: dict[str, tuple[float, str]] = {
     "revolute": (180.0 / math.pi, "°"),
@@ -32,10 +31,10 @@ _SHOWN: dict[str, tuple[float, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """How far the tool ends from the target; as a number (`float(r)`) the larger of the two."""
+    """Distance of the tool from the target; `float(r)` is the larger of the two."""
 
     position: float  # m
-    orientation: float  # rad; 0 where the target leaves the orientation free
+    orientation: float  # rad; 0 if the orientation is free
 
     def __float__(self) -> float:
         return max(self.position, self.orientation)
@@ -43,12 +42,12 @@ class Residual:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branch:
-    """One way to reach a target."""
+    """One IK solution."""
 
-    q: Array  # (n,) inside the limits by whole turns where that is possible
+    q: Array  # (n,) wrapped by full turns into the limits if possible
     name: str  # e.g. "LEFTY ABOVE NOFLIP"; "" from the numeric method (see `Robot.configuration`)
     within_limits: bool
-    limit_violations: tuple[int, ...]  # indices of the joints past a limit
+    limit_violations: tuple[int, ...]  # indices of joints out of limits
     position_error: float  # m, by forward kinematics of q
     orientation_error: float  # rad, by forward kinematics of q
 
@@ -59,15 +58,15 @@ class Branch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IKResult:
-    """The answer of `Robot.ik`."""
+    """The result of `Robot.ik`."""
 
-    q: Array  # (n,) the chosen solution; without success, the best that was found
+    q: Array  # (n,) the selected solution; without success, the best one found
     success: bool  # q reaches the target within the tolerances and the limits
-    reason: str  # a sentence: why there is no success, or "" when there is
+    reason: str  # why there is no success; "" on success
     residual: Residual  # of q
-    # Every solution that was found, also those past limits; with success, q is among them.
+    # All solutions found, including those out of limits; on success, q is one of them.
     all: tuple[Branch, ...] = ()
-    branch: str | None = None  # name of the chosen branch; None when the method knows no branches
+    branch: str | None = None  # name of the selected branch; None if the method has no branches
     method: str = ""  # the closed form's family, or the numeric method
     iterations: int = 0  # of the numeric method
 
@@ -78,11 +77,11 @@ class IKResult:
 def into_limits(
     q: ArrayLike, limits: ArrayLike, kinds: Sequence[JointKind], q0: ArrayLike | None = None
 ) -> Array:
-    """Add whole turns to revolute joint values (..., n) so that they fall inside limits (n, 2).
+    """Add full turns to revolute joint values (..., n) to bring them into the limits (n, 2).
 
-    Where several fit, the one nearest to q0 is taken, or without q0 the one nearest to the middle
-    of the range (to 0 where the range has no end, or as near to it as the range begins).  Where
-    none fits, the one that breaks its limit least.
+    Of several the one nearest to q0 is returned, or without q0 the one nearest to the middle of the
+    range (for an unbounded range, nearest to 0).  If none fits, the one with the smallest
+    violation.
     """
     q = np.asarray(q, dtype=float)
     low, high = np.moveaxis(np.asarray(limits, dtype=float), -1, 0)
@@ -90,8 +89,8 @@ def into_limits(
     first = np.ceil((low - LIMIT_TOLERANCE - q) / TURN)
     last = np.floor((high + LIMIT_TOLERANCE - q) / TURN)
     turns = np.minimum(np.maximum(np.round((wanted - q) / TURN), first), last)
-    # No whole turn fits: `first` overshoots the range by its upper end, `last` by its lower one.
-    with np.errstate(invalid="ignore"):  # inf − inf where the range has no end
+    # No full turn fits: `first` is above the range, `last` below.
+    with np.errstate(invalid="ignore"):  # inf − inf for an unbounded range
         over, under = q + TURN * first - high, low - (q + TURN * last)
         turns = np.where(first > last, np.where(over <= under, first, last), turns)
     revolute = np.array([kind == "revolute" for kind in kinds])
@@ -99,19 +98,19 @@ def into_limits(
 
 
 def violations(q: ArrayLike, limits: ArrayLike) -> Array:
-    """(..., n) True where a joint value is past its limit (by more than 1e-9)."""
+    """(..., n) True where a joint value is out of limits by more than 1e-9."""
     q, limits = np.asarray(q, dtype=float), np.asarray(limits, dtype=float)
     return (q < limits[..., 0] - LIMIT_TOLERANCE) | (q > limits[..., 1] + LIMIT_TOLERANCE)
 
 
 def joint_text(kind: str, value: float) -> str:
-    """A joint value with its unit, as messages show it: `90.00°` or `200.00 mm`."""
+    """A joint value with its unit for messages: `90.00°` or `200.00 mm`."""
     scale, unit = _SHOWN[kind]
     return f"{scale * value:.2f}{unit}"
 
 
 def range_text(kind: str, limits: ArrayLike) -> str:
-    """The limits (2,) of a joint, as messages show them: `-90.00 to 90.00°`."""
+    """The limits (2,) of a joint for messages: `-90.00 to 90.00°`."""
     scale, unit = _SHOWN[kind]
     low, high = scale * np.asarray(limits, dtype=float)
     return f"{low:.2f} to {high:.2f}{unit}"

@@ -1,6 +1,6 @@
-"""The kinematics of a tree robot: compiled forward maps and inverse kinematics behind one face.
+"""The kinematics of a tree robot: compiled forward maps and inverse kinematics.
 
-`DeltaKinematics` has the same face, so the layers above do not ask which kind a robot is.
+`DeltaKinematics` has the same interface.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from brazo.kinematics.numeric import NumericIK
     from brazo.kinematics.result import IKResult
 
-# Inverse kinematics is imported when first asked for: most programs start with forward maps.
+# Inverse kinematics is imported on first use, for a faster start.
 
 
 def coordinate_limits(model: TreeModel) -> np.ndarray:
-    """Limits (n, 2) of the coordinates: a joint that mimics keeps inside its own, too."""
+    """Limits (n, 2) of the coordinates, including those of mimic joints."""
     box = np.tile([-np.inf, np.inf], (model.n, 1))
     for joint in model.joints:
         low, high = joint.limits
@@ -92,7 +92,7 @@ class TreeKinematics:
         return self.kernels.jacobian(frame, body, T, link)(q, out=out, threads=threads)
 
     def locate(self, link: str) -> tuple[int, np.ndarray]:
-        """The body a named link is part of, and its pose there."""
+        """The body that contains a named link, and the link's pose in it."""
         if link in self.model.named_frames:
             return self.model.named_frames[link]
         if link in self.body_names:
@@ -101,12 +101,12 @@ class TreeKinematics:
 
     @property
     def mobility(self) -> int:
-        """Degrees of freedom of the tool: the Jacobian's rank almost everywhere."""
+        """Degrees of freedom of the tool: the generic rank of the Jacobian."""
         return self.mobility_of("all")
 
     @lru_cache(maxsize=8)  # noqa: B019 - a robot lives as long as its program
     def mobility_of(self, rows: str) -> int:
-        """The same of its position or orientation alone."""
+        """Degrees of freedom of the position or orientation of the tool."""
         rng = np.random.default_rng(0)
         low, high = self.sampling_box.T
         q = rng.uniform(low, high, (20, self.n))
@@ -117,13 +117,13 @@ class TreeKinematics:
 
     @property
     def reference(self) -> np.ndarray:
-        """Where to look for a solution when nobody says: the file's first pose, else zero."""
+        """Default initial configuration: the first pose of the file, else zero."""
         first = next(iter(self.model.poses.values()), np.zeros(self.n))
         return np.clip(first, *self.limits.T)
 
     @cached_property
     def _recognised(self) -> tuple[ClosedForm | None, str]:
-        """The closed form, or why there is none."""
+        """The closed form, or the reason why there is none."""
         from brazo.kinematics.chain import chain_of
         from brazo.kinematics.closed_form import ClosedForm, recognise
 
@@ -137,7 +137,7 @@ class TreeKinematics:
 
     @property
     def closed_form(self) -> ClosedForm | None:
-        """The closed-form inverse kinematics, where the geometry has one."""
+        """The closed-form inverse kinematics, if the geometry has one."""
         return self._recognised[0]
 
     @property
@@ -158,7 +158,7 @@ class TreeKinematics:
         return ik.solve(self, T, q0, branch, **options)
 
     def configuration(self, q) -> str:
-        """Name of the branch a configuration belongs to; empty where branches have no names."""
+        """Name of the branch of a configuration; empty if branches have no names."""
         closed = self.closed_form
         if closed is None:
             return ""
@@ -172,5 +172,5 @@ def _one(q, n: int) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise BrazoError(f"q: not an array of numbers ({error})") from None
     if values.shape != (n,) or not np.isfinite(values).all():
-        raise BrazoError(f"q has shape {values.shape}; wanted ({n},), finite values")
+        raise BrazoError(f"q has shape {values.shape}; expected ({n},), finite values")
     return values

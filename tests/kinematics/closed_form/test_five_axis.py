@@ -233,7 +233,7 @@ def test_arms_of_other_kinds_are_told_why() -> None:
     rows[0] = DHRow("revolute", a=0.25, alpha=1.2)
     found = recognise(Arm(rows).chain)
     assert isinstance(found, tuple)
-    assert any("axis 1 is not square to axis 2" in str(why) for why in found)
+    assert any("axis 1 is not perpendicular to axis 2" in str(why) for why in found)
 
 
 def test_batches_of_any_shape(golden) -> None:

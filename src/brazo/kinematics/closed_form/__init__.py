@@ -1,7 +1,7 @@
-"""Inverse kinematics in closed form: every branch of an arm, by the family it belongs to.
+"""Closed-form inverse kinematics: all branches of an arm, by family.
 
-`recognise(chain)` looks at the geometry of the joint axes and gives the solver, or the reasons
-why the arm is of none of the families.
+`recognise(chain)` returns the solver for the geometry of the joint axes, or the reasons why the arm
+belongs to none of the families.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FAMILIES = (spherical_wrist, five_axis, scara, coaxial_scara, redundant_scara)
 
 
 def recognise(chain: Chain) -> ClosedForm | tuple[Mismatch, ...]:
-    """The closed-form solver of an arm, or why each family does not fit it."""
+    """The closed-form solver of an arm, or the reason for each family why it does not fit."""
     mismatches = []
     for family in FAMILIES:
         found = family.recognise(chain)

@@ -1,12 +1,12 @@
-"""What all closed forms share: the face they show, their answer, and a few lines of trigonometry.
+"""The interface and results of closed forms, and shared trigonometry.
 
 A closed form belongs to a *family* of arms, recognised from the geometry of the joint axes
-(which are parallel, which meet), never from a robot's name.  It finds every branch for many
-targets at once; slot b of the answer always is the branch called `branch_names[b]`.
+(which are parallel, which intersect), never from a robot's name.  It finds all branches for a batch
+of targets; slot b of the result is always the branch `branch_names[b]`.
 
 A branch's name is made of *flags*, words with a geometric meaning such as LEFTY or ABOVE.  The
-flags of a present configuration come from `flag_values`, so a name read off the arm and a name
-given to the inverse kinematics mean the same thing.
+flags of a configuration are given by `flag_values`, so names of configurations and of IK branches
+have the same meaning.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Array = np.ndarray
-# What a flag tells, and the words for its values: ("elbow", ("ABOVE", "BELOW")).
+# A flag and the names of its values: ("elbow", ("ABOVE", "BELOW")).
 Flag = tuple[str, tuple[str, ...]]
 
-# Axes count as parallel, meeting or square within this (rad, or a share of the arm's size).
+# Tolerance of parallel, intersecting and perpendicular axes (rad, or fraction of size).
 GEOMETRY_TOLERANCE = 1e-9
 # A solution counts as one when forward kinematics bring the tool this close to the target: rad, and
-# a share of the arm's size.  Wide enough for a target at the very edge of the reach, rounded.
+# a fraction of the arm's size.  Wide enough for a target at the very edge of the reach, rounded.
 ACCEPTED = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solutions:
-    """Every branch for every target; branches without a solution are not `valid`."""
+    """All branches for all targets; branches without a solution are not `valid`."""
 
     q: Array  # (..., B, n) revolute values in (−π, π]
     valid: Array  # (..., B) bool
     names: tuple[str, ...]  # B
     position_error: Array  # (..., B) m, by forward kinematics
-    orientation_error: Array  # (..., B) rad; the gap left where the arm has too few joints
+    orientation_error: Array  # (..., B) rad; non-zero for arms with too few joints
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Why an arm is not of a family; false in an `if`."""
+    """Why an arm does not belong to a family; falsy."""
 
     family: str
     reason: str
@@ -79,7 +79,7 @@ class ClosedForm(ABC):
     def solve(self, T: ArrayLike, q0: ArrayLike | None = None) -> Solutions:
         """All branches for tool poses (..., 4, 4) in the base frame.
 
-        q0 (n,) or (..., n) decides what the target leaves free: joint values at singular poses.
+        q0 (n,) or (..., n) determines joint values that the target leaves free at singular poses.
         """
         T = np.asarray(T, dtype=float)
         batch = T.shape[:-2]
@@ -105,11 +105,11 @@ class ClosedForm(ABC):
 
     @abstractmethod
     def flag_values(self, q: Array) -> Array:
-        """Which word each flag has at configurations q: (..., n) -> (..., flags) int."""
+        """The value of each flag at configurations q: (..., n) -> (..., flags) int."""
 
     @abstractmethod
     def why_unreachable(self, T: ArrayLike) -> str | None:
-        """A sentence with numbers on why no branch reaches one pose (4, 4); None when one does."""
+        """A message why no branch reaches a pose (4, 4), with values; None if one does."""
 
     @abstractmethod
     def _solve(self, T: Array, q0: Array | None) -> tuple[Array, Array, Array, Array]:
@@ -127,17 +127,17 @@ def pose_errors(chain: Chain, q: Array, T: Array) -> tuple[Array, Array]:
 
 
 def wrap(angle: Array) -> Array:
-    """Into [−π, π] by whole turns."""
+    """Wrap to [−π, π]."""
     return angle - 2 * math.pi * np.round(angle / (2 * math.pi))
 
 
 def solve_trig(A: Array, B: Array, C: Array, free: Array, negligible: float) -> Array:
     """Both θ with A cos θ + B sin θ = C: (...) -> (..., 2).
 
-    First the one where the left side falls with θ, that is −A sin θ + B cos θ ≤ 0.
+    First the one where the left side decreases with θ: −A sin θ + B cos θ ≤ 0.
 
-    Where |C| is too large the nearest θ is given twice.  Where A and B are `negligible` θ does
-    not matter, and `free` and its opposite are given.
+    If |C| is too large the nearest θ is returned twice.  If A and B are `negligible`, θ is
+    arbitrary: `free` and its opposite are returned.
     """
     r = np.hypot(A, B)
     root = np.sqrt(np.maximum((r - C) * (r + C), 0.0))

@@ -46,7 +46,7 @@ FAMILY = "SCARA with two joints on its first axis"
 
 
 def recognise(chain: Chain) -> CoaxialScara | Mismatch:
-    """The solver of an arm of this family, or why the arm is not of it."""
+    """The solver of an arm of this family, or the reason why it does not belong to it."""
     if chain.n != 5:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not five")
     joints = ParallelJoints.of(chain, 5)
@@ -61,7 +61,7 @@ def recognise(chain: Chain) -> CoaxialScara | Mismatch:
 
 
 class CoaxialScara(ClosedForm):
-    """See the module; made by `recognise`."""
+    """See the module docstring; created by `recognise`."""
 
     family = FAMILY
     flags = (ELBOW,)

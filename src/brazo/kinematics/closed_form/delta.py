@@ -13,11 +13,11 @@ Forward: the two points where the spheres meet, the lower and the upper assembly
 
     X cos θᵢ + z sin θᵢ = (X² + y² + z² + L₁² − L₂²) / (2 L₁),
 
-two elbows an arm: OUT has the larger cos θ, IN the smaller.  Jacobian: uᵢ · dP = uᵢ · dCᵢ with
-uᵢ = P − Cᵢ.  On the axis, angles beyond acos((R − r)/(L₂ − L₁)) bring the platform down again
-(`fold_angle`): keep below it.
+two elbows per arm: OUT has the larger cos θ, IN the smaller.  Jacobian: uᵢ · dP = uᵢ · dCᵢ with
+uᵢ = P − Cᵢ.  On the axis, angles beyond acos((R − r)/(L₂ − L₁)) lower the platform again
+(`fold_angle`): stay below it.
 
-Any object with R, r, L1, L2 (m) and azimuths (rad) will do as `shape`, `DeltaModel` for one.  θ
+`shape` is any object with R, r, L1, L2 (m) and azimuths (rad), such as `DeltaModel`.  θ
 and P take leading batch dimensions.  Reference: Clavel 1991.
 """
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 BRANCH_NAMES = tuple(" ".join(words) for words in itertools.product(("OUT", "IN"), repeat=3))
-# A target this share of the reach past an edge counts as on it.
+# Relative tolerance of the workspace boundary.
 _EDGE = 1e-12
 
 
 class DeltaShape(Protocol):
-    """The lengths of a Delta robot (m) and where its arms stand (rad)."""
+    """The lengths of a Delta robot (m) and the azimuths of its arms (rad)."""
 
     @property
     def R(self) -> float: ...
@@ -57,7 +57,7 @@ class DeltaShape(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DeltaLengths:
-    """A `DeltaShape` of its own, where there is no model."""
+    """A `DeltaShape` without a model."""
 
     R: float  # fixed platform: centre to drive axis
     r: float  # moving platform: centre to rod joints
@@ -68,7 +68,7 @@ class DeltaLengths:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopFrames:
-    """Where the parts of a Delta robot are, for drawing; poses in the base frame."""
+    """Poses of the parts of a Delta robot in the base frame, for drawing."""
 
     arms: Array  # (..., 3, 4, 4) at the drive axis: x along the arm to the elbow, y along the axis
     rods: Array  # (..., 3, 2, 4, 4) at the elbow: z along the rod to the platform, length L2
@@ -78,7 +78,7 @@ class LoopFrames:
 def fk(shape: DeltaShape, theta: ArrayLike) -> tuple[Array, Array]:
     """Platform centres (..., 2, 3) of both assemblies, and whether they exist (...), at θ (..., 3).
 
-    Entry 0 is the working one, lower in z; both are NaN where the rods are too short.
+    Entry 0 is the working one, lower in z; both are NaN if the rods cannot meet.
     """
     C = _centres(shape, np.asarray(theta, dtype=float))
     first, second, third = C[..., 0, :], C[..., 1, :], C[..., 2, :]
@@ -192,7 +192,7 @@ def loop_frames(
 
 
 def fold_angle(shape: DeltaShape) -> float:
-    """Greatest equal θ (rad) that still lifts the platform; π/2 where the rods never fold back."""
+    """Max equal θ (rad) that still raises the platform; π/2 if the rods never fold back."""
     ratio = (shape.R - shape.r) / (shape.L2 - shape.L1) if shape.L2 > shape.L1 else math.inf
     return math.acos(ratio) if abs(ratio) <= 1 else math.pi / 2
 
@@ -206,7 +206,7 @@ def axis_range(shape: DeltaShape) -> tuple[float, float]:
 
 
 def why_unreachable(shape: DeltaShape, P: ArrayLike) -> str | None:
-    """Which arms cannot reach one point P (3,), and by how much; None when all can."""
+    """Which arms cannot reach a point P (3,), and by how much; None if all can."""
     P = np.asarray(P, dtype=float)
     X, y, z, _ = _arm_equations(shape, P)
     _, reaches = ik(shape, P)

@@ -1,7 +1,8 @@
-"""One pose of a Delta robot in plain numbers: the formulas of `closed_form.delta` without arrays.
+"""Single-pose kinematics of a Delta robot: the formulas of `closed_form.delta` on plain floats.
 
-A control loop asks for one pose at a time, where arrays of three cost far more than the arithmetic.
-What has no answer here (no pose, a singular one) gives None: the arrays' way says why.
+A control loop evaluates one pose at a time, where arrays of three cost far more than the
+arithmetic. Cases without a result (no pose, singular) return None; the array version gives the
+reason.
 """
 
 from __future__ import annotations

@@ -62,12 +62,12 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 FAMILY = "5R arm (yaw, three parallel joints, roll)"
-# A share of the arm's size that is rounding: the tool counts as on axis 1.
+# A fraction of the arm's size that is rounding: the tool counts as on axis 1.
 _ON_AXIS = 1e-14
 
 
 def recognise(chain: Chain) -> FiveAxis | Mismatch:
-    """The solver of an arm of this family, or why the arm is not of it."""
+    """The solver of an arm of this family, or the reason why it does not belong to it."""
     if chain.kinds != ("revolute",) * 5:
         return Mismatch(FAMILY, f"it has {chain.n} joints or slides, not five revolute joints")
     a, _ = chain.home_axes
@@ -76,7 +76,7 @@ def recognise(chain: Chain) -> FiveAxis | Mismatch:
             return Mismatch(FAMILY, f"axis {i + 1} is not parallel to axis 2")
     for i, j in ((0, 1), (4, 3)):
         if abs(a[i] @ a[j]) > GEOMETRY_TOLERANCE:
-            return Mismatch(FAMILY, f"axis {i + 1} is not square to axis {j + 1}")
+            return Mismatch(FAMILY, f"axis {i + 1} is not perpendicular to axis {j + 1}")
     solver = FiveAxis(chain)
     if min(abs(solver.l1), abs(solver.l2)) <= GEOMETRY_TOLERANCE * chain.size:
         return Mismatch(FAMILY, "two of its parallel axes coincide")
@@ -84,7 +84,7 @@ def recognise(chain: Chain) -> FiveAxis | Mismatch:
 
 
 class FiveAxis(ClosedForm):
-    """See the module; made by `recognise`."""
+    """See the module docstring; created by `recognise`."""
 
     family = FAMILY
     flags = (("facing", ("FRONT", "BACK")), ("elbow", ("ABOVE", "BELOW")))

@@ -1,8 +1,8 @@
-"""A few Newton steps that take the last rounding out of closed-form solutions.
+"""Newton refinement of closed-form solutions to rounding.
 
-Closed forms lose digits near double roots (a stretched arm) and where a nearly special geometry
-was treated as exactly special.  Solutions whose forward kinematics miss the target by more than
-rounding get damped Newton steps on the pose error; a step that does not help is not taken.
+Closed forms lose digits near double roots (a stretched arm) and if a nearly special geometry was
+treated as exactly special.  Solutions that miss the target by more than rounding are refined by
+damped Newton steps on the pose error; a step that does not reduce it is rejected.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from brazo.kinematics.closed_form.base import pose_errors
 
 Array = np.ndarray
 
-_FINE = 1e-13  # rad, and share of the arm's size: nothing left to gain
+_FINE = 1e-13  # rad, and fraction of the arm's size: converged
 _HOPELESS = 1e-3  # a miss this large is no rounding: the target is out of reach
 _STEPS = 16
 

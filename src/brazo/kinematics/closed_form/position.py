@@ -40,9 +40,9 @@ from brazo.model.transforms import invert, translate
 
 Array = np.ndarray
 
-# Axes this close to parallel or to meeting (rad, or a share of the arm's size) are solved as such,
-# and Newton steps take out the difference.  The quartic, two of whose roots then nearly coincide,
-# would lose more digits; a file that writes 1.5708 for a right angle is 4e-6 off.
+# Axes this close to parallel or to meeting (rad, or a fraction of the arm's size) are solved as
+# such, and Newton steps take out the difference.  The quartic, two of whose roots then nearly
+# coincide, would lose more digits; a file that writes 1.5708 for a right angle is 4e-6 off.
 NEARLY = 1e-5
 
 

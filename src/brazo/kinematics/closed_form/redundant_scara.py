@@ -6,7 +6,7 @@ reach
 
     W = e^{iα} (l₁ + e^{iβ} (l₂ + e^{iγ} l₃)).
 
-Two ways to use the spare joint:
+Two ways to use the redundant joint:
 
 *Equal bends* (`solve`): links 2 and 3 bend by the same angle t, θ₂ = θ₃ for an arm that is
 straight at q = 0 (Urrea and Coltters).  With c = cos t,
@@ -58,11 +58,11 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-FAMILY = "SCARA with one joint to spare"
+FAMILY = "SCARA with one redundant joint"
 
 
 def recognise(chain: Chain) -> RedundantScara | Mismatch:
-    """The solver of an arm of this family, or why the arm is not of it."""
+    """The solver of an arm of this family, or the reason why it does not belong to it."""
     if chain.n != 5:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not five")
     joints = ParallelJoints.of(chain, 5)
@@ -74,7 +74,7 @@ def recognise(chain: Chain) -> RedundantScara | Mismatch:
 
 
 class RedundantScara(ClosedForm):
-    """See the module; made by `recognise`."""
+    """See the module docstring; created by `recognise`."""
 
     family = FAMILY
     flags = (ELBOW, ("curl", ("OPEN", "CURLED")))

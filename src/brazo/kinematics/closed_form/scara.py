@@ -1,5 +1,5 @@
 """SCARA arms: three parallel revolute joints and a prismatic one along them, in any order (R-R-P-R,
-P-R-R-R, ...), and the same with a last revolute joint square to them that pitches the tool.
+P-R-R-R, ...), and the same with a last revolute joint perpendicular to them that pitches the tool.
 
 Looking along the axes (`planar.py`), the heading ψ of the last link and, with five joints, the
 pitch θ follow from the target's orientation; they place the third axis at
@@ -53,7 +53,7 @@ ELBOW: Flag = ("arm", ("LEFTY", "RIGHTY"))
 
 
 def recognise(chain: Chain) -> Scara | Mismatch:
-    """The solver of an arm of this family, or why the arm is not of it."""
+    """The solver of an arm of this family, or the reason why it does not belong to it."""
     if chain.n not in (4, 5):
         return Mismatch(FAMILY, f"it has {chain.n} joints, not four or five")
     joints = ParallelJoints.of(chain, 4)
@@ -64,12 +64,14 @@ def recognise(chain: Chain) -> Scara | Mismatch:
     if chain.n == 5:
         last = chain.home_axes[0][4]
         if chain.kinds[4] != "revolute" or abs(last @ joints.plane.a) > GEOMETRY_TOLERANCE:
-            return Mismatch(FAMILY, "its last joint is not a revolute one square to the others")
+            return Mismatch(
+                FAMILY, "its last joint is not a revolute joint perpendicular to the others"
+            )
     return Scara(chain, joints)
 
 
 class Scara(ClosedForm):
-    """See the module; made by `recognise`."""
+    """See the module docstring; created by `recognise`."""
 
     family = FAMILY
     flags = (ELBOW,)

@@ -1,9 +1,8 @@
-"""The lowest point of a function of one angle, for many functions at once.
+"""Minimum of a function of one angle, for many functions at once.
 
-A grid over the circle finds the valley, then ever finer grids round the best point so far close in
-on the bottom.  The functions may be infinite where they are not allowed to go: the best allowed
-point is kept, also when it is on such an edge.  Allowed arcs narrower than the grid are found when
-`edges` names where arcs may begin and end.
+A grid over the circle brackets the minimum, then finer grids around the best point refine it.  A
+function is infinite where it is infeasible: the best feasible point is kept, also on the boundary.
+Feasible arcs narrower than the grid are found if `edges` gives their possible ends.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ WRIST: Flag = ("wrist", ("NOFLIP", "FLIP"))
 
 
 def recognise(chain: Chain) -> SphericalWrist | Mismatch:
-    """The solver of an arm of this family, or why the arm is not of it."""
+    """The solver of an arm of this family, or the reason why it does not belong to it."""
     if chain.kinds != ("revolute",) * 6:
         return Mismatch(FAMILY, f"it has {_joints(chain)}, not six revolute joints")
     (a4, b4), (a5, b5) = feet(chain.X[4]), feet(chain.X[5])
@@ -75,7 +75,7 @@ def recognise(chain: Chain) -> SphericalWrist | Mismatch:
 
 
 class SphericalWrist(ClosedForm):
-    """See the module; made by `recognise`."""
+    """See the module docstring; created by `recognise`."""
 
     family = FAMILY
 
