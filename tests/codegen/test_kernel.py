@@ -153,7 +153,7 @@ def test_without_the_finite_rule_nan_passes_through():
     [
         ({}, {}, "at least one expression"),
         ({"y": []}, {}, "at least one expression"),
-        ({"y": ["x"]}, {}, "an expression or a number was wanted, not str"),
+        ({"y": ["x"]}, {}, "expected an expression or a number, not str"),
         ({"y": [1.0, 2.0]}, {"shapes": {"y": (3,)}}, "do not fill the shape"),
     ],
 )

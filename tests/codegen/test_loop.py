@@ -110,7 +110,7 @@ def test_bad_inputs_are_named(change, words):
 def test_a_step_that_gives_no_next_state_is_refused():
     g = Graph()
     x = g.inputs("x", 2)
-    with pytest.raises(BrazoError, match="no next value of x"):
+    with pytest.raises(BrazoError, match="must be the next value of x"):
         compile_loop("f", g, {"y": [x[0]]})
     with pytest.raises(BrazoError, match="must be inputs after the first"):
         compile_loop("f", g, {"y": x}, streams=["x"])

@@ -56,7 +56,7 @@ def test_where_no_code_can_be_made_kernels_are_interpreted_and_that_is_said(choo
     with pytest.warns(RuntimeWarning, match="interprets its kernels.*no such CPU"):
         assert route() == "numpy"
     choose("ctypes")
-    with pytest.raises(BrazoError, match="machine code cannot be made: no such CPU"):
+    with pytest.raises(BrazoError, match="machine code cannot be generated: no such CPU"):
         route()
 
 

@@ -384,15 +384,15 @@ def test_position_only_and_weighted_targets():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ({"T": np.zeros((4, 4))}, "no pose"),
-        ({"T": np.diag([1.0, 1.0, -1.0, 1.0])}, "no pose"),
+        ({"T": np.zeros((4, 4))}, "not a pose"),
+        ({"T": np.diag([1.0, 1.0, -1.0, 1.0])}, "not a pose"),
         ({"T": np.full((4, 4), np.nan)}, "finite"),
         ({"T": np.eye(3)}, r"shape \(3, 3\)"),
         ({"T": "there"}, "numbers"),
         ({"T": np.eye(4), "q0": [0, 0]}, r"expected \(6,\)"),
         ({"T": np.eye(4), "orientation": "some"}, "full, nearest, free"),
         ({"T": np.eye(4), "method": "magic"}, "auto, closed, numeric"),
-        ({"T": np.eye(4), "weights": [1, 2]}, "six numbers"),
+        ({"T": np.eye(4), "weights": [1, 2]}, "6 numbers"),
     ],
 )
 def test_bad_targets_are_named(call, said):
@@ -454,3 +454,22 @@ def test_joints_that_mimic_keep_inside_their_own_limits(tmp_path):
     )
     arm = brazo.load(path)
     assert arm.limits == pytest.approx(np.array([[-2.4, 1.6]]))
+
+
+def test_an_arm_with_three_joints_says_which_part_of_a_pose_it_can_meet(tmp_path):
+    file = tmp_path / "rrr.yaml"
+    file.write_text(
+        "name: rrr\njoints:\n  - {name: a, type: revolute, d: 0.3, alpha: 90deg}\n"
+        "  - {name: b, type: revolute, a: 0.3}\n  - {name: c, type: revolute, a: 0.2}\n"
+    )
+    arm = brazo.load(file)
+    T = np.array(arm.fk([0.3, 0.4, 0.5]))
+    T[:3, :3] = np.eye(3)
+    refused = arm.ik(T)
+    assert not refused.success
+    assert refused.reason.startswith(
+        "'rrr' has 3 degrees of freedom and cannot meet a full pose: it can meet the position, "
+        "with "
+        "the closest orientation (orientation nearest) or any (free); "
+    )
+    assert arm.ik(T, orientation="nearest").success and arm.ik(T, orientation="free").success

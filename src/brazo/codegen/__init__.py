@@ -1,4 +1,4 @@
-"""Machine code from algorithms written once over any scalar. Knows no robot.
+"""Machine code from algorithms written once over any scalar. Independent of robots.
 
 :mod:`ring` has the scalar functions such algorithms use, :mod:`graph` the expression graph they are
 run on, :mod:`kernel` the compiled functions of arrays made from it, :mod:`solver` compiled

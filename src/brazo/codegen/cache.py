@@ -3,7 +3,7 @@
 A file holds ``magic | sha256 of the object | the object`` and is named by the sha256 of everything
 the object depends on (the caller's key). It is written to a temporary file, flushed to the disk and
 renamed, so readers and parallel writers see a whole file or none; a file that is short, altered or
-of another format is ignored and written anew. A directory that cannot be written means no cache,
+of another format is ignored and rewritten. A directory that cannot be written means no cache,
 never a failure: the cache is an optimisation.
 
 An object is machine code that this process runs, so directory and file must belong to the user and
@@ -32,16 +32,16 @@ MAX_OBJECTS = 1000
 MAX_BYTES = 256 << 20
 _MAGIC = b"BRAZO-OBJECT-%03d\n" % FORMAT
 _DIGEST = hashlib.sha256().digest_size
-_refused: set[Path] = set()  # directories a warning was given for
+_refused: set[Path] = set()  # directories already warned about
 
 
 def cache_dir() -> Path:
-    """Where compiled objects are; read from the environment at every call."""
+    """The folder of compiled objects; read from the environment at every call."""
     return cache_folder()
 
 
 def load(key: str) -> bytes | None:
-    """The object stored under a key, or None when there is no intact one."""
+    """The object stored under a key, or None if there is no intact one."""
     try:
         path = _path(key)
         if reason := not_private(path.parent.stat()):
@@ -58,12 +58,12 @@ def load(key: str) -> bytes | None:
     if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : head] != hashlib.sha256(body).digest():
         return None
     with contextlib.suppress(OSError):
-        os.utime(path)  # pruning drops what was not used for longest
+        os.utime(path)  # pruning removes the least recently used
     return body
 
 
 def store(key: str, body: bytes) -> bool:
-    """Keep an object; False when the directory cannot be used."""
+    """Store an object; False if the directory cannot be used."""
     try:
         path = _path(key)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

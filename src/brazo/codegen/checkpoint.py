@@ -1,4 +1,4 @@
-"""Points at which long work may be interrupted: before each kernel is compiled.
+"""Points at which long operations may be interrupted: before each kernel is compiled.
 
     with checkpoints(job.check):    # raises when the user cancelled the job
         brazo.load("arm.urdf").frames(q)
@@ -19,7 +19,7 @@ _check: ContextVar[Callable[[], None] | None] = ContextVar("brazo checkpoint", d
 
 @contextlib.contextmanager
 def checkpoints(check: Callable[[], None]) -> Iterator[None]:
-    """Call ``check`` at every checkpoint of this thread; it may raise to end the work."""
+    """Call ``check`` at every checkpoint of this thread; it may raise to end the operation."""
     before = _check.set(check)
     try:
         yield
@@ -28,7 +28,7 @@ def checkpoints(check: Callable[[], None]) -> Iterator[None]:
 
 
 def checkpoint() -> None:
-    """Raise if the work of this thread is to end."""
+    """Raise if the operation of this thread should end."""
     check = _check.get()
     if check is not None:
         check()

@@ -9,8 +9,8 @@
              after a success, up by 4 after a failure) to a minimum inside the limits, until no
              damping yields descent or ``polish`` steps are done.
 
-Every point evaluated has been projected into the limits, so no result lies outside them. Random
-points come from splitmix64 seeded by the caller: the same seed gives the same answer, in any batch.
+Every point evaluated is projected into the limits, so no result is outside them. Random
+points come from splitmix64 seeded by the caller: the same seed gives the same result, in any batch.
 
 Memory of a problem, all doubles: ``settings`` and ``info`` as named below, ``box`` and ``sample``
 lower limits then upper ones.

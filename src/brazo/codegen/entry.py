@@ -1,9 +1,9 @@
-"""A builtin function compiled with each kernel: what C extensions have, without shipping one.
+"""A builtin function compiled with each kernel: as in C extensions, without shipping one.
 
 For the common calls (float64, C-contiguous arrays of shape (n,), or batches (N, n) too small for
 threads, optionally ``out=`` for a single output) the generated code checks the arguments, makes the
-results and runs the kernel in some tens of nanoseconds. Any other call, an error or a NaN goes to
-the kernel's Python method, which converts, broadcasts and explains.
+results and runs the kernel in some tens of nanoseconds. Any other call, an error or a NaN is
+passed to the kernel's Python method, which converts, broadcasts and raises errors.
 
 The code reads the heads of Python and NumPy objects, as compiled extensions do; their offsets, and
 the check that they hold, are in `brazo.internals.cpython`.
@@ -135,7 +135,7 @@ class _EntryText:
         self.put(f"  ret ptr {given}")
 
     def into_new(self, label: str, rows: str | None) -> None:
-        """A block for calls that make their results."""
+        """A block for calls that allocate their results."""
         self.put(f"{label}:")
         results = [f"%{label}.r{i}" for i in range(len(self.out_shapes))]
         for i, shape in enumerate(self.out_shapes):
@@ -173,8 +173,8 @@ class _EntryText:
         self.put(f"  ret ptr {pack}")
 
     def drops(self, label: str, results: list[str]) -> None:
-        """Give back what was made: ``drop`` all and take the slow way, which complains of the NaN;
-        ``undo_i`` all before result i, for which there was no memory, and raise that."""
+        """Release results: ``drop`` releases all and takes the slow path, which raises for the NaN;
+        ``undo_i`` releases all before result i, whose allocation failed, and raises that error."""
         self.put(f"{label}.drop:")
         for r in results:
             self.put(f"  call void %decref(ptr {r})")
@@ -212,7 +212,7 @@ class _EntryText:
         self.field(f"{base}.dims", base, DIMS)
 
     def check_vector(self, base: str, size: int, label: str) -> None:
-        """Shape (size,) or (rows, size); says which in ``is_batch`` and ``rows`` (0 for one)."""
+        """Shape (size,) or (rows, size); stored in ``is_batch`` and ``rows`` (0 for one)."""
         self.put(f"  {base}.less = sub i32 {base}.ndim, 1")
         self.require(f"icmp ult i32 {base}.less, 2", f"{label}.rank")
         self.put(f"  {base}.is_batch = icmp eq i32 {base}.less, 1")
@@ -230,7 +230,7 @@ class _EntryText:
             self.require(f"icmp eq i64 {base}.dim{i}, {size}", f"{base[1:]}.has_dim{i}")
 
     def check_apart(self, given: str, rows: str) -> None:
-        """Rows are written while others are still to be read, so ``out`` must be no input."""
+        """``out`` must not overlap an input: rows are written while others are still to be read."""
         out_bytes = 8 * math.prod(self.out_shapes[0])
         self.extent(given, rows, str(out_bytes))
         for i, size in enumerate(self.in_sizes):

@@ -26,7 +26,7 @@ WORD = 8  # bytes
 
 
 class Fields:
-    """Names of the words of a record: `fields.name` is the place of one, `len` their number."""
+    """Names of the words of a record: `fields.name` is its index, `len` their number."""
 
     def __init__(self, names: str) -> None:
         self.names = tuple(names.split())
@@ -55,7 +55,7 @@ class Variable:
         self._flow.put(f"store {self.kind} {value}, ptr {self.name}")
 
     def add(self, value: str | int) -> None:
-        """Count on, for whole numbers."""
+        """Increment, for integers."""
         self.set(self._flow.emit(f"add {self.kind} {self.get()}, {value}"))
 
 
@@ -67,7 +67,7 @@ class Flow:
         self._entry: list[str] = []
         self._lines: list[str] = []
         self._count = 0
-        self._ended = False  # nothing more can be written in the present block
+        self._ended = False  # the current block is terminated
 
     def text(self) -> str:
         """The whole definition."""
@@ -77,7 +77,7 @@ class Flow:
     # ---- values ----------------------------------------------------------------------------
 
     def emit(self, instruction: str) -> str:
-        """Append an instruction; the name of its result."""
+        """Append an instruction; returns the name of its result."""
         name = self._name()
         self._lines.append(f"  {name} = {instruction}")
         return name
@@ -110,11 +110,11 @@ class Flow:
     # ---- memory ----------------------------------------------------------------------------
 
     def at(self, pointer: str, offset: str | int) -> str:
-        """A pointer so many bytes further."""
+        """A pointer advanced by a number of bytes."""
         return self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def item(self, pointer: str, index: str | int, size: str | int = WORD) -> str:
-        """A pointer to one of many things of `size` bytes."""
+        """A pointer to an element of an array with elements of `size` bytes."""
         return self.at(pointer, self.binary("mul i64", index, size))
 
     def load(self, kind: str, pointer: str) -> str:
@@ -142,7 +142,7 @@ class Flow:
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """What is written inside is done if the condition holds."""
+        """Code emitted inside runs if the condition holds."""
         inside, after = self._label(), self._label()
         self.put(f"br i1 {condition}, label %{inside}, label %{after}")
         self._begin(inside)
@@ -157,7 +157,7 @@ class Flow:
 
     @contextmanager
     def each(self, count: str | int) -> Iterator[str]:
-        """Do it for 0 to count − 1."""
+        """Loop over 0 to count − 1."""
         i = self.variable("i64", 0)
         test, inside, after = self._label(), self._label(), self._label()
         self._go_to(test)

@@ -1,8 +1,8 @@
-"""Functions that a graph calls instead of copying them in.
+"""Functions that a graph calls instead of inlining them.
 
 The four slopes of a Runge-Kutta step, or the columns of a mass matrix, are one function at several
-points. Called, its machine code exists once: it compiles in a fraction of the time and stays in the
-CPU's instruction cache. Arguments and results pass through stack memory as whole lanes.
+points. Its machine code then exists once: it compiles in a fraction of the time and stays in the
+instruction cache. Arguments and results pass through stack memory as whole lanes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Function(ABC):
 
     @abstractmethod
     def signature(self) -> str:
-        """A text that only functions with the same machine code share."""
+        """A key that is equal only for functions with the same machine code."""
 
 
 class GraphFunction(Function):
@@ -73,8 +73,8 @@ class GraphFunction(Function):
 
 
 class Columns(Function):
-    """Another function's results for every unit vector in the place of its last input: the matrix,
-    row by row, of what is linear in that input."""
+    """The matrix of a function that is linear in its last input, row by row: its results for every
+    unit vector of that input."""
 
     def __init__(self, name: str, function: Function):
         self.name, self.function = name, function

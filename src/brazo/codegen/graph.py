@@ -42,7 +42,7 @@ class Expr:
         return f"{self.op}({', '.join(f'#{a.id}' for a in self.args)})"
 
     def __bool__(self) -> bool:
-        raise BrazoError("an expression has no truth value; choose with brazo.codegen.ring.where")
+        raise BrazoError("an expression has no truth value; use brazo.codegen.ring.where")
 
     def __add__(self, other: Any) -> Any:
         return self.graph._binary(_add, self, other)
@@ -134,7 +134,7 @@ class Graph:
         return [Expr(self, "input", (), (name, i)) for i in range(size)]
 
     def constant(self, value: float) -> Expr:
-        """The node of a finite number (the two zeros are one)."""
+        """The node of a finite number (0 and −0 are the same)."""
         value = float(value) + 0.0
         key = ("const", value)
         node = self._table.get(key)
@@ -148,12 +148,12 @@ class Graph:
         """A number or an expression of this graph as an expression."""
         node = self._coerce(x)
         if node is None:
-            raise BrazoError(f"an expression or a number was wanted, not {type(x).__name__}")
+            raise BrazoError(f"expected an expression or a number, not {type(x).__name__}")
         return node
 
     def call(self, function: Any, *inputs: Sequence[Any]) -> list[list[Expr]]:
         """The outputs of a :class:`~brazo.codegen.function.Function` for the inputs given, as one
-        list each. Its code exists once, however often it is called."""
+        list each. Its code exists once, for any number of calls."""
         sizes = [len(x) for x in inputs]
         if sizes != list(function.inputs.values()):
             raise BrazoError(
@@ -210,8 +210,8 @@ def live_nodes(outputs: Iterable[Expr]) -> list[Expr]:
 
 
 def op_counts(outputs: Iterable[Expr]) -> Counter[str]:
-    """How many operations of each kind the outputs need; inputs and constants are free, and a call
-    counts as what the function does."""
+    """Number of operations of each kind; inputs and constants are free, and a call counts as the
+    operations of the function."""
     counts: Counter[str] = Counter()
     for node in live_nodes(outputs):
         if node.op == "call":
@@ -222,7 +222,7 @@ def op_counts(outputs: Iterable[Expr]) -> Counter[str]:
 
 
 def signature(outputs: Iterable[Expr]) -> str:
-    """A text that is the same for the same computation only: what machine code is kept under."""
+    """A key that is equal only for equal computations; the cache key of machine code."""
     outputs = list(outputs)
     number: dict[Expr, int] = {}
     lines = []

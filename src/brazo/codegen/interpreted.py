@@ -24,7 +24,7 @@ _CHUNK = 1024  # rows at a time: some hundred columns of them fit in the second-
 
 
 class Interpreted:
-    """Stands in for a kernel's machine code."""
+    """Replaces a kernel's machine code."""
 
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
@@ -32,7 +32,7 @@ class Interpreted:
         self.entry: Callable[..., Any] = kernel._evaluate
 
     def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        """Nothing is faster than the fallback itself."""
+        """None: there is no faster route than the fallback."""
         return fallback
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:

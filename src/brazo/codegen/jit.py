@@ -36,7 +36,7 @@ LONG_IR = 1_500_000
 
 @dataclass(frozen=True)
 class Host:
-    """What object code is made for. ``width`` is the number of SIMD lanes worth using."""
+    """The target of object code. ``width`` is the number of SIMD lanes worth using."""
 
     triple: str
     cpu: str
@@ -50,7 +50,7 @@ class Library:
 
     def __init__(self, code: bytes, target: Host):
         llvm = _binding()
-        # An engine owns its target machine and must be born with a module, here an empty one.
+        # An engine owns its target machine and must be created with a module, here an empty one.
         empty = llvm.parse_assembly("")
         machine = _target_machine(target)
         one_block = True if _self_contained(target) else None  # None: llvmlite's own choice
@@ -70,7 +70,7 @@ def build(ir: str, target: Host | None = None) -> Library:
 def load_or_compile(
     signature: str, make_ir: Callable[[], str], target: Host | None = None
 ) -> Library:
-    """Load the machine code kept under a signature; without it, make the IR and compile that.
+    """Load the machine code cached under a signature, or generate and compile the IR.
 
     The IR must follow from the signature and the sources of this package alone.
     """
@@ -113,7 +113,7 @@ def host() -> Host:
 
 @lru_cache(maxsize=1)
 def _generator() -> str:
-    """What tells this state of the code generator from any other: its files' sizes and times."""
+    """A key of this version of the code generator: sizes and times of its files."""
     here = Path(__file__).parent
     try:
         files = sorted((f.name, f.stat()) for f in os.scandir(here) if f.name.endswith(".py"))
@@ -126,13 +126,13 @@ def _generator() -> str:
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Why no machine code can be made in this process; None where it can."""
+    """Why machine code cannot be generated in this process; None if it can."""
     try:
         _binding()
     except ImportError as error:
         return f"llvmlite cannot be imported ({error})"
     except (OSError, RuntimeError) as error:
-        return f"LLVM cannot make code for this CPU ({error})"
+        return f"LLVM cannot generate code for this CPU ({error})"
     return None
 
 

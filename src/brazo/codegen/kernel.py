@@ -33,7 +33,9 @@ __all__ = ["Kernel", "compile_kernel"]
 
 Explain = Callable[..., None]
 
-_WORK_PER_THREAD = 5_000_000  # operations: some hundred microseconds, several times a hand-over
+_WORK_PER_THREAD = (
+    5_000_000  # operations: some hundred microseconds, several times the cost of a thread
+)
 _SINCOS_COST = 22  # operations that a sine or a cosine counts for
 
 
@@ -97,13 +99,13 @@ class Kernel:
 
     @property
     def entry(self) -> Callable[..., Any]:
-        """The same function as the kernel itself with the least overhead, where possible a builtin
-        (see :mod:`entry`). Asking for it compiles the kernel."""
+        """The kernel as a function with minimal overhead, if possible a builtin (see :mod:`entry`).
+        Accessing it compiles the kernel."""
         return (self._code or self._build()).entry
 
     def entry_or(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """The entry for plain calls, with ``otherwise`` taking every other one: more arguments,
-        other types, NaN. It may call the kernel."""
+        """The entry for plain calls; ``otherwise`` handles all others: more arguments, other types,
+        NaN. It may call the kernel."""
         return (self._code or self._build()).builtin(otherwise)
 
     @property
@@ -113,7 +115,7 @@ class Kernel:
         return getattr(self._code or self._build(), "address", None)
 
     def _evaluate(self, *inputs: Any, out: Any = None, threads: int | None = None) -> Any:
-        """Any call: converts, broadcasts, complains."""
+        """The general call: converts, broadcasts and raises errors."""
         code = self._code or self._build()
         arrays = self._arrays(inputs)
         lead = self._lead([a.shape[:-1] for a in arrays])
@@ -142,7 +144,7 @@ class Kernel:
 
     @property
     def rows_per_thread(self) -> int:
-        """How many rows are worth handing to another thread."""
+        """Min number of rows per thread."""
         counts = self.op_counts()
         cost = sum(counts.values()) + _SINCOS_COST * (counts.get("sin", 0) + counts.get("cos", 0))
         return max(64, _WORK_PER_THREAD // max(cost, 20))
@@ -166,7 +168,7 @@ class Kernel:
         return module.text()
 
     def signature(self) -> str:
-        """A text that only kernels with the same machine code share."""
+        """A key that is equal only for kernels with the same machine code."""
         shape = f"{self.name} {self.inputs} {self.shapes} {self.finite} {route()}"
         shape += " explained" * (self.explain is not None)
         return f"kernel {shape}\n{signature(x for v in self.outputs.values() for x in v)}"

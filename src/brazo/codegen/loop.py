@@ -1,4 +1,4 @@
-"""A step that is repeated many times without coming back to Python: x ← f(x, constants, stream_k).
+"""A step repeated many times in native code: x ← f(x, constants, stream_k).
 
     g = Graph()
     x, p, u = g.inputs("x", 2), g.inputs("p", 1), g.inputs("u", 1)
@@ -8,9 +8,9 @@
     run.record                  # (..., 100, 3): x and force after steps 10, 20, ...
 
 The first input is the state, and the first output its next value; further outputs are only
-recorded. Inputs named in ``streams`` have a row a step (or one for all steps); the others stay the
-same during a run. Leading dimensions are independent runs, of which SIMD lanes take several at a
-time with the same bits as each run alone.
+recorded. Inputs named in ``streams`` have one row per step (or one for all steps); the others are
+constant during a run. Leading dimensions are independent runs, computed several at a time in SIMD
+lanes, bit-identical to single runs.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from brazo.errors import BrazoError
 
 __all__ = ["Loop", "LoopRun", "compile_loop"]
 
-_WORK_PER_THREAD = 2_000_000  # operations that are worth handing to another thread
+_WORK_PER_THREAD = 2_000_000  # min operations per thread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopRun:
-    """The end of each run and, if asked for, the states on the way."""
+    """The final state of each run and, if requested, the recorded states."""
 
     x: np.ndarray  # (..., n)
     record: np.ndarray | None  # (..., rows, all outputs)
@@ -72,7 +72,9 @@ class Loop:
         if len(self.streams) != len(streams) or self.state in streams:
             raise BrazoError(f"loop {name}: streams {list(streams)} must be inputs after the first")
         if len(next(iter(self.outputs.values()))) != sizes[self.state]:
-            raise BrazoError(f"loop {name}: the first output is no next value of {self.state}")
+            raise BrazoError(
+                f"loop {name}: the first output must be the next value of {self.state}"
+            )
         self._results = [x for v in self.outputs.values() for x in v]
         self._lock = threading.Lock()
         self._native: _NativeLoop | None = None
@@ -111,7 +113,7 @@ class Loop:
         else:
             self._interpret(count, steps, every, arrays, x, record)
         if np.isnan(x).any():
-            self._complain_about_nan(arrays)
+            self._refuse_nan_inputs(arrays)
         return LoopRun(x, record if every else None)
 
     def llvm_ir(self, width: int) -> str:
@@ -122,7 +124,7 @@ class Loop:
         return module.text()
 
     def signature(self) -> str:
-        """A text that only loops with the same machine code share."""
+        """A key that is equal only for loops with the same machine code."""
         sizes = [len(v) for v in self.outputs.values()]
         shape = f"{self.name} {self.inputs} {self.streams} {sizes}"
         return f"loop {shape}\n{signature(self._results)}"
@@ -158,14 +160,14 @@ class Loop:
             listed = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())
             raise BrazoError(f"{self.name}: batch dimensions do not broadcast: {listed}") from None
 
-    def _complain_about_nan(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """A NaN at the end may have been there at the beginning; one that grew is not our error."""
+    def _refuse_nan_inputs(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Raise if a NaN in the result comes from an input; a diverged run is not an error here."""
         for key, array in arrays.items():
             if np.isnan(array).any():
                 raise BrazoError(f"{self.name}: {key} has values that are not numbers (NaN)")
 
     def _spread(self, key: str, array: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
-        """As (runs, ...) or, where all runs share the values, (1, ...)."""
+        """As (runs, ...) or, if all runs share the values, (1, ...)."""
         tail = array.shape[-2 if key in self.streams else -1 :]
         if not lead and array.flags.c_contiguous:
             return array.reshape(1, *tail)
@@ -182,7 +184,7 @@ class Loop:
         x: np.ndarray,
         record: np.ndarray,
     ) -> None:
-        """The same loop in Python, with whole columns of runs."""
+        """The loop in Python, vectorised over runs."""
         n = self.inputs[self.state]
         columns: dict[str, Any] = {
             key: [np.broadcast_to(c, count) for c in arrays[key].T]

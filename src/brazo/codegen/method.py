@@ -1,4 +1,4 @@
-"""Methods of a class whose plain calls go straight to machine code.
+"""Methods whose plain calls go directly to machine code.
 
     class Arm:
         @compiled("kernels")
@@ -7,7 +7,7 @@
             return self.kernels.fk(q, out=out)
 
 `arm.fk` is the builtin of `arm.kernels.fk` (see :mod:`entry`) with the signature and docstring of
-the method. A call with plain arrays never enters Python. Every other call, keywords included, runs
+the method. A call with plain arrays runs no Python code. Every other call, keywords included, runs
 the method's body. The class attribute `Arm.fk` is the plain function.
 """
 

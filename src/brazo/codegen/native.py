@@ -39,8 +39,8 @@ class Native:
         self.entry: Callable[..., Any] = self.builtin(kernel._evaluate)
 
     def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        """A builtin that leaves what it does not handle to ``fallback``, where there can be one;
-        otherwise ``fallback`` itself."""
+        """A builtin that passes calls it does not handle to ``fallback``, if available; otherwise
+        ``fallback`` itself."""
         if route() != "builtin":
             return fallback
         function = self.library.address(f"{self._name}_call")
@@ -60,7 +60,7 @@ class Native:
         threads: int | None,
     ) -> bool:
         """Evaluate every row of a batch; False when an input may not be finite. An input with a
-        single row is read again and again."""
+        single row is shared by all rows."""
         rows = math.prod(lead)
         inputs = []
         for array in arrays:
@@ -83,5 +83,5 @@ class Native:
 
 
 def address(array: np.ndarray) -> int:
-    """Where an array's data begins."""
+    """The address of an array's data."""
     return array.__array_interface__["data"][0]

@@ -1,17 +1,17 @@
 """Scalar functions for algorithms that are written once over any scalar.
 
-Addition, subtraction, multiplication and division come from Python's own operators. What operators
-cannot say (sine and cosine, square root, extrema, choice) is here, and every function answers in
-the ring of its argument:
+Addition, subtraction, multiplication and division are Python's operators. Functions without an
+operator (sine and cosine, square root, extrema, selection) are here; each returns an element of the
+ring of its argument:
 
 * ``float`` and ``int`` use :mod:`math`;
 * NumPy scalars and arrays, ``longdouble`` included, use NumPy;
-* any other ring element answers through methods of the same name (``sincos``, ``sqrt``,
-  ``minimum``, ``maximum``, ``where``). :class:`~brazo.codegen.graph.Expr` does, and a symbolic ring
-  may.
+* other ring elements have methods of the same name (``sincos``, ``sqrt``,
+  ``minimum``, ``maximum``, ``where``). such as
+  :class:`~brazo.codegen.graph.Expr` and symbolic rings.
 
-Choice is made on the sign of a value, never by an ``if`` on it, so an algorithm runs unchanged on a
-graph and on a whole batch.
+Selection depends on the sign of a value, never on an ``if``, so an algorithm runs unchanged on a
+graph and on a batch.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Which of three ways serves a kernel's calls.
+"""The route of kernel calls: one of three.
 
     builtin   machine code behind a generated builtin function (:mod:`entry`): the fastest
-    ctypes    the same machine code called through ctypes, where the builtin's view of Python's
-              objects does not hold (PyPy, free-threaded CPython)
-    numpy     no machine code: the expression graph is interpreted, where llvmlite is missing or
-              cannot make code for this CPU
+    ctypes    the same machine code called through ctypes, if the builtin does not know the object
+              layout of this interpreter (PyPy, free-threaded CPython)
+    numpy     no machine code: the expression graph is interpreted, if llvmlite is missing or
+              does not support this CPU
 
-The first that works is taken; ``BRAZO_ROUTE`` names one instead. Numbers agree to rounding on all
-three, and in every bit between the first two.
+The first that works is used; ``BRAZO_ROUTE`` selects one explicitly. Results agree to rounding on
+all three, and are bit-identical on the first two.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROUTES: tuple[Route, ...] = ("builtin", "ctypes", "numpy")
 
 @lru_cache(maxsize=1)
 def route() -> Route:
-    """The way this process takes; decided at the first question."""
+    """The route of this process; determined on first use."""
     named = os.environ.get("BRAZO_ROUTE", "")
     if named == "numpy":
         return "numpy"
@@ -38,9 +38,11 @@ def route() -> Route:
 
     if (reason := unusable()) is not None:
         if named:
-            raise BrazoError(f"BRAZO_ROUTE is {named}, but machine code cannot be made: {reason}")
+            raise BrazoError(
+                f"BRAZO_ROUTE is {named}, but machine code cannot be generated: {reason}"
+            )
         warnings.warn(
-            f"brazo makes no machine code here and interprets its kernels instead, which is far "
+            f"brazo cannot generate machine code here and interprets its kernels, which is far "
             f"slower: {reason}",
             RuntimeWarning,
             stacklevel=2,
@@ -58,5 +60,5 @@ def route() -> Route:
 
 
 def native() -> bool:
-    """Whether machine code is made."""
+    """Whether machine code is generated."""
     return route() != "numpy"

@@ -1,8 +1,8 @@
 """Rows of C-contiguous (rows, n) arrays into SIMD lanes and back, by shuffles in registers.
 
-Lane k holds row k, so a *column* is one vector over the rows. Rows are read as they lie in memory,
-in pieces of 4, 2 and 1 doubles, and four of them are transposed at a time: no copy of the array in
-another layout is ever made, which would cost more than most kernels.
+Lane k holds row k, so a *column* is one vector over the rows. Rows are read in place, in pieces of
+4, 2 and 1 doubles, and four of them are transposed at a time, without a copy of the array in
+another layout, which would cost more than most kernels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def row_pointers(e: Emitter, base: str, first: str, step: str) -> list[str]:
 
 
 def load_columns(e: Emitter, rows: Sequence[str], size: int) -> list[str]:
-    """The columns of rows of ``size`` doubles, one address a lane."""
+    """The columns of rows of ``size`` doubles, one address per lane."""
     if e.width == 1:
         return [_load(e, rows[0], j, 1) for j in range(size)]
     columns: list[str] = []
@@ -39,7 +39,7 @@ def load_columns(e: Emitter, rows: Sequence[str], size: int) -> list[str]:
 
 
 def store_columns(e: Emitter, rows: Sequence[str], size: int, column: Callable[[int], str]) -> None:
-    """Write ``size`` columns to rows, one address a lane. Each is asked for when it is needed."""
+    """Write ``size`` columns to rows, one address per lane. Each is computed when needed."""
     if e.width == 1:
         for j in range(size):
             _store(e, rows[0], j, 1, column(j))

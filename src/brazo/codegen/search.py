@@ -1,6 +1,6 @@
-"""The solver's control flow in Python, for where no machine code is made.
+"""The solver's control flow in Python, used without machine code.
 
-:mod:`driver` has the same in LLVM IR and explains it.
+:mod:`driver` has the same in LLVM IR, with an explanation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def search(
     settings: Sequence[float],
     seed: int,
 ) -> tuple[Vector, Vector]:
-    """The answer to one problem and its info, as :mod:`driver` orders them."""
+    """The solution of one problem and its info, in the order of :mod:`driver`."""
     tol_first, tol_rest, mu, stall, iterations, attempts, patience, polish = settings
 
     def good(norms: Vector) -> bool:

@@ -1,8 +1,8 @@
-"""Sharing the rows of a batch among threads; machine code runs outside the interpreter lock.
+"""Distribution of the rows of a batch over threads; machine code runs without the interpreter lock.
 
-A batch is cut into pieces that the calling thread and some helpers take one after the other. The
-pieces are whole rows, so the results do not depend on how many threads there are. The helpers wait
-for work between calls: starting threads anew would cost more than most batches.
+A batch is split into chunks of rows that the calling thread and worker threads process in turn.
+Each row is computed independently, so results do not depend on the number of threads. The workers
+wait between calls: starting threads for each call would cost more than most batches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["share", "thread_count", "threads"]
 
-_PIECES_PER_THREAD = 4  # rows may differ in cost, and a neighbour may hold a CPU
+_PIECES_PER_THREAD = 4  # rows may differ in cost, and other processes may use a CPU
 
 _chosen: int | None = None
 _pool: ThreadPoolExecutor | None = None
@@ -30,10 +30,10 @@ _lock = threading.Lock()
 
 
 class threads:
-    """How many threads large batches use from now on: a number, or None for one per CPU.
+    """Set the number of threads for large batches: a number, or None for one per CPU.
 
     ``threads(1)`` sets it; ``with threads(1): ...`` sets it back afterwards. The environment
-    variable ``BRAZO_THREADS`` has the first word, and the argument ``threads=`` of a call the last.
+    variable ``BRAZO_THREADS`` is the default, the argument ``threads=`` of a call has precedence.
     """
 
     def __init__(self, count: int | None) -> None:
@@ -55,7 +55,7 @@ class threads:
 
 
 def thread_count() -> int:
-    """The number of threads a large batch uses unless the call says otherwise."""
+    """Default number of threads for a large batch."""
     if _chosen is not None:
         return _chosen
     named = os.environ.get("BRAZO_THREADS", "")
@@ -75,7 +75,7 @@ def share(
         return [run(0, rows)]
     piece = -(-rows // (workers * _PIECES_PER_THREAD))
     piece += -piece % 8  # whole lanes
-    starts = itertools.count(0, piece)  # the next piece nobody has taken; one step is atomic
+    starts = itertools.count(0, piece)  # the next free chunk; one step is atomic
     results: list[Any] = []
 
     def work() -> None:
@@ -122,7 +122,7 @@ def _checked(count: int | str, what: str) -> int:
     except (TypeError, ValueError):
         number = 0
     if number < 1:
-        raise BrazoError(f"{what} is {count!r}; it must be a whole number of at least 1")
+        raise BrazoError(f"{what} is {count!r}; it must be an integer of at least 1")
     return number
 
 

@@ -38,12 +38,12 @@ from brazo.errors import BrazoError
 
 __all__ = ["Solution", "Solver", "compile_solver"]
 
-_ROWS_PER_THREAD = 64  # below that, handing work to a thread costs more than it saves
+_ROWS_PER_THREAD = 64  # below this, a thread costs more than it saves
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Answers of a solver; shapes are those of the batch, () for a single problem."""
+    """Results of a solver; shapes are those of the batch, () for a single problem."""
 
     x: np.ndarray
     """(..., n), always within the limits."""
@@ -77,10 +77,10 @@ def compile_solver(
 
     The graph must have exactly the inputs ``x`` (n) and ``p`` (m). ``J`` is the derivative of
     ``e``; if ``cost`` is given, it may be any matrix for which ``J^T e`` is the gradient of that
-    cost (default ``e.e/2``, which the exact derivative fulfils). Limits may be infinite.
-    ``periodic`` marks coordinates that come round after 2 pi. ``sample`` is the (2, n) box that
+    cost (default ``e.e/2``, satisfied by the exact derivative). Limits may be infinite.
+    ``periodic`` marks coordinates with period 2 pi. ``sample`` is the (2, n) box that
     restarts are drawn from; by default the limits, with [-pi, pi] for a periodic coordinate without
-    limits. Weights belong into e and J. Nothing is compiled before the first call.
+    limits. Include weights in e and J. Nothing is compiled before the first call.
     """
     return Solver(name, graph, e, J, lower, upper, split, periodic, sample, cost)
 
@@ -146,10 +146,10 @@ class Solver:
 
         ``x0`` (..., n) is where the first attempt starts, by default the middle of the sampling
         box. ``tol_first`` and ``tol_rest`` bound the norms of the two groups of residual rows.
-        ``attempts`` counts starting points, ``iterations`` steps of each. ``seed`` picks the
+        ``attempts`` counts starting points, ``iterations`` steps of each. ``seed`` of the
         restarts. ``mu``, ``stall``, ``patience`` and ``polish`` are described in :mod:`driver`. A
         large batch is shared by ``threads`` threads (default: one per CPU); that does not change
-        the answers.
+        the results.
         """
         solve = self._native or self._build()
         p = self._array("p", p, self.m)
@@ -212,10 +212,10 @@ class Solver:
                 where = ", ".join(map(str, index))
                 value = array[tuple(index)]
                 raise BrazoError(f"{self.name}: {key}[{where}] is {value}; it must be finite")
-        raise BrazoError(f"{self.name}: the numbers given are too large to add up")
+        raise BrazoError(f"{self.name}: the values are too large: their sum overflows")
 
     def _settings(self, values: tuple[float, ...]) -> int:
-        """The address of the settings as an array, kept because most calls use the same ones."""
+        """The address of the settings array, cached because most calls use the same settings."""
         array = self._known_settings.get(values)
         if array is None:
             array = np.array(values, dtype=float)
@@ -245,7 +245,7 @@ class Solver:
         self, rows: int, p_at: int, p_step: int, x0_at: int, x0_step: int, box_at: int,
         sample_at: int, settings_at: int, seed: int, x_at: int, info_at: int,
     ) -> None:  # fmt: skip
-        """What the compiled function does, in Python."""
+        """The compiled function in Python."""
         limits = self._box.ravel().tolist()
         settings = _doubles(settings_at, len(SETTINGS)).tolist()
         for k in range(rows):

@@ -1,16 +1,16 @@
-"""Recursions along a tree as compiled loops: what is too long to be written out as straight code.
+"""Recursions along a tree as compiled loops, for trees too large for unrolled code.
 
-A tree has rows 0 … L-1, each hung on an earlier one or on the base. Each row has *fields* (vectors
-that passes compute) and *constants* (a table). A pass visits all rows, outward (base to tips) or
-inward (tips to base), and does at each what a graph over these inputs says:
+A tree has rows 0 … L-1, the parent of each being an earlier row or the base. Each row has *fields*
+(vectors that passes compute) and *constants* (a table). A pass visits all rows, outward (base to
+tips) or inward (tips to base), and evaluates at each a graph over these inputs:
 
     link_c   the row's constants c            own_f   the row's field f
-    in_x     the row's part of input x        up_f    field f of what it hangs on
+    in_x     the row's part of input x        up_f    field f of its parent
 
     outputs  own_f sets a field, up_f adds to the parent's, out_y is the row's part of output y
 
 Fields of the base are zero, or given by an input of that name in ``base``. The machine code is one
-loop a pass, whatever the number of rows, over lanes like every other function.
+loop per pass, for any number of rows, over lanes like every other function.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Pass", "Sweep"]
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """One visit of all rows; see the module."""
+    """One pass over all rows; see the module docstring."""
 
     graph: Graph
     outputs: Mapping[str, Sequence[Any]]
@@ -321,7 +321,7 @@ done:
 
 
 def _lane_by_lane(sweep: Sweep, module: Module, symbol: str, width: int) -> str:
-    """Lanes one after the other, where the fields of all would not fit on the stack."""
+    """Lanes one after the other, if the fields of all would not fit on the stack."""
     words = {
         "SYMBOL": symbol,
         "GIVEN": str(sum(sweep.inputs.values())),
