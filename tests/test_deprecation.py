@@ -20,6 +20,7 @@ from brazo.deprecation import renamed_option
         ("brazo.program", "NoWay", "NoPath"),
         ("brazo.program.steps", "Arrival", "Tolerance"),
         ("brazo.program.steps", "Pace", "Speed"),
+        ("brazo.teleop.proxy", "Step", "FaultStep"),
     ],
 )
 def test_old_names_are_available_with_a_warning(module, old, new):

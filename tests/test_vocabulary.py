@@ -19,20 +19,13 @@ SOURCE = ROOT / "src" / "brazo"
 # Folders whose text is not converted yet.  Remove a folder after its conversion; never add one.
 NOT_CONVERTED = {
     "body",
-    "codegen",
-    "control",
-    "dynamics",
     "formats",
     "internals",
-    "kinematics",
     "lab",
-    "library",
     "model",
     "operate",
-    "program",
     "simulation",
     "teleop",
-    "trajectory",
     "world",
 }
 # Pages that quote labels of the lab in italics.  Empty this set when the labels are converted.

@@ -261,7 +261,7 @@ def test_too_wide_steps_are_told():
         ({"dt": 0.0}, "dt is 0"),
         ({"orientation": "any"}, "'any' is not one of full, nearest, free"),
         ({"q0": [0, 0]}, "q0 has shape (2,)"),
-        ({"branch": "SIDEWAYS"}, "no branch .SIDEWAYS."),
+        ({"branch": "SIDEWAYS"}, "no branch 'SIDEWAYS'"),
         ({"tolerance": -1.0}, "tolerance is -1"),
     ],
 )

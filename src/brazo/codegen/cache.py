@@ -7,7 +7,7 @@ of another format is ignored and rewritten. A directory that cannot be written m
 never a failure: the cache is an optimisation.
 
 An object is machine code that this process runs, so directory and file must belong to the user and
-be writable by no one else; otherwise nothing is read or written, and a warning says so once.
+be writable by no one else; otherwise nothing is read or written, with one warning.
 
 The directory is ``$BRAZO_CACHE_DIR`` or the platform's place for user caches (`brazo.folders`),
 made with mode 0700. The newest ``MAX_OBJECTS`` files of at most ``MAX_BYTES`` are kept.

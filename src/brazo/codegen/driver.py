@@ -3,7 +3,7 @@
     search   from x0, then from random points of a sampling box, until one attempt succeeds:
              take full steps with damping mu * cost, uphill too (that is what leaves shallow
              minima); give an attempt up after ``iterations`` steps, or when ``patience`` steps have
-             not brought the cost below ``stall`` times what it was;
+             not reduced the cost below ``stall`` times what it was;
     finish   a solution takes one more step, which squares its residual, if that is an improvement;
     polish   if every attempt failed, the best point seen descends monotonically (damping down by 3
              after a success, up by 4 after a failure) to a minimum inside the limits, until no

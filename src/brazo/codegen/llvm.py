@@ -184,7 +184,7 @@ def _sines_in_lanes(
 
 
 class Values(dict[Expr, str]):
-    """The LLVM value of each node. What a called function returned is loaded anew where it is
+    """The LLVM value of each node. Results of a called function are loaded where they are
     used: hundreds of results held in registers would all be spilt."""
 
     def __init__(self, e: Emitter):

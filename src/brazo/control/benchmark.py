@@ -1,7 +1,7 @@
-"""Two motions every law is measured on, made from the robot itself: sines, and a quintic to a pose.
+"""Two benchmark motions for controllers, derived from the robot: sines, and a quintic to a pose.
 
 Both stay inside the joints' limits and below half their speeds, start at the robot's first pose and
-last two seconds, so figures of different laws can be put side by side.
+last two seconds, so results of different controllers are comparable.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class CompiledController(Controller):
         return {}
 
     def tables(self) -> Mapping[str, np.ndarray]:
-        """Additional inputs of the law, recomputed when gains or load change."""
+        """Additional inputs of the control law, recomputed when gains or load change."""
         return {}
 
     # -- interface ----------------------------------------------------------------------------

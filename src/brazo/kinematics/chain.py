@@ -3,7 +3,7 @@
     T_base_tool(q) = X₀ · S₁(q₁) · X₁ · S₂(q₂) · … · Sₙ(qₙ) · Xₙ
 
 with Sᵢ a rotation about z (revolute) or a translation along z (prismatic) by qᵢ, and constant Xᵢ.
-Joints with any axis, offset and convention are brought to this form by rotating their axis to z.
+Joints with any axis, offset and convention are converted to this form by rotating their axis to z.
 *Frame i* is the frame after Sᵢ: its z axis is the axis of joint i.
 
 The forward kinematics here are plain NumPy with leading batch dimensions, for checking and refining

@@ -31,8 +31,8 @@ _OPEN = 0.001  # m, tolerance of the opening
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patience:
-    """Ask again in the next step.  But nothing comes of it before `until` (s), unless a clamp takes
-    hold or lets go, or a guard speaks; so steps may pass unasked (`brazo.simulation.idle`)."""
+    """Poll again in the next step.  The result cannot change before `until` (s), unless a grasp
+    changes or a guard triggers, so polls may be skipped (`brazo.simulation.idle`)."""
 
     until: float
     guards: tuple[Guard, ...] = ()

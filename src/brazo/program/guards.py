@@ -1,13 +1,12 @@
-"""Questions of a program in machine code: as long as they are answered with a number above 0 there
-is nothing to see (`brazo.simulation.idle`).
+"""Guards of a program in machine code: while a guard is positive, polling cannot change anything
+(`brazo.simulation.idle`).
 
-    opening     a clamp has not opened far enough yet      limit − (left + right)
+    opening     a gripper is not open enough yet           limit − (left + right)
     outside     a body is not in a chute                   max(−x, x − L, |y| − w/2, |z| − h/2)
     inside      it still is                                min(x, L − x)
     in_hand     it keeps its place in the hand             min(s² − |Δp|², tr ΔR − 1 − 2 cos φ)
 
-The last three are asked with a margin far above rounding: what is nearer to a limit than that is
-left to `Passage` and `Watch` themselves.
+The last three have a margin far above rounding: closer to a limit, `Passage` and `Monitor` decide.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ MARGIN = 1e-9  # m, m², 1
 
 @lru_cache(maxsize=1)
 def opening() -> Kernel:
-    """Of the two slides of a clamp, and a limit."""
+    """Inputs: the two slides of a gripper, and a limit."""
     g = Graph()
     left, right = g.inputs("slides", 2)
     (limit,) = g.inputs("limit", 1)
@@ -32,7 +31,7 @@ def opening() -> Kernel:
 
 @lru_cache(maxsize=2)
 def passage(inside: bool) -> Kernel:
-    """Of a body's place, the way (3, 4) into a chute's frame, and its length, width and height."""
+    """Inputs: a body's position, the transform (3, 4) to a chute's frame, and its dimensions."""
     g = Graph()
     p, T, size = g.inputs("p", 3), g.inputs("T", 12), g.inputs("size", 3)
     x, y, z = (T[4 * i] * p[0] + T[4 * i + 1] * p[1] + T[4 * i + 2] * p[2] + T[4 * i + 3]
@@ -49,8 +48,8 @@ def passage(inside: bool) -> Kernel:
 
 @lru_cache(maxsize=1)
 def in_hand() -> Kernel:
-    """Of places and turns of hand and body, turn and place (3, 4) of the body in the hand when it
-    was gripped, and the greatest shift squared and least trace."""
+    """Inputs: positions and rotations of hand and body, pose (3, 4) of the body in the hand when it
+    was gripped, and the max squared shift and min trace."""
     g = Graph()
     p, R, p_body, R_body = (g.inputs(name, k) for name, k in _HAND)
     T, (shift2, trace) = g.inputs("T", 12), g.inputs("limits", 2)
@@ -71,5 +70,5 @@ _HAND = (("p", 3), ("R", 9), ("p_body", 3), ("R_body", 9))
 
 
 def hand_limits(shift: float, turn: float) -> np.ndarray:
-    """The last input of `in_hand` for a shift (m) and a turn (rad)."""
+    """The last input of `in_hand` for a shift (m) and a rotation (rad)."""
     return np.array([shift**2, 1.0 + 2.0 * np.cos(turn)])

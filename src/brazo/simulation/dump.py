@@ -23,7 +23,7 @@ from brazo.files import replacing, require_file
 from brazo.formats.mjcf.engine import engine
 from brazo.private import make_private, prune
 from brazo.world.black_box import model_bytes, model_of
-from brazo.world.guard import Diverged, Guard
+from brazo.world.guard import Diverged, DivergenceGuard
 
 Array = np.ndarray
 FORMAT = 1
@@ -100,7 +100,7 @@ def replay_dump(path: str | Path) -> Replay:
     kind = mujoco.mjtState.mjSTATE_INTEGRATION
     if states.ndim != 2 or states.shape[1] != mujoco.mj_stateSize(model, kind):
         raise BrazoError(f"{path}: its states do not belong to its model")
-    guard = Guard(model, data)
+    guard = DivergenceGuard(model, data)
     rows: list[tuple[float, Array, Array, Array]] = []
     exact, broke = True, None
     for state in states:

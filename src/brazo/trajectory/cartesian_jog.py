@@ -9,8 +9,8 @@ taken back from the tool, in this order:
 * the tool's acceleration and jerk are lowered so that they ask for no more than 60 % and 90 % of
   any joint's own;
 * before a step it is made sure that the tool can still come to rest behind it, on its line, inside
-  the joints' limits and away from singularities; otherwise it begins to stop, and `reason` says
-  why.  After that only another direction is accepted, or the same one after `stop`;
+  the joints' limits and away from singularities; otherwise it begins to stop, and `reason` gives
+  the cause.  After that only another direction is accepted, or the same one after `stop`;
 * a step that would still ask too much of a joint is eased: the tool's acceleration along its way
   takes the nearest value that suits all joints;
 * a step with which a joint would even so pass a limit, or come so near to its end that it could no
@@ -270,7 +270,7 @@ class CartesianJog:
         return at_limit(self.robot, self.limits, i, q[i] > limits[i, 1])
 
     def _eased(self, tool: _Tool, found: _Attempt, dt: float) -> _Tool | None:
-        """The step with the nearest acceleration along the tool's way that suits the joints.
+        """The step with the nearest acceleration along the tool path that suits the joints.
 
         A change x of it changes the joints' accelerations by g x and their speeds by g x dt/2.
         """

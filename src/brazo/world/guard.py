@@ -22,7 +22,7 @@ class Diverged(RunFailed):
         self.dump: Path | None = None  # a file to run the last steps again from, where there is one
 
 
-class Guard:
+class DivergenceGuard:
     """Looks at the engine's warnings after a step: `check` raises what it would only print."""
 
     def __init__(self, model: Any, data: Any, stiffness: Stiffness | None = None) -> None:

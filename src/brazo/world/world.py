@@ -35,7 +35,7 @@ from brazo.world.events import ContactEvent, GraspEvent, Subscription
 from brazo.world.excludes import Pair, always_touching
 from brazo.world.friction import JointFriction
 from brazo.world.grasps import Grasp, GraspReader
-from brazo.world.guard import Guard
+from brazo.world.guard import DivergenceGuard
 from brazo.world.observer import Observer
 from brazo.world.overlaps import Overlap, overlaps
 from brazo.world.robot_source import Edits, RobotSource, joint_names_of
@@ -426,7 +426,7 @@ class World:
         stiffness = stiffness_of(built.model, members, viscous=self.mode == "exact")
         self.substeps = stiffness.substeps(self.cell.step) if self.mode == "exact" else 1
         self.mj_model.opt.timestep = self.cell.step / self.substeps
-        self.guard = Guard(self.mj_model, self.mj_data, stiffness)
+        self.guard = DivergenceGuard(self.mj_model, self.mj_data, stiffness)
         objects = {body.name: (body, int(built.objects[body.name].id)) for body in self.cell.bodies}
         robots, self._clamps, self._grasps = {}, [], {}
         for plan in built.robots:

@@ -38,7 +38,7 @@ def test_what_has_no_pose_has_none_and_is_told_as_before():
     q = np.array([1.5, -1.5, -1.5])
     assert not delta.fk(arm.model, q)[1]
     assert DeltaPoint(arm.model).place(q.tolist()) is None
-    with pytest.raises(BrazoError, match="rods are too short"):
+    with pytest.raises(BrazoError, match="rods cannot meet"):
         arm.fk(q)
     # Drive arms of no length from one point: all centres are one.
     shape = DeltaLengths(0.1, 0.1, 0.0, 0.5, (0.0, 2.0, 4.0))

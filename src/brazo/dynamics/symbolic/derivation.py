@@ -253,7 +253,7 @@ def _pruned(value: Any, threshold: float) -> Any:
 
 
 class _Steps:
-    """Passes progress on and notices the wish to stop."""
+    """Forwards progress and checks for a request to stop."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress
@@ -265,7 +265,7 @@ class _Steps:
         self._tell()
 
     def check(self) -> None:
-        """Within a long step: ask now and then whether to go on."""
+        """Within a long step: check at intervals whether to continue."""
         if time.monotonic() - self.told > 0.05:
             self._tell()
 

@@ -131,7 +131,7 @@ class Equations:
 
     @property
     def singular(self) -> bool:
-        """True when M cannot be inverted in any configuration; `notes` says why."""
+        """True when M cannot be inverted in any configuration; `notes` gives the reason."""
         return any("singular" in note for note in self.notes)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 No script and no font is needed, lines break where a panel ends (before a plus or a minus, not
 inside a product), and what is marked and copied is readable.  Sheets too long for a page are cut,
-term by term, and say so.
+term by term, and show that.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class HtmlNotation(Notation):
         return f"{mantissa}·10<sup>{int(exponent)}</sup>"
 
     def maths(self, value: Expr, most: float = math.inf) -> str:
-        """An expression of at most about `most` characters; says how many terms are left out."""
+        """An expression of at most about `most` characters; with the number of omitted terms."""
         terms: Any = sp.Add.make_args(sp.sympify(value))
         text = ""
         for i, term in enumerate(sorted(terms, key=self._term_order)):

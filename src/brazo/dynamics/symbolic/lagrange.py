@@ -42,7 +42,7 @@ class Ring(Protocol):
 
 
 @dataclass
-class Motion:
+class LinkMotion:
     """One link: pose of its body, its Jacobian columns in the group's frame (by coordinate)."""
 
     axes: LinkAxes | None
@@ -76,7 +76,7 @@ class Lagrange:
         M: list[list[Scalar]] = [[0] * n for _ in range(n)]
         potential: Scalar = 0
         gravity = [ring.embed(x) for x in robot.gravity]
-        motions: list[Motion] = []
+        motions: list[LinkMotion] = []
         frames = []
         for i, (link, axes) in enumerate(zip(robot.links, self.axes, strict=True)):
             progress(i / len(robot.links), f"{link.name}: kinetic and potential energy")
@@ -136,7 +136,7 @@ class Lagrange:
 
     # -- from link to link ------------------------------------------------------------------
 
-    def _moved(self, link, axes: LinkAxes, parent: Motion) -> Motion:
+    def _moved(self, link, axes: LinkAxes, parent: LinkMotion) -> LinkMotion:
         ring = self.ring
         turn = parent.axes.turn if parent.axes else Turn()
         A = self._all(parent.axes.A) if parent.axes else identity()[0]
@@ -166,9 +166,9 @@ class Lagrange:
         omega[k] = add(omega.get(k, [0, 0, 0]), column[0])
         speed[k] = add(speed.get(k, [0, 0, 0]), column[1])
         shift(self._turned(axes.turn, rotate(self._all(axes.joint), self._all(link.after[1]))))
-        return Motion(axes, B, p, omega, speed)
+        return LinkMotion(axes, B, p, omega, speed)
 
-    def _jacobian(self, tip: Motion, point: Vector) -> list[list[Scalar]]:
+    def _jacobian(self, tip: LinkMotion, point: Vector) -> list[list[Scalar]]:
         n = self.mechanism.n
         columns = [self.ring.derivatives(point, k) for k in range(n)]
         spins = [rotate(tip.B, tip.omega.get(k, [0, 0, 0])) for k in range(n)]
@@ -197,13 +197,13 @@ class Lagrange:
         c, s = self._cos_sin(turn)
         return [c, -s, 0, s, c, 0, 0, 0, 1]
 
-    def _rotation(self, motion: Motion) -> Vector:
+    def _rotation(self, motion: LinkMotion) -> Vector:
         if motion.axes is None:
             return identity()[0]
         turned = compose((motion.B, motion.p), (self._matrix(motion.axes.turn), [0, 0, 0]))[0]
         return compose((turned, motion.p), (self._all(motion.axes.A), [0, 0, 0]))[0]
 
 
-def _base() -> Motion:
+def _base() -> LinkMotion:
     R, p = identity()
-    return Motion(None, R, p, {}, {})
+    return LinkMotion(None, R, p, {}, {})

@@ -290,7 +290,7 @@ def broken(text: str, width: float, length: Callable[[str], float] = len) -> lis
 def _best_cut(
     line: list[tuple[int, str]], after: int, width: float, length: Callable[[str], float]
 ) -> int:
-    """Where to end a full line: least deep in brackets, then as far right as possible."""
+    """Where to break a full line: at the lowest bracket depth, then as far right as possible."""
     depths = [*(depth for depth, _ in line), after]
     best, so_far = len(line), ""
     for cut in range(1, len(line)):

@@ -268,8 +268,8 @@ class FiveAxis(ClosedForm):
         return 2 * np.arctan2(lower, upper), gap
 
     def _search_roll(self, p: Array, R: Array, free: Array) -> Array:
-        """q₅ (N, 2) of the least gap for a tool beside axis 5, for both sides."""
-        # A pose the arm can take exactly shows its roll by where it has axis 5.
+        """q₅ (N, 2) of the smallest error for a tool beside axis 5, for both sides."""
+        # For a pose that is exactly feasible the position of axis 5 gives the roll.
         point = p + R @ (self.on_axis_5 - self.foot - self.tool)
         lateral = np.full(len(p), (self.on_axis_5 - self.foot) @ self.a2)
         q1 = solve_trig(*self._lateral(point, lateral), free[:, 0], self.negligible)

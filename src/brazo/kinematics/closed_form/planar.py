@@ -57,7 +57,7 @@ class Plane:
 
 @dataclass(frozen=True, eq=False)
 class ParallelJoints:
-    """Revolute joints and one prismatic joint, all along one direction, as they stand at q = 0."""
+    """Revolute joints and one prismatic joint, all along one direction, at q = 0."""
 
     plane: Plane
     revolute: tuple[int, ...]  # joint indices, base to tool
@@ -136,7 +136,7 @@ def two_links(l1: complex, l2: complex, W: Array, free: ArrayLike = 0.0) -> tupl
 
 
 def reach_of(l1: complex, l2: complex) -> tuple[float, float]:
-    """Least and greatest distance (m) two links reach."""
+    """Min and max distance (m) reached by two links."""
     return float(abs(abs(l1) - abs(l2))), float(abs(l1) + abs(l2))
 
 

@@ -113,7 +113,7 @@ class RedundantScara(ClosedForm):
     ) -> tuple[Array, Array]:
         """The solution (..., n) inside limits (n, 2) closest to q0, and whether there is one.
 
-        Closest: the least sum of squared changes of the revolute joints.  Found on a grid of one
+        Closest: the min sum of squared changes of the revolute joints.  Found on a grid of one
         degree of the heading φ, with every φ at which a joint meets a limit, and then refined.
         """
         T = np.asarray(T, dtype=float)

@@ -94,7 +94,7 @@ class SphericalWrist(ClosedForm):
         self.flags, self.slots = self._names()
 
     def places_the_wrist(self) -> bool:
-        """False where joints 1 to 3 are degenerate everywhere (three parallel axes, say)."""
+        """False if joints 1 to 3 are degenerate everywhere (e.g. three parallel axes)."""
         q = np.random.default_rng(0).uniform(-3, 3, (16, 6))
         frames = self.chain.frames(q)
         z, origin = frames[:, :3, :3, 2], frames[:, :3, :3, 3]
@@ -219,7 +219,7 @@ class SphericalWrist(ClosedForm):
         return np.arccos(np.clip(R[..., 2, 2][~np.isnan(arm[..., 2])], -1, 1))
 
     def _wrist_range(self) -> tuple[float, float]:
-        """Least and greatest angle of axis 6 to axis 4 (rad)."""
+        """Min and max angle of axis 6 to axis 4 (rad)."""
         first, second = np.arccos(np.clip([self.R4[2, 2], self.R5[2, 2]], -1, 1))
         return abs(first - second), min(first + second, 2 * np.pi - first - second)
 

@@ -1,7 +1,8 @@
 """Runs viser behind the lab's own page, with every message of a page checked first.
 
 - `start` runs viser on a socket of ours, with our page, our checks and our line beside its own.
-- `Guard` reads every message before viser does: viser sets any attribute of a widget that a client
+- `MessageGuard` reads every message before viser does: viser sets any attribute of a widget that a
+client
   names, buffers any upload and opens a public tunnel on request.
 
 The undocumented parts of viser are in `brazo.internals.viser` (their page-side twin is
@@ -34,7 +35,7 @@ __all__ = [
     "MAX_MESSAGE_BYTES",
     "MAX_UPLOAD_BYTES",
     "SUBPROTOCOL",
-    "Guard",
+    "MessageGuard",
     "Pose",
     "move",
     "page",
@@ -66,7 +67,7 @@ def start(
 
     Returns the `viser.ViserServer`.
     """
-    guard = Guard(driving, refused)
+    guard = MessageGuard(driving, refused)
     gate = Gate(LIMITS, lambda connection: driving.drives(key_of(connection)))
     log = logging.getLogger("brazo.lab.websocket")
     log.addHandler(logging.NullHandler())
@@ -106,7 +107,7 @@ def start(
     return server
 
 
-class Guard:
+class MessageGuard:
     """Lets a message pass only if the page itself could have sent it for what it shows.
 
     A page that only watches may say where its camera is, and nothing that changes anything.

@@ -37,7 +37,7 @@ _AFTER = 0.5  # s after the last step
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptStep:
     """One line of a script."""
 
     at: float
@@ -58,7 +58,9 @@ class Step:
 class Script:
     """A device that needs no hardware."""
 
-    def __init__(self, steps: tuple[Step, ...], again: bool = False, name: str = "script") -> None:
+    def __init__(
+        self, steps: tuple[ScriptStep, ...], again: bool = False, name: str = "script"
+    ) -> None:
         self.name = name
         self.steps = tuple(sorted(steps, key=lambda step: step.at))
         self.again = again
@@ -162,7 +164,7 @@ def _script(root: Field, name: str) -> Script:
     return Script(tuple(map(_step, given["steps"].items())), again, name)
 
 
-def _step(item: Field) -> Step:
+def _step(item: Field) -> ScriptStep:
     given = item.mapping(("at", "for", "turns", "plane", *ACTIONS))
     if "at" not in given:
         item.fail("a step says when it begins: at")
@@ -191,7 +193,7 @@ def _step(item: Field) -> Step:
         pass
     turns = given["turns"].number(above=0.0) if "turns" in given else 1.0
     plane = PLANES[given["plane"].choice(*PLANES)] if "plane" in given else (0, 1)
-    return Step(at, until, action, value, turns, plane)
+    return ScriptStep(at, until, action, value, turns, plane)
 
 
 def _setting(field: Field) -> Any:

@@ -36,7 +36,7 @@ ASK = "ask"  # a setting that only asks what is set
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class FollowerStep:
     """What the follower does in one cycle, and why."""
 
     t: float
@@ -84,7 +84,9 @@ class Follower:
         self._end()
         self.tracker.stop()
 
-    def step(self, now: float, view: View, obstacle: str = "", dt: float | None = None) -> Step:
+    def step(
+        self, now: float, view: View, obstacle: str = "", dt: float | None = None
+    ) -> FollowerStep:
         """One cycle: where the joints are to be at `now`.
 
         An obstacle is a reason of the station's own not to begin following.  Where the robot's
@@ -106,7 +108,7 @@ class Follower:
         elif verdict.state is State.DEGRADED:
             self.tracker.slow(verdict.share)
         sample = self.tracker.update(dt) if dt > 0.0 else self.tracker.state
-        return Step(
+        return FollowerStep(
             now,
             sample,
             self.safety.state,
@@ -119,7 +121,11 @@ class Follower:
         )
 
     def report(
-        self, step: Step, pose: Any = None, wrench: Any = None, extra: tuple[float, ...] = ()
+        self,
+        step: FollowerStep,
+        pose: Any = None,
+        wrench: Any = None,
+        extra: tuple[float, ...] = (),
     ) -> Report:
         """What to tell the master of a step; the tool's pose as x, y, z and w, x, y, z."""
         return Report(

@@ -4,7 +4,10 @@ Script, load_script    what is disturbed when
 FaultProxy             listens, connects on, disturbs
 """
 
-from brazo.teleop.proxy.faults import Faults, Script, Step, load_script, parse_script
+from brazo.deprecation import renamed_names
+from brazo.teleop.proxy.faults import Faults, FaultStep, Script, load_script, parse_script
 from brazo.teleop.proxy.proxy import FaultProxy
 
-__all__ = ["FaultProxy", "Faults", "Script", "Step", "load_script", "parse_script"]
+__all__ = ["FaultProxy", "FaultStep", "Faults", "Script", "load_script", "parse_script"]
+
+__getattr__ = renamed_names(__name__, {"Step": "FaultStep"})

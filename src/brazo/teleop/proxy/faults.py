@@ -63,7 +63,7 @@ _EVENTS = ("cut", "refuse")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FaultStep:
     """One line of a script."""
 
     at: float  # s
@@ -88,7 +88,7 @@ class Step:
 class Script:
     """Steps in the order in which they begin."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[FaultStep, ...] = ()
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -141,7 +141,7 @@ def _script(root: Field) -> Script:
     return Script(tuple(map(_step, given["steps"].items())), seed)
 
 
-def _step(item: Field) -> Step:
+def _step(item: Field) -> FaultStep:
     given = item.mapping(("at", "for", "way", *_NAMES, *_EVENTS))
     if "at" not in given:
         item.fail("a step says when it begins: at")
@@ -170,4 +170,4 @@ def _step(item: Field) -> Step:
     }
     if not faults and not any(events.values()):
         item.fail(f"a step does something: {', '.join((*_NAMES, *_EVENTS))}")
-    return Step(at, until, ways, faults, **events)  # type: ignore[arg-type]
+    return FaultStep(at, until, ways, faults, **events)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.recording.names import SIMULATED
 from brazo.recording.stream import Recorder
 from brazo.teleop.devices.device import joint_units
-from brazo.teleop.follow.follower import ASK, Follower, Step
+from brazo.teleop.follow.follower import ASK, Follower, FollowerStep
 from brazo.teleop.follow.safety import Cause, Rules, State, Transition
 from brazo.teleop.follow.touch import Touch
 from brazo.teleop.link.follower_link import FollowerLink
@@ -72,7 +72,7 @@ class FollowerStation:
             self._on_transition,
         )
         self.by_hand = True  # whether the robot can be moved from its own place
-        self.step: Step | None = None
+        self.step: FollowerStep | None = None
         self.obstacle = ""  # a reason of the station's own not to begin
         self._touch = Touch(sim.world, self.robot.name)
         self.wrench = np.zeros(6)  # on the tool, base axes
@@ -173,11 +173,11 @@ class FollowerStation:
             self._clamp(step.grip)
         return step.sample
 
-    def _as_is(self, step: Step) -> Step:
+    def _as_is(self, step: FollowerStep) -> FollowerStep:
         """A step as it is to be told and written down."""
         return step
 
-    def _tell(self, step: Step) -> None:
+    def _tell(self, step: FollowerStep) -> None:
         for setting in self.link.settings():
             done, text = self.follower.set(setting)
             self.link.answer(setting, done, text)
@@ -206,7 +206,7 @@ class FollowerStation:
         """What a scheme that reflects forces has to say."""
         return ()
 
-    def _write(self, step: Step, tool: Any) -> None:
+    def _write(self, step: FollowerStep, tool: Any) -> None:
         assert self._recorder is not None
         latest = self.link.view().latest
         latency = np.nan if latest is None else latest.received - latest.sent

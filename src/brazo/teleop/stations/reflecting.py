@@ -35,7 +35,7 @@ from brazo.teleop.bilateral.task_map import TaskMap
 from brazo.teleop.bilateral.tool_port import ToolPort
 from brazo.teleop.bilateral.waves import WaveVariables
 from brazo.teleop.devices.device import Device, Hand
-from brazo.teleop.follow.follower import Step
+from brazo.teleop.follow.follower import FollowerStep
 from brazo.teleop.follow.safety import Rules, State
 from brazo.teleop.link.follower_link import FollowerLink
 from brazo.teleop.link.master_link import VALID, MasterLink
@@ -175,7 +175,7 @@ class ReflectingFollower(FollowerStation):
             self._packet = self._loop.step(self.sim.time, fresh)
         return self.step.sample
 
-    def _as_is(self, step: Step) -> Step:
+    def _as_is(self, step: FollowerStep) -> FollowerStep:
         # Forces move the robot: it is asked to be nowhere but where it is.
         q, rest = self.robot.q, np.zeros(self.robot.n)
         return replace(step, sample=Sample(q, rest, rest))
