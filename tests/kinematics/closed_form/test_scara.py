@@ -175,7 +175,7 @@ def test_other_arms_are_told_why() -> None:
             DHRow("prismatic"),
         ],
         "two of its parallel revolute axes coincide": [DHRow("revolute"), *rows[1:]],
-        "its last joint is not a revolute one square": [*rows, DHRow("prismatic")],
+        "its last joint is not a revolute joint perpendicular": [*rows, DHRow("prismatic")],
     }
     for reason, table in cases.items():
         found = recognise(Arm(table).chain)
