@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from brazo.model.creases import creased
+from brazo.body.creases import creased
 
 import brazo
 from brazo.kinematics.orientation import oat_from_matrix

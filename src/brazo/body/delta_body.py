@@ -40,6 +40,12 @@ def rod_offset(r: float, size: float) -> float:
     return min(1.15 * size, max(1.3 * r, 0.6 * size))
 
 
+def delta_bodies(arms: int = 3) -> tuple[str, ...]:
+    """Names of the bodies of a Delta."""
+    moving = [name for i in range(1, arms + 1) for name in (f"arm {i}", f"rod {i}a", f"rod {i}b")]
+    return ("base", *moving, "platform")
+
+
 def delta_parts(
     R: float,
     r: float,

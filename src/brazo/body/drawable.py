@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from brazo.body.solids import mesh
 from brazo.errors import BrazoError
 from brazo.model.description import DeltaModel, Model, Part, TreeModel
@@ -9,7 +11,7 @@ from brazo.model.description import DeltaModel, Model, Part, TreeModel
 
 def undrawable(model: Model) -> list[str]:
     """A message for each part that cannot be drawn: its body, its name and the reason."""
-    bodies: list[tuple[str, tuple[Part, ...]]] = []
+    bodies: list[tuple[str, Sequence[Part]]] = []
     if isinstance(model, TreeModel):
         bodies = [(body.name, body.parts) for body in model.bodies]
     elif isinstance(model, DeltaModel):

@@ -45,7 +45,7 @@ class Link:
 
     name: str
     inertia: Inertia | None = None
-    parts: tuple[Part, ...] = ()
+    parts: Sequence[Part] = ()
     is_solid: bool = False  # has any geometry, even one that could not be loaded
     is_marker: bool = False  # a mere named frame (an MJCF site)
     source: Any = None

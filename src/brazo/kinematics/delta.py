@@ -7,6 +7,7 @@ Jacobian are zero, and inverse kinematics refuses targets with another orientati
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class DeltaKinematics:
         self.limits = frozen(model.limits)
         self.body_names = ("base", "arm 1", "arm 2", "arm 3", *_RODS, "platform")
         self.link_names = self.body_names
-        self.parts: tuple[tuple[Part, ...], ...] = tuple(
+        self.parts: tuple[Sequence[Part], ...] = tuple(
             model.parts.get(name, ()) for name in self.body_names
         )
         self._point = DeltaPoint(model)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,7 @@ class TreeKinematics:
         self.limits = frozen(coordinate_limits(model))
         self.body_names = tuple(body.name for body in model.bodies)
         self.link_names = tuple(dict.fromkeys([*self.body_names, *model.named_frames]))
-        self.parts: tuple[tuple[Part, ...], ...] = tuple(body.parts for body in model.bodies)
+        self.parts: tuple[Sequence[Part], ...] = tuple(body.parts for body in model.bodies)
         self.sampling_box = sampling_box(self.limits, self.joint_kinds)
         self.has_dynamics = not model.missing_inertia
 

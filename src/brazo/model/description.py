@@ -16,7 +16,7 @@ copy.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -113,7 +113,7 @@ class Body:
     parent: int = -1  # index of an earlier body; -1 for the base
     joint: Joint | None = None
     inertia: Inertia | None = None  # None: not known, never guessed
-    parts: tuple[Part, ...] = ()
+    parts: Sequence[Part] = ()  # drawn on demand where no file gives them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,7 +256,7 @@ class DeltaModel(Model):
     rod_spacing: float = 0.06  # between the two rods of a parallelogram
     friction: Friction = Friction()
     drive: Drive = Drive()
-    parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)  # by body name
+    parts: Mapping[str, Sequence[Part]] = field(default_factory=dict)  # by body name
 
     @property
     def kind(self) -> str:

@@ -53,7 +53,7 @@ def finger_name(side: str) -> str:
 
 def without_fingers(model: TreeModel, i: int) -> tuple[Part, ...]:
     """The parts of a body but for the fingers, which are bodies of their own."""
-    parts = model.bodies[i].parts
+    parts = tuple(model.bodies[i].parts)
     if model.gripper is None or i != model.tip:
         return parts
     fingers = {finger_name(side) for side, _ in SIDES}

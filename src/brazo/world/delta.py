@@ -179,7 +179,7 @@ def _look(assembly: Assembly, plan: RobotPlan, model: DeltaModel, arms, rods) ->
     surface = link_surface(assembly.contact)
 
     def draw(label: str, body, shift=None) -> None:
-        parts = model.parts.get(label, ())
+        parts = tuple(model.parts.get(label, ()))
         assembly.drawn.append(Drawn(f"{name}/{label}", "robot", parts, body, shift=shift))
 
     draw("base", plan.bodies[0])

@@ -94,7 +94,7 @@ def add_tree(
     ]
     plan = RobotPlan(robot, bodies, bodies[model.tip], joints, members, drives)
     if model.gripper is not None:
-        parts = model.bodies[model.tip].parts
+        parts = tuple(model.bodies[model.tip].parts)
         plan.clamp = add_clamp(assembly, plan, model.gripper, model.tool, parts, clamp)
     return plan
 

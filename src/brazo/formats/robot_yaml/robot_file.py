@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
 from brazo import units
-from brazo.body.delta_body import delta_parts, delta_size, rod_offset
+from brazo.body.delta_body import delta_bodies, delta_parts, delta_size, rod_offset
+from brazo.body.drawing import Drawing
 from brazo.body.generate import Style, generate_parts
 from brazo.body.layout import Sizes, proportions
 from brazo.errors import BrazoError
@@ -280,17 +281,20 @@ class _Reader:
         limits = frozen([joint.limits for joint in joints])
         common = self._common()
         style = self._style(len(rows) + 1)
-        parts = generate_parts(
-            rows,
-            convention,
-            base=base,
-            tool=tool,
-            limits=[joint.limits for joint in joints],
-            gripper=common["gripper"],
-            style=style,
-            sizes=Sizes(style.radii) if style.radii else sizes,
+        drawing = Drawing(
+            partial(
+                generate_parts,
+                rows,
+                convention,
+                base=base,
+                tool=tool,
+                limits=[joint.limits for joint in joints],
+                gripper=common["gripper"],
+                style=style,
+                sizes=Sizes(style.radii) if style.radii else sizes,
+            )
         )
-        bodies = [Body("base", parts=base_parts if base_parts is not None else parts[0])]
+        bodies = [Body("base", parts=drawing.parts(0) if base_parts is None else base_parts)]
         for i, joint in enumerate(joints):
             bodies.append(
                 Body(
@@ -298,7 +302,7 @@ class _Reader:
                     parent=i,
                     joint=joint,
                     inertia=inertias[i],
-                    parts=given_parts[i] if given_parts[i] is not None else parts[i + 1],
+                    parts=drawing.parts(i + 1) if given_parts[i] is None else given_parts[i],
                 )
             )
         poses = self._poses(
@@ -418,6 +422,7 @@ class _Reader:
             self.fields["tool"].fail("a Delta's tool cannot be turned: the platform stays level")
         style = self._style(1)
         (size,) = style.radii or (size or delta_size(sizes["R"], sizes["L1"], sizes["L2"]),)
+        drawing = Drawing(partial(delta_parts, **sizes, azimuths=azimuths, style=style, size=size))
         return DeltaModel(
             **self._common(),
             R=sizes["R"],
@@ -434,7 +439,7 @@ class _Reader:
             friction=read_friction(self.fields.get("friction"), self.context),
             drive=read_drive(self.fields.get("drive"), "revolute", self.context),
             rod_spacing=2.0 * rod_offset(sizes["r"], size * style.width),
-            parts=delta_parts(**sizes, azimuths=azimuths, style=style, size=size),
+            parts={name: drawing.parts(name) for name in delta_bodies(len(azimuths))},
             findings=self._findings(),
             expressions=self.root.expressions,
         )

@@ -16,7 +16,7 @@ comment and returned as a note.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -122,9 +122,7 @@ class _Writer:
                 )
         return masters
 
-    def _link(
-        self, name: str, inertia: Inertia | None = None, parts: tuple[Part, ...] = ()
-    ) -> None:
+    def _link(self, name: str, inertia: Inertia | None = None, parts: Sequence[Part] = ()) -> None:
         link = etree.SubElement(self.root, "link", name=name)
         if inertia is not None:
             element = etree.SubElement(link, "inertial")

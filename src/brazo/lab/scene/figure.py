@@ -8,6 +8,7 @@ child at the child's `before`.  Sizes follow the reach, which is the longest way
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,7 @@ JOINT_COLOR = (0.91, 0.35, 0.05)
 ROD_COLOR = (0.5, 0.55, 0.62)
 
 
-def visible_parts(robot: Robot) -> tuple[tuple[Part, ...], ...]:
+def visible_parts(robot: Robot) -> tuple[Sequence[Part], ...]:
     """What to draw of each body, in the order of `robot.parts`."""
     model = robot.model
     if not isinstance(model, TreeModel) or all(robot.parts):

@@ -217,10 +217,10 @@ class Scene:
         )
 
 
-def drawn_parts(sim: Simulation) -> list[tuple[Part, ...]]:
+def drawn_parts(sim: Simulation) -> list[Sequence[Part]]:
     """What is drawn of each body of `world.drawn`; a stick figure where a file gives nothing."""
     world = sim.world
-    found = [one.parts for one in world.drawn]
+    found: list[Sequence[Part]] = [one.parts for one in world.drawn]
     for name, robot in sim.robots.items():
         if not any(robot.arm.parts):
             for i, parts in zip(world.drawn_of(name), visible_parts(robot.arm), strict=True):

@@ -1,17 +1,20 @@
 """A robot's equations worked out in a process of their own, as plain data a panel can show.
 
-What goes in is the model without its solids and the fields of its file; what comes out is a sheet
-of HTML and every export as text, so that nothing of the computer algebra stays in the lab.
+What goes in is the model without its solids; what comes out is a sheet of HTML and every export as
+text, so that nothing of the computer algebra stays in the lab.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from brazo.formats.document import Field, Node
 from brazo.model.description import Model, TreeModel
+
+if TYPE_CHECKING:
+    from brazo.dynamics.symbolic.equations import Form
+    from brazo.dynamics.symbolic.mechanism import Parameters
 
 EXPORTS = ("latex", "c", "python", "octave")
 
@@ -35,9 +38,8 @@ def without_solids(model: Model) -> Model:
 def derive(
     progress: Callable[[float, str], Any],
     model: Model,
-    fields: Node | None,
-    parameters: str,
-    form: str,
+    parameters: Parameters,
+    form: Form | Literal["auto"],
 ) -> Sheet:
     """Derive the equations and write them down in every way."""
     from brazo.dynamics.symbolic import derive as derive_equations
@@ -46,8 +48,7 @@ def derive(
     def told(fraction: float, text: str) -> None:
         progress(0.8 * fraction, text)
 
-    document = None if fields is None else Field(fields, "", model.path)
-    found = derive_equations(model, parameters, form, told, document)  # type: ignore[arg-type]
+    found = derive_equations(model, parameters, form, told)
     progress(0.8, "writing the sheet")
     html = found.html()
     name = identifier(found.name.lower())

@@ -115,14 +115,7 @@ class EquationsPanel(Panel):
             raise BrazoError("equations are being derived: wait, or cancel that first")
         robot, key = self.lab.robot, self._key()
         model = robot.arm.model
-        given = next(one for one in self.lab.sim.cell.robots if one.name == robot.name)
-        file = given.source.file
-        arguments = (
-            without_solids(model),
-            None if file is None else file.root.node,
-            self.parameters,
-            self.form,
-        )
+        arguments = (without_solids(model), self.parameters, self.form)
 
         def done(sheet: Sheet) -> None:
             self._sheets = {k: v for k, v in self._sheets.items() if v[0] is model}

@@ -1,0 +1,56 @@
+"""The parts of a robot drawn when something first asks for them.
+
+Most uses of a robot need no solids, and drawing them costs more than reading its file.  A `Drawing`
+keeps the function that draws; the parts of one body are a sequence that calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from typing import Any
+
+from brazo.model.description import Part
+
+
+class Drawing:
+    """The parts of all bodies of a robot, drawn once; pickled without them."""
+
+    def __init__(self, draw: Callable[[], Any]) -> None:
+        self._draw = draw  # parts by body: a list, or a mapping by name
+
+    @cached_property
+    def _drawn(self) -> Any:
+        return self._draw()
+
+    def __reduce__(self) -> tuple:
+        return Drawing, (self._draw,)
+
+    def parts(self, body: Hashable) -> Sequence[Part]:
+        """The parts of one body."""
+        return _Parts(self, body)
+
+    def parts_now(self, body: Hashable) -> tuple[Part, ...]:
+        """The parts of one body, drawn if they are not yet."""
+        return tuple(self._drawn[body])
+
+
+class _Parts(Sequence[Part]):
+    """The parts of one body, drawn on first use."""
+
+    __slots__ = ("_body", "_drawing")
+
+    def __init__(self, drawing: Drawing, body: Hashable) -> None:
+        self._drawing, self._body = drawing, body
+
+    def __reduce__(self) -> tuple:
+        return _Parts, (self._drawing, self._body)
+
+    def __len__(self) -> int:
+        return len(self._drawing.parts_now(self._body))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._drawing.parts_now(self._body)[index]
+
+    def __repr__(self) -> str:
+        return repr(self._drawing.parts_now(self._body))
