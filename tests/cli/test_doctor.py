@@ -44,7 +44,7 @@ def test_a_healthy_machine(run, way):
         "threads",
         "numbers",
         "puma560",
-        "stretches",
+        "native steps",
     } <= set(checks)
 
 

@@ -6,7 +6,6 @@ Motions are in `brazo.program.moves`; here are the clamp, waiting, meeting, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +14,10 @@ from brazo.control import laws
 from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.collision import touching_now
-from brazo.program.guards import opening
 from brazo.program.moves import Moves
 from brazo.program.validate import IDEAL
 from brazo.program.watch import ANYTHING
 from brazo.simulation import SimRobot
-from brazo.simulation.idle import Guard
 
 if TYPE_CHECKING:
     from brazo.program.execution import Execution
@@ -29,13 +26,8 @@ POLL = 0.01  # s, between two looks at a condition
 _OPEN = 0.001  # m short of the wanted opening
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Patience:
-    """Ask again in the next step.  But nothing comes of it before `until` (s), unless a clamp takes
-    hold or lets go, or a guard speaks; so steps may pass unasked (`brazo.simulation.idle`)."""
-
-    until: float
-    guards: tuple[Guard, ...] = ()
+class UntilGrasp(float):
+    """A time (s) at which to ask a step again, or earlier when a gripper takes hold or lets go."""
 
 
 class Actions:
@@ -47,7 +39,7 @@ class Actions:
         self.robot = robot
         self.moves = Moves(execution, robot)
 
-    def of(self, step: s.Step) -> Iterator[float | Patience]:
+    def of(self, step: s.Step) -> Iterator[float]:
         """The generator that does a step."""
         match step:
             case s.MoveJoints() | s.MoveTo() | s.Line() | s.FollowPath():
@@ -73,7 +65,7 @@ class Actions:
 
     # ---- the clamp -------------------------------------------------------------------------
 
-    def _grip(self, step: s.Grip) -> Iterator[float | Patience]:
+    def _grip(self, step: s.Grip) -> Iterator[float]:
         execution, name, sim = self.execution, self.robot.name, self.sim
         watch = execution.watch
         watch.wanted[name] = step.body or ANYTHING
@@ -91,7 +83,7 @@ class Actions:
             if execution.clock - begin > step.timeout:
                 raise BrazoError(f"nothing is held after {step.timeout:g} s: {self._why_empty()}")
             over = begin + step.timeout if since is None else since + step.settle
-            yield Patience(over - sim.dt)
+            yield UntilGrasp(over - sim.dt)
         assert held is not None
         if step.body is not None and held != step.body:
             raise BrazoError(f"holds '{held}', not '{step.body}'")
@@ -115,7 +107,7 @@ class Actions:
         least = self.sim.cell.clamp.hold_force
         return f"the pads press {grasp.body} with {grasp.force:.1f} N, wanted {least:g} N"
 
-    def _release(self, step: s.Release) -> Iterator[float | Patience]:
+    def _release(self, step: s.Release) -> Iterator[float]:
         watch, name, sim = self.execution.watch, self.robot.name, self.sim
         body = watch.carried(name)
         watch.means_to_let_go(name)
@@ -126,7 +118,6 @@ class Actions:
         clamp = self.robot.world.clamp
         assert clamp is not None
         wanted = clamp.gripper.opening[1] if step.opening is None else step.opening
-        opens = Guard(opening(), (clamp.arrays[1], np.array([wanted - _OPEN])))
         begin = self.execution.clock
         while watch.held.get(name) is not None or clamp.opening < wanted - _OPEN:
             if self.execution.clock - begin > step.timeout:
@@ -134,7 +125,9 @@ class Actions:
                     f"the clamp is open by {1e3 * clamp.opening:.1f} mm after {step.timeout:g} s, "
                     f"wanted {1e3 * wanted:.1f} mm"
                 )
-            yield Patience(begin + step.timeout - sim.dt, (opens,))
+            # Half the time the fingers need at their top speed, so that no step is missed.
+            way = wanted - _OPEN - clamp.opening
+            yield UntilGrasp(sim.time + 0.5 * way / sim.cell.clamp.closing_speed)
         watch.wanted[name] = None
 
     # ---- waiting and talking ---------------------------------------------------------------

@@ -1,7 +1,7 @@
 """`Execution`: a program at work in a simulation.
 
-It is a task of the simulation: in every step it looks at what is watched and lets every robot go on
-with its list.  A robot's step is a generator (`brazo.program.actions`) that yields the time at
+It is a task of the simulation: when that is due it looks at what is watched and lets every robot go
+on with its list.  A robot's step is a generator (`brazo.program.actions`) that yields the time at
 which it wants to be asked again, so a step under way costs next to nothing.
 
     execution = program.start(sim)
@@ -19,7 +19,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.program import steps as s
-from brazo.program.actions import Actions, Patience
+from brazo.program.actions import Actions, UntilGrasp
 from brazo.program.displaced import cause, displaced_bodies
 from brazo.program.frames import position_text
 from brazo.program.motions import braking, gathering
@@ -29,8 +29,6 @@ from brazo.program.steps import verb_of
 from brazo.program.validate import validate
 from brazo.program.watch import Watch
 from brazo.simulation import Simulation
-from brazo.simulation.idle import Guard, Idle
-from brazo.simulation.stretch import LONGEST, steps_before
 from brazo.trajectory import Trajectory
 
 Array = np.ndarray
@@ -114,7 +112,8 @@ class Execution:
         self._paused: dict[str, tuple[Trajectory, float]] | None = None
         self._once = False  # it pauses when a robot's step is over
         self._lost = 0.0  # s in pauses, in all
-        self._judged = 0
+        self._judged = self._grasps = 0
+        self.due = 0.0  # s; there is nothing to do before, unless a contact or a grasp changes
         self._over = False
         self._displaced = displaced_bodies(sim)
         sim.log("program", f"{program.name} starts", program=program.name)
@@ -201,6 +200,7 @@ class Execution:
             self._lost += self.sim.time - self.paused_at
             for runner in self._lists.values():
                 runner.wake = 0.0
+            self.due = 0.0
             self.sim.log("program", "resumed")
 
     def step(self) -> None:
@@ -223,14 +223,30 @@ class Execution:
 
     def tick(self, sim: Simulation) -> bool:
         """One step of the simulation; False when the execution is over."""
-        if self._over:
-            return False
+        now, watch = sim.time, self.watch
+        if watch.grasps != self._grasps:
+            self._grasps = watch.grasps
+            for runner in self._lists.values():
+                if isinstance(runner.wake, UntilGrasp):
+                    runner.wake = self.due = 0.0
+        if now < self.due and len(watch.collisions) == self._judged:
+            return True
+        goes_on = not self._over and self._go_on(now)
+        wakes = [one.wake for one in self._lists.values() if one.status != "done"]
+        if self._paused is not None:
+            wakes = []
+        elif not wakes:
+            wakes = [now if self.finished is None else self.finished + GRACE - sim.dt]
+        self.due = min([watch.due, *wakes])
+        return goes_on
+
+    def _go_on(self, now: float) -> bool:
+        """Look at what is watched and ask the robots' steps that are due; False when over."""
         self.watch.look()
         if self._judge():
             return False
         if self._paused is not None:
             return True
-        now = sim.time
         busy = stepped = False
         for runner in self._lists.values():
             if runner.status == "done":
@@ -247,22 +263,6 @@ class Execution:
             if any(one.status != "done" for one in self._lists.values()):
                 self.pause()
         return not self._over
-
-    def idle(self, sim: Simulation) -> Idle:
-        """For how many steps from the next one on a tick would do nothing (see `Task`)."""
-        now = sim.time
-        until, guards = now + LONGEST * sim.dt, []
-        if self._paused is None:
-            busy = [one for one in self._lists.values() if one.status != "done"]
-            if not busy:
-                until = now if self.finished is None else min(until, self.finished + GRACE)
-            for runner in busy:
-                until = min(until, runner.due)
-                guards += runner.guards
-        if self._over or until <= now:
-            return Idle(0)
-        until, watched = self.watch.idle(until)
-        return Idle(steps_before(until - now, sim.dt) - 1, [*watched, *guards])
 
     def _judge(self) -> bool:
         """Fail on what has been seen since the last step."""
@@ -316,6 +316,7 @@ class Execution:
         self._halt()
         self.sim.log("failure", str(self.failure), robot=robot, why=why)
         self._over = True
+        self.due = 0.0
         self.watch.close()
 
     def _halt(self) -> None:
@@ -326,6 +327,7 @@ class Execution:
 
     def _end(self, text: str) -> None:
         self._over = True
+        self.due = 0.0
         self.watch.close()
         self.sim.log("program", text, program=self.program.name)
 
@@ -398,17 +400,7 @@ class _StepRunner:
         self.wake = 0.0
         self.status: Status = "running" if steps else "done"
         self._actions = Actions(execution, execution.sim.robots[name])
-        self._current: Iterator[float | Patience] | None = None
-        self._patience: Patience | None = None
-
-    @property
-    def due(self) -> float:
-        """When asking again may bring something, unless a grasp changes or a guard speaks (s)."""
-        return self.wake if self._patience is None else self._patience.until
-
-    @property
-    def guards(self) -> tuple[Guard, ...]:
-        return () if self._patience is None else self._patience.guards
+        self._current: Iterator[float] | None = None
 
     @property
     def step(self) -> s.Step | None:
@@ -447,10 +439,9 @@ class _StepRunner:
                     self._current = self._actions.of(step)
                 wake = next(self._current, None)
                 if wake is not None:
-                    patient = isinstance(wake, Patience)
-                    self.wake, self._patience = (0.0, wake) if patient else (wake, None)
+                    self.wake = wake
                     break
-                self._current = self._patience = None
+                self._current = None
                 self.index += 1
                 if once:
                     self.wake = 0.0
