@@ -22,7 +22,7 @@ from brazo.errors import BrazoError
 from brazo.model.description import Finding
 from brazo.recording.recording import Recording
 from brazo.robot import Robot
-from brazo.simulation.clock import moment, steps_before
+from brazo.simulation.clock import MAX_BATCH, moment, steps_before
 from brazo.simulation.costs import Costs, Meter
 from brazo.simulation.dump import (
     Replay,
@@ -256,7 +256,11 @@ class Simulation:
         due = min([getattr(task, "due", now) for task in self._tasks], default=np.inf)
         if self._scheduled:  # it comes in the step nearest to its time
             due = min(due, self._scheduled[0][0] - 0.5 * dt)
-        return steps_before(due - now, dt)
+        steps = steps_before(due - now, dt)
+        # A time such as now + 0.01 may lie a rounding error after the step it means.
+        if steps < MAX_BATCH and moment(now + steps * dt, dt) < due:
+            steps += 1
+        return steps
 
     def _run_tasks(self) -> bool:
         """Let all tasks act and remove those that are done; whether all of them go on."""
