@@ -45,7 +45,7 @@ def test_all_checks_pass_on_a_working_machine(run, forced):
         "accuracy",
         "puma560 inverse dynamics",
         "puma560 forward dynamics",
-        "stretches",
+        "native steps",
     } <= set(checks)
 
 

@@ -64,13 +64,13 @@ def test_a_layout_that_is_off_by_a_word_is_refused(field):
 
 
 @pytest.mark.parametrize("missing", ["_library", "_layouts"])
-def test_without_a_view_steps_are_made_one_by_one(monkeypatch, missing):
+def test_without_a_view_steps_are_made_in_python(monkeypatch, missing):
     monkeypatch.setattr(engine_view, missing, lambda: None)
     engine_view.unusable.cache_clear()
     try:
         assert engine_view.unusable() is not None
         sim = Simulation("solo-puma560")
         sim.run(until=0.05)
-        assert sim.meter.in_stretches == 0 and sim.meter.steps == 50
+        assert sim._native.make(1, False) == 0 and sim.meter.steps == 50
     finally:
         engine_view.unusable.cache_clear()

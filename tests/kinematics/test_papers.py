@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from brazo.body.creases import creased
 
 import brazo
+from brazo.body.creases import creased
 from brazo.kinematics.orientation import oat_from_matrix
 from brazo.model.transforms import rot_x, rot_y, translate
 

@@ -10,8 +10,8 @@ from brazo.formats.mjcf.engine import engine
 from brazo.model.transforms import rot_z, translate
 from brazo.world import World
 from brazo.world.black_box import BlackBox, model_bytes, model_of
+from brazo.world.contact_pattern import NEAR, TOUCHING, PatternReader
 from brazo.world.grasps import face_angle
-from brazo.world.tally import NEAR, TOUCHING, Tally
 from tests.world.control import run
 from tests.world.scenes import both_holding, cell, holding
 
@@ -33,15 +33,15 @@ def levels_of(world: World, wanted) -> dict:
 
 
 @pytest.mark.parametrize("wanted", [ALL, frozenset(["robot-object"])])
-def test_levels_of_a_tally_are_those_of_the_contacts(wanted):
+def test_levels_of_a_pattern_are_those_of_the_contacts(wanted):
     world, one, two = both_holding()
-    tally = Tally(world._reader, wanted)
+    patterns = PatternReader(world._reader, world.mj_data, wanted)
     rng = np.random.default_rng(0)
     seen = 0
     for _ in range(40):
         one.hold = one.hold + rng.uniform(-1, 1, 5) * 1e-3
         run(world, 0.005, one, two)
-        levels = tally.count(world.mj_data)
+        levels = patterns.read().levels
         assert levels == levels_of(world, wanted)
         seen += len(levels)
     assert seen > 100
@@ -94,7 +94,7 @@ def test_the_sensor_of_the_fingers_direction_is_that_of_the_frames(yaw):
     along = world.pose("bar")[:3, :3].T @ robot.tool()[:3, 1]
     sensors = robot.clamp.sensors
     assert world.mj_data.sensordata[sensors.along["bar"]] == pytest.approx(along, abs=1e-12)
-    assert world._grasps["arm"]._angle("bar", world.mj_data) == pytest.approx(
+    assert world._grasps["arm"]._angle("bar") == pytest.approx(
         face_angle(world.cell.bodies[0].shape, along), abs=1e-7
     )
 

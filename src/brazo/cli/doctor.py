@@ -15,9 +15,9 @@ def doctor(json: bool = typer.Option(False, "--json", help="Print JSON.")) -> No
     """Check the generated code on this machine.  Exit code 1 when a check fails."""
     from brazo.codegen.diagnose import diagnose
     from brazo.dynamics.self_check import robot_checks
-    from brazo.simulation.stretch import stretch_check
+    from brazo.simulation.native import native_steps_check
 
-    checks = [*diagnose(), *robot_checks(), stretch_check()]
+    checks = [*diagnose(), *robot_checks(), native_steps_check()]
     healthy = all(check.ok for check in checks)
     if json:
         print_json({"healthy": healthy, "checks": [_plain(check) for check in checks]})

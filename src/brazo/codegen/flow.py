@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 __all__ = ["Fields", "Flow", "Variable"]
 
@@ -30,16 +31,15 @@ class Fields:
 
     def __init__(self, names: str) -> None:
         self.names = tuple(names.split())
-        self._places = {name: i for i, name in enumerate(self.names)}
+        for i, name in enumerate(self.names):
+            setattr(self, name, i)
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getattr__(self, name: str) -> int:
-        try:
-            return self.__dict__["_places"][name]
-        except KeyError:
-            raise AttributeError(name) from None
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> int: ...
 
 
 class Variable:

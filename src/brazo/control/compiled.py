@@ -138,22 +138,21 @@ class CompiledController(Controller):
                 raise BrazoError(f"{self.name}: state '{name}' must be finite and ({size},)")
             parts.append(part)
         if sizes:
-            self._inputs[-1] = np.concatenate(parts)
+            self._inputs[-1][:] = np.concatenate(parts)
 
     @property
     def arguments(self) -> list[np.ndarray]:
         """Kernel inputs after the signals: gains, dt, tables, and the state last.
 
-        The controller's own memory, for native code that calls the kernel and then `took`.
+        The controller's own memory, for machine code that calls the kernel in its place.
         A new list after each `bind`.
         """
         return self._inputs
 
-    def took(self, wanted: np.ndarray, state: np.ndarray | None) -> None:
-        """Store the last commanded torque and the state after periods computed in native code."""
-        self._wanted = wanted
-        if state is not None:
-            self._inputs[-1] = state
+    def share_wanted(self, wanted: np.ndarray) -> None:
+        """Keep the last commanded torque in an array (n,) that machine code writes."""
+        if self._wanted is not wanted:
+            _set(self, "_wanted", wanted)
 
     def prepare(self, robot: Robot) -> None:
         self._compiled, self._tables = None, {}
@@ -185,7 +184,7 @@ class CompiledController(Controller):
 
     def start(self, q: np.ndarray, qd: np.ndarray) -> None:
         if self.compiled.state_sizes:
-            self._inputs[-1] = np.concatenate(list(self.initial_state(q, qd).values()))
+            self._inputs[-1][:] = np.concatenate(list(self.initial_state(q, qd).values()))
 
     def gains_changed(self) -> None:
         if self._compiled is not None:
@@ -202,18 +201,18 @@ class CompiledController(Controller):
         if compiled is None:
             raise self._unbound()
         try:
-            goal = reference.q, reference.qd, reference.qdd
+            r, rd, rdd = reference.q, reference.qd, reference.qdd
         except AttributeError:
-            goal = self._reference(reference)
+            r, rd, rdd = self._reference(reference)
         inputs = self._inputs
-        results = compiled.entry(q, qd, *goal, *inputs)
-        tau, wanted, total = results[0], results[1], results[2]
-        if not -_HUGE < total.item() < _HUGE:
+        results = compiled.entry(q, qd, r, rd, rdd, *inputs)
+        wanted = results[1]
+        if not -_HUGE < results[2].item() < _HUGE:
             self._refuse_nonfinite(wanted, "the torque")
         if compiled.state_sizes:
-            inputs[-1] = results[3]
+            inputs[-1][:] = results[3]
         _set(self, "_wanted", wanted)  # called every period: bypasses the check of `Declared`
-        return tau
+        return results[0]
 
     def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
         """The commanded torque, evaluated on floats; the state is not changed."""

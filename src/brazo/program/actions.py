@@ -6,7 +6,6 @@ Motions are in `brazo.program.moves`; here are gripper, waits, syncs, signals an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +14,10 @@ from brazo.control import controllers
 from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.collision import touching_now
-from brazo.program.guards import opening
 from brazo.program.monitor import ANYTHING
 from brazo.program.moves import Moves
 from brazo.program.validate import IDEAL
 from brazo.simulation import SimRobot
-from brazo.simulation.idle import Guard
 
 if TYPE_CHECKING:
     from brazo.program.execution import Execution
@@ -29,13 +26,8 @@ POLL = 0.01  # s, between two checks of a condition
 _OPEN = 0.001  # m, tolerance of the opening
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Patience:
-    """Poll again in the next step.  The result cannot change before `until` (s), unless a grasp
-    changes or a guard triggers, so polls may be skipped (`brazo.simulation.idle`)."""
-
-    until: float
-    guards: tuple[Guard, ...] = ()
+class UntilGrasp(float):
+    """Time (s) of the next poll of a step; earlier if a gripper grasps or releases."""
 
 
 class Actions:
@@ -47,7 +39,7 @@ class Actions:
         self.robot = robot
         self.moves = Moves(execution, robot)
 
-    def of(self, step: s.Step) -> Iterator[float | Patience]:
+    def of(self, step: s.Step) -> Iterator[float]:
         """The generator that executes a step."""
         match step:
             case s.MoveJoints() | s.MoveTo() | s.Line() | s.FollowPath():
@@ -73,7 +65,7 @@ class Actions:
 
     # ---- gripper ---------------------------------------------------------------------------
 
-    def _grip(self, step: s.Grip) -> Iterator[float | Patience]:
+    def _grip(self, step: s.Grip) -> Iterator[float]:
         execution, name, sim = self.execution, self.robot.name, self.sim
         monitor = execution.monitor
         monitor.wanted[name] = step.body or ANYTHING
@@ -91,7 +83,7 @@ class Actions:
             if execution.clock - begin > step.timeout:
                 raise BrazoError(f"no grasp after {step.timeout:g} s: {self._why_no_grasp()}")
             over = begin + step.timeout if since is None else since + step.settle
-            yield Patience(over - sim.dt)
+            yield UntilGrasp(over - sim.dt)
         assert held is not None
         if step.body is not None and held != step.body:
             raise BrazoError(f"the gripper holds '{held}', not '{step.body}'")
@@ -116,7 +108,7 @@ class Actions:
         minimum = self.sim.cell.clamp.hold_force
         return f"the pads press {grasp.body} with {grasp.force:.1f} N, min {minimum:g} N"
 
-    def _release(self, step: s.Release) -> Iterator[float | Patience]:
+    def _release(self, step: s.Release) -> Iterator[float]:
         monitor, name, sim = self.execution.monitor, self.robot.name, self.sim
         body = monitor.carried(name)
         monitor.expect_released(name)
@@ -127,7 +119,6 @@ class Actions:
         clamp = self.robot.world.clamp
         assert clamp is not None
         wanted = clamp.gripper.opening[1] if step.opening is None else step.opening
-        opens = Guard(opening(), (clamp.arrays[1], np.array([wanted - _OPEN])))
         begin = self.execution.clock
         while monitor.held.get(name) is not None or clamp.opening < wanted - _OPEN:
             if self.execution.clock - begin > step.timeout:
@@ -135,7 +126,9 @@ class Actions:
                     f"gripper opening {1e3 * clamp.opening:.1f} mm after {step.timeout:g} s, "
                     f"target {1e3 * wanted:.1f} mm"
                 )
-            yield Patience(begin + step.timeout - sim.dt, (opens,))
+            # Half the time the fingers need at their maximum speed, so that no step is missed.
+            distance = wanted - _OPEN - clamp.opening
+            yield UntilGrasp(sim.time + 0.5 * distance / sim.cell.clamp.closing_speed)
         monitor.wanted[name] = None
 
     # ---- waits, syncs, signals ------------------------------------------------------------

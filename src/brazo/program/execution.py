@@ -1,8 +1,8 @@
 """`Execution`: a program that runs in a simulation.
 
-It is a task of the simulation: in every simulation step it updates the monitor and advances the
-program of each robot.  A program step is a generator (`brazo.program.actions`) that yields the time
-of its next poll, so a running step costs almost nothing.
+It is a task of the simulation: when it is due it updates the monitor and advances the program of
+each robot.  A program step is a generator (`brazo.program.actions`) that yields the time of its
+next poll, so a running step costs almost nothing.
 
     execution = program.start(sim)
     sim.run(execution)
@@ -20,7 +20,7 @@ import numpy as np
 from brazo.deprecation import warn_renamed
 from brazo.errors import BrazoError
 from brazo.program import steps as s
-from brazo.program.actions import Actions, Patience
+from brazo.program.actions import Actions, UntilGrasp
 from brazo.program.displaced_bodies import cause_of_failure, displaced_bodies
 from brazo.program.frames import position_text
 from brazo.program.monitor import Monitor
@@ -30,8 +30,6 @@ from brazo.program.program import Goal, Program
 from brazo.program.steps import verb_of
 from brazo.program.validate import validate
 from brazo.simulation import Simulation
-from brazo.simulation.idle import Guard, Idle
-from brazo.simulation.stretch import LONGEST, steps_before
 from brazo.trajectory import Trajectory
 
 Array = np.ndarray
@@ -115,7 +113,8 @@ class Execution:
         self._paused: dict[str, tuple[Trajectory, float]] | None = None
         self._once = False  # single step: pause when a robot's step is complete
         self._lost = 0.0  # s, total time in pauses
-        self._checked = 0
+        self._checked = self._grasps = 0
+        self.due = 0.0  # s; no tick is needed before, unless a contact or a grasp changes
         self._over = False
         self._displaced = displaced_bodies(sim)
         sim.log("program", f"{program.name} starts", program=program.name)
@@ -208,6 +207,7 @@ class Execution:
             self._lost += self.sim.time - self.paused_at
             for runner in self._lists.values():
                 runner.wake = 0.0
+            self.due = 0.0
             self.sim.log("program", "resumed")
 
     def step(self) -> None:
@@ -230,14 +230,30 @@ class Execution:
 
     def tick(self, sim: Simulation) -> bool:
         """Advance by one simulation step; False when the execution is over."""
-        if self._over:
-            return False
+        now, monitor = sim.time, self.monitor
+        if monitor.grasps != self._grasps:
+            self._grasps = monitor.grasps
+            for runner in self._lists.values():
+                if isinstance(runner.wake, UntilGrasp):
+                    runner.wake = self.due = 0.0
+        if now < self.due and len(monitor.collisions) == self._checked:
+            return True
+        active = not self._over and self._advance(now)
+        wakes = [one.wake for one in self._lists.values() if one.status != "done"]
+        if self._paused is not None:
+            wakes = []
+        elif not wakes:
+            wakes = [now if self.finished is None else self.finished + GRACE - sim.dt]
+        self.due = min([monitor.due, *wakes])
+        return active
+
+    def _advance(self, now: float) -> bool:
+        """Update the monitor and poll the robots' steps that are due; False when over."""
         self.monitor.update()
         if self._check_events():
             return False
         if self._paused is not None:
             return True
-        now = sim.time
         busy = stepped = False
         for runner in self._lists.values():
             if runner.status == "done":
@@ -254,22 +270,6 @@ class Execution:
             if any(one.status != "done" for one in self._lists.values()):
                 self.pause()
         return not self._over
-
-    def idle(self, sim: Simulation) -> Idle:
-        """For how many steps from the next one on a tick would do nothing (see `Task`)."""
-        now = sim.time
-        until, guards = now + LONGEST * sim.dt, []
-        if self._paused is None:
-            busy = [one for one in self._lists.values() if one.status != "done"]
-            if not busy:
-                until = now if self.finished is None else min(until, self.finished + GRACE)
-            for runner in busy:
-                until = min(until, runner.due)
-                guards += runner.guards
-        if self._over or until <= now:
-            return Idle(0)
-        until, watched = self.monitor.idle(until)
-        return Idle(steps_before(until - now, sim.dt) - 1, [*watched, *guards])
 
     def _check_events(self) -> bool:
         """Fail on drops and collisions since the last step."""
@@ -323,6 +323,7 @@ class Execution:
         self._halt()
         self.sim.log("failure", str(self.failure), robot=robot, why=why)
         self._over = True
+        self.due = 0.0
         self.monitor.close()
 
     def _halt(self) -> None:
@@ -333,6 +334,7 @@ class Execution:
 
     def _end(self, text: str) -> None:
         self._over = True
+        self.due = 0.0
         self.monitor.close()
         self.sim.log("program", text, program=self.program.name)
 
@@ -405,17 +407,7 @@ class _StepRunner:
         self.wake = 0.0
         self.status: Status = "running" if steps else "done"
         self._actions = Actions(execution, execution.sim.robots[name])
-        self._current: Iterator[float | Patience] | None = None
-        self._patience: Patience | None = None
-
-    @property
-    def due(self) -> float:
-        """When asking again may bring something, unless a grasp changes or a guard speaks (s)."""
-        return self.wake if self._patience is None else self._patience.until
-
-    @property
-    def guards(self) -> tuple[Guard, ...]:
-        return () if self._patience is None else self._patience.guards
+        self._current: Iterator[float] | None = None
 
     @property
     def step(self) -> s.Step | None:
@@ -454,10 +446,9 @@ class _StepRunner:
                     self._current = self._actions.of(step)
                 wake = next(self._current, None)
                 if wake is not None:
-                    patient = isinstance(wake, Patience)
-                    self.wake, self._patience = (0.0, wake) if patient else (wake, None)
+                    self.wake = wake
                     break
-                self._current = self._patience = None
+                self._current = None
                 self.index += 1
                 if once:
                     self.wake = 0.0

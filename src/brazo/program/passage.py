@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from brazo.model.shapes import Box, Capsule, Cylinder
-from brazo.program.guards import passage
-from brazo.simulation.idle import Guard
 from brazo.world import Chute, FreeBody, World
 
 Array = np.ndarray
@@ -26,28 +24,20 @@ class Passage:
         self.body, self.chute = body, chute
         self._id = int(world.mj_model.body(body.name).id)
         self._back = np.linalg.inv(chute.pose)
+        self._rows = self._back[:3].tolist()
         self.inside = False
         self.time: float | None = None  # s, when it had passed
-        self._size = np.array([chute.length, *chute.inner])
-        self._guards: dict[tuple[int, bool], Guard] = {}
 
     @property
     def done(self) -> bool:
         return self.time is not None
 
-    def guard(self, data: Any) -> Guard:
-        """A guard that triggers when `update` may change the result."""
-        key = id(data), self.inside
-        if key not in self._guards:
-            place = data.xpos[self._id], self._back[:3].ravel(), self._size
-            self._guards = {key: Guard(passage(self.inside), place)}
-        return self._guards[key]
-
     def update(self, data: Any) -> bool:
         """Evaluate the current state; True when the body has just passed."""
         if self.done:
             return False
-        x, y, z = self._back[:3, :3] @ data.xpos[self._id] + self._back[:3, 3]
+        px, py, pz = data.xpos[self._id].tolist()
+        x, y, z = (a * px + b * py + c * pz + d for a, b, c, d in self._rows)
         width, height = self.chute.inner
         within = abs(y) <= width / 2 and abs(z) <= height / 2
         if 0.0 <= x <= self.chute.length and within:

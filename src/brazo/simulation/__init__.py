@@ -13,7 +13,6 @@ from brazo.simulation.faults import (
     JointLocked,
     TorqueLoss,
 )
-from brazo.simulation.idle import Guard, Idle
 from brazo.simulation.monitor import LockMonitor, LockRule
 from brazo.simulation.player import Player
 from brazo.simulation.recovery import FaultTolerance, Recovery, plan_recovery
@@ -30,8 +29,6 @@ __all__ = [
     "Event",
     "Fault",
     "FaultTolerance",
-    "Guard",
-    "Idle",
     "JointFree",
     "JointLocked",
     "LockMonitor",

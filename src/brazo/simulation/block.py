@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brazo.formats.mjcf.engine import engine
+
 if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
     from brazo.world import World
@@ -22,7 +24,7 @@ ROWS = 1000
 class Block:
     """Room for some rows of one compiled world."""
 
-    def __init__(self, world: World, robots: list[SimRobot], pairs: int, rows: int) -> None:
+    def __init__(self, world: World, robots: list[SimRobot], rows: int) -> None:
         model = world.mj_model
         self.world = world
         self.rows = rows
@@ -49,10 +51,10 @@ class Block:
         self.sensors = np.zeros((rows, model.nsensordata))
         self.energy = np.zeros((rows, 2))
         self.grips = np.zeros((rows, *world.grips.shape))
-        self.distance = np.zeros((rows, pairs))
         # The engine's arrays stay where they are as long as the model does.
         data = world.mj_data
-        self._data = data
+        self._model, self._data = model, data
+        self._sum_contacts = engine().mj_rnePostConstraint  # by body, into `cfrc_ext`
         self._sources = (
             (self.qacc, data.qacc),
             (self.force, data.actuator_force),
@@ -93,7 +95,7 @@ class Block:
     def after(self) -> None:
         """What the step computed from it; completes the row."""
         k = self.filled
-        self.world.sum_contacts()
+        self._sum_contacts(self._model, self._data)
         for kept, source in self._sources:
             kept[k] = source
         for robot, joints in self._looped:

@@ -6,12 +6,14 @@ numbers the moment is k·a/b, the float nearest to it, and the same in every run
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
 NEAR = 0.01  # of a step; a clock farther from the grid was set between two steps and is left alone
+MAX_BATCH = 200  # steps made at once; others who want the simulation's lock wait for so long
 
 
 def moment(t: float, dt: float) -> float:
@@ -28,6 +30,14 @@ def moments(t: np.ndarray, dt: float) -> np.ndarray:
     k = np.rint(t / dt)
     a, b = _ratio(dt)
     return np.where(np.abs(t - k * dt) > NEAR * dt, t, k * a / b)
+
+
+def steps_before(wait: float, dt: float) -> int:
+    """How many steps begin before `wait` seconds are over, the present one included.
+
+    At least 1 and at most `MAX_BATCH`.
+    """
+    return max(1, math.ceil(wait / dt - NEAR)) if wait < MAX_BATCH * dt else MAX_BATCH
 
 
 @lru_cache(maxsize=64)

@@ -1,10 +1,8 @@
 """What a step costs and where the time goes.
 
-The whole, tasks and the deriving of columns are always timed; the rest is divided by what every
-seventeenth step says.  That costs next to nothing, and a prime number does not beat with whatever
-else is done every so many steps.  Steps made in a stretch are timed in the same way, by the machine
-code itself; what Python does to prepare and to end a stretch counts as other, but for the second
-half of its last step, which is timed by part.
+The whole step, the tasks and what follows the engine are always timed; of the rest one step in
+seventeen is a sample.  That costs next to nothing, and a prime number does not alias with whatever
+else is done every so many steps.
 """
 
 from __future__ import annotations
@@ -44,52 +42,42 @@ class Costs:
 
 
 class Meter:
-    """Adds up timed steps."""
+    """Adds up what steps cost."""
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
+        """Start again from zero."""
         self.steps = 0
         self.whole = self.tasks = self.deriving = 0.0  # s, of all steps
-        self.sampled = self.engine = self.control = self.recording = 0.0  # s, of some
-        self.ends = [0.0, 0.0, 0.0]  # s, of steps ended after a stretch: engine, recording, control
-        self.stretched, self.in_stretches = 0.0, 0  # s and steps, of machine code that makes many
+        self.control = self.recording = 0.0  # s, of all steps: the part after the engine
+        self._samples, self._next = 0, 0
+        self._sampled = [0.0, 0.0, 0.0]  # s, of some steps: control, recording, engine
 
     @property
-    def apart(self) -> float:
-        """What of the time of a stretch is known to be spent in steps (s)."""
-        return self.stretched + sum(self.ends) + self.deriving
+    def samples(self) -> bool:
+        """Whether the parts of the next step should be timed."""
+        return self.steps >= self._next
 
-    def end(self, engine: float, recording: float, control: float) -> None:
-        """The second half of the last step of a stretch (s)."""
-        for i, part in enumerate((engine, recording, control)):
-            self.ends[i] += part
-
-    def stretch(
-        self, steps: int, spent: float, engine: float, control: float, recording: float
-    ) -> None:
-        """Steps that were made in a stretch, and the parts of those that were timed (s)."""
-        self.steps += steps
-        self.in_stretches += steps
-        self.sampled += engine + control + recording
-        self.engine += engine
-        self.control += control
-        self.recording += recording
-        self.stretched += spent
+    def sample(self, control: float, recording: float, engine: float) -> None:
+        """The parts (s) of one step up to the end of the engine's."""
+        self._samples, self._next = self._samples + 1, self.steps + EVERY
+        for i, part in enumerate((control, recording, engine)):
+            self._sampled[i] += part
 
     def costs(self, dt: float) -> Costs:
+        """The mean of all steps of `dt` seconds so far."""
         mean = 1e6 / max(self.steps, 1)
-        plain = self.whole - self.tasks - self.deriving - sum(self.ends)
-        share = mean * plain / self.sampled if self.sampled else 0.0
-        engine, recording, control = (
-            share * part + mean * end
-            for part, end in zip(
-                (self.engine, self.recording, self.control), self.ends, strict=True
-            )
-        )
-        recording += mean * self.deriving
-        whole = mean * self.whole
+        whole, deriving = mean * self.whole, mean * self.deriving
+        control, recording = mean * self.control, mean * self.recording
+        left = whole - mean * self.tasks - deriving - control - recording
+        total = sum(self._sampled)
+        # The samples may be dearer than the mean step, but not than all there is to divide.
+        share = min(1e6 / max(self._samples, 1), left / total if total else 0.0)
+        control += share * self._sampled[0]
+        recording += share * self._sampled[1] + deriving
+        engine = share * self._sampled[2]
         factor = dt * 1e6 / whole if whole else 0.0
         other = max(whole - engine - control - recording, 0.0)
         return Costs(engine, control, recording, other, factor, self.steps)

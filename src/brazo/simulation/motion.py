@@ -54,13 +54,24 @@ class Sampled:
     """Rows sampled beforehand, then rest at the last one's place."""
 
     def __init__(self, table: Array, dt: float) -> None:
-        n = table.shape[1] // 3
         self.table = table
         self.dt = dt
-        self._q, self._qd, self._qdd = table[:, :n], table[:, n : 2 * n], table[:, 2 * n :]
-        self._end = Rest(table[-1, :n].copy())
+        n = table.shape[1] // 3
+        self._end = np.concatenate([table[-1, :n], np.zeros(2 * n)])
         self._next = 0
+        self._own_row()
         self.advance()
+
+    def _own_row(self) -> None:
+        self.row, n = np.empty_like(self._end), len(self._end) // 3
+        self.q, self.qd, self.qdd = self.row[:n], self.row[n : 2 * n], self.row[2 * n :]
+
+    def __copy__(self) -> Sampled:
+        found = object.__new__(Sampled)
+        vars(found).update(vars(self))
+        found._own_row()
+        found.row[:] = self.row
+        return found
 
     @classmethod
     def of(cls, trajectory: Trajectory, dt: float) -> Sampled:
@@ -83,31 +94,26 @@ class Sampled:
         return self.table[max(self._next - 1, 0) :]
 
     @property
-    def place(self) -> int:
-        """Which row is the present one; their number when it rests."""
-        return len(self.table) if self.row is self._end.row else self._next - 1
+    def following(self) -> int:
+        """Index of the row that comes after the present one."""
+        return self._next
 
     @property
-    def end(self) -> Rest:
-        """The rest after the last row."""
+    def end(self) -> Array:
+        """The row (3n,) after the last one."""
         return self._end
 
-    def skip(self, steps: int) -> None:
-        """Advance several times."""
-        if steps > 0:
-            last = self._next + steps - 1
-            self._next = min(last, len(self.table))
-            self.advance()
+    def passed(self, steps: int) -> None:
+        """`row` was advanced elsewhere."""
+        self._next = min(self._next + steps, len(self.table))
 
     def advance(self) -> None:
         i = self._next
         if i < len(self.table):
             self._next = i + 1
-            self.row = self.table[i]
-            self.q, self.qd, self.qdd = self._q[i], self._qd[i], self._qdd[i]
+            self.row[:] = self.table[i]
         else:
-            end = self._end
-            self.row, self.q, self.qd, self.qdd = end.row, end.q, end.qd, end.qdd
+            self.row[:] = self._end
 
 
 class Live:

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from brazo.errors import BrazoError
+from brazo.simulation.clock import steps_before
 
 if TYPE_CHECKING:
     from brazo.simulation.simulation import Simulation
@@ -141,11 +142,11 @@ class Player:
         """Make the steps that are due, for no longer than a slice."""
         sim, end = self._sim, perf_counter() + SLICE
         half = 0.5 * sim.dt
-        while sim.time + half < self._due(now := perf_counter()) and now < end:
+        while (late := self._due(now := perf_counter()) - sim.time - half) > 0.0 and now < end:
             with sim.lock.inner:
                 if not self._playing:
                     return
-                sim.step_locked()
+                sim.step_locked(steps_before(late, sim.dt))
             sim.lock.hand_over()
 
     def _sleep(self) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
-
 from brazo.recording.recording import Recording
 from brazo.recording.stream import FLUSH_EVERY, MemoryRecorder, Recorder
 from brazo.simulation.block import ROWS
@@ -42,7 +40,7 @@ class RunRecorder:
         self._derived = perf_counter()
         self.block = signals.block(ROWS)
         self._open = False  # a row is begun; an edit in the middle of a step leaves it out
-        self._foresees = self.block.world.mode == "exact"
+        self._exact = self.block.world.mode == "exact"
 
     def event(self, event: Event) -> None:
         """Write an event down."""
@@ -52,11 +50,22 @@ class RunRecorder:
             laws.append(f"{law} from {event.t:g} s" if laws else law)
         self._sink.event(event.t, event.kind, event.text, **event.data)
 
+    @property
+    def room(self) -> int:
+        """How many rows machine code may fill from here on."""
+        return self.block.rows - self.block.filled
+
+    def filled(self, rows: int, half: bool) -> None:
+        """Machine code filled rows, the last of them only by `half`."""
+        self.block.filled += rows - half
+        self._open = half
+
     def before(self) -> None:
         """Before a step: the state it starts from."""
         self.block.before()
         self._open = True
-        if self._foresees:
+        if self._exact:
+            # Runge–Kutta ends a step with the forces of its last stage, not with those of this row.
             self.block.world.foresee()
             self._complete()
 
@@ -64,14 +73,9 @@ class RunRecorder:
         """After it: what it computed from that state."""
         if self._open:
             self._complete()
-        if self._due:
+        # Of a streamed file a kill loses no more than the rows of the last `FLUSH_EVERY` seconds.
+        if self.block.full or (self._streamed and perf_counter() - self._derived > FLUSH_EVERY):
             self._derive()
-
-    @property
-    def _due(self) -> bool:
-        """Whether rows should be handed on: the block is full, or a kill would lose too much."""
-        late = self._streamed and perf_counter() - self._derived > FLUSH_EVERY
-        return late or self.block.full
 
     def pause(self) -> None:
         """No step follows for some time: hand on what is complete."""
@@ -88,21 +92,7 @@ class RunRecorder:
         """The file and what the system says of a failure; empty while all is well."""
         return self._sink.reason if isinstance(self._sink, Recorder) else ""
 
-    @property
-    def room(self) -> int:
-        """How many rows fit before the block is full."""
-        return self.block.rows - self.block.filled
-
-    def filled(self, rows: int, begun: bool, distances: np.ndarray) -> None:
-        """So many rows were filled elsewhere, and perhaps one more was begun."""
-        self.block.filled += rows
-        self.signals.measured(self.block, rows, distances)
-        self._open = begun
-        if self.block.full or (self._due and not begun):
-            self._derive()
-
     def _complete(self) -> None:
-        self.signals.measure(self.block)
         self.block.after()
         self._open = False
 

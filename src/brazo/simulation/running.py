@@ -11,7 +11,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.recording.recording import Recording
-from brazo.simulation.stretch import LONGEST, steps_before
+from brazo.simulation.clock import MAX_BATCH, steps_before
 
 if TYPE_CHECKING:
     from brazo.simulation.simulation import Simulation
@@ -48,7 +48,9 @@ def run(
         while sim.world.mj_data.time <= last and not _over(sim, execution, until):
             if sim.recorder is not None and sim.recorder.failure:
                 break
-            sim.some_steps(_foreseen(sim, execution, last))
+            with sim.lock.inner:
+                sim.step_locked(_foreseen(sim, execution, last))
+            sim.lock.hand_over()
             if progress is not None and (now := perf_counter()) - told > REPORT_EVERY:
                 told = now
                 progress(*_progress(sim, execution, begin, until))
@@ -75,13 +77,13 @@ def _over(sim: Simulation, execution: Any, until: float | None) -> bool:
 
 
 def _foreseen(sim: Simulation, execution: Any, last: float) -> int:
-    """How many steps are made at least, unless a task ends; up to a stretch."""
+    """How many steps the run will make at least, unless a task ends."""
     if np.isfinite(last):
         return steps_before(last - sim.world.mj_data.time, sim.dt)
     if execution is None and all(map(looks_on, sim.tasks)):
         # Until no robot moves.
         return steps_before(max(robot.remaining for robot in sim.robots.values()), sim.dt)
-    return LONGEST
+    return MAX_BATCH
 
 
 def _progress(

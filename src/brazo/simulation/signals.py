@@ -33,15 +33,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
+from brazo.formats.mjcf.engine import engine
 from brazo.simulation.block import Block
 from brazo.simulation.clock import moments
 from brazo.simulation.robot import SimRobot
 from brazo.simulation.robot_signals import POSE, RobotSignals
 from brazo.world import World
-from brazo.world.distances import Nearest
 
 Array = np.ndarray
 DISTANCE_EVERY = 0.04  # s; a distance is asked for this often and kept in between
@@ -52,7 +53,7 @@ class Signals:
     """Columns of one world and its robots, and how to compute them."""
 
     def __init__(self, world: World, robots: Mapping[str, SimRobot]) -> None:
-        self._world = world
+        self._world, self._model = world, world.mj_model
         self._actors = list(robots.values())
         self._robots = [RobotSignals(robot) for robot in self._actors]
         at = 0
@@ -65,6 +66,7 @@ class Signals:
         self._every = max(1, round(DISTANCE_EVERY / world.dt))
         self._since = 0
         self._distance = np.full(len(self._pairs), np.nan)
+        self._scratch: Any = None  # the engine's data of other moments
         self._bodies = [int(world.mj_model.joint(b.name).qposadr[0]) for b in world.cell.bodies]
         self.columns: dict[str, str] = {"t": "s"}
         for robot in self._robots:
@@ -84,28 +86,7 @@ class Signals:
 
     def block(self, rows: int) -> Block:
         """Room for raw rows."""
-        return Block(self._world, self._actors, len(self._pairs), rows)
-
-    def measure(self, block: Block) -> None:
-        """Distances of a row that is nearly complete: they are the moment's it belongs to."""
-        if self._nearest:
-            if self._since % self._every == 0 or not block.filled:
-                if self._since % self._every == 0:
-                    self._distance = np.array([n.value(self._world.mj_data) for n in self._nearest])
-                block.distance[block.filled :] = self._distance  # this row and those to come
-            self._since += 1
-
-    @property
-    def measuring(self) -> tuple[list[Nearest], int, int]:
-        """Whose distances are asked for, how often, and how many rows there were already."""
-        return self._nearest, self._every, self._since
-
-    def measured(self, block: Block, rows: int, distances: Array) -> None:
-        """So many rows were completed elsewhere, and these are the last distances."""
-        if self._nearest:
-            self._since += rows
-            self._distance = distances
-            block.distance[block.filled :] = distances
+        return Block(self._world, self._actors, rows)
 
     def about(self) -> dict[str, str]:
         """What a recording should know: limits of the joints."""
@@ -121,12 +102,34 @@ class Signals:
         for robot in self._robots:
             columns += robot.values(block, m)
         columns += [block.qpos[:m, at : at + 7] for at in self._bodies]
-        columns += [block.distance[:m]]
+        columns += [self._distances(block, m)]
         columns += [_internal(a, b, block, m) for a, b in self._hands]
         kinetic, potential = block.energy[:m, 1], block.energy[:m, 0]
         kinetic = kinetic - sum(robot.borrowed_energy(block, m) for robot in self._robots)
         columns += [kinetic[:, None], potential[:, None]]
         return np.hstack(columns)
+
+    def _distances(self, block: Block, m: int) -> Array:
+        """Least distances (m, pairs) of the robots: computed every so many rows, kept in between.
+
+        They follow from the positions alone, so no step has to wait for them.
+        """
+        found = np.empty((m, len(self._pairs)))
+        if not self._pairs:
+            return found
+        if self._scratch is None:
+            self._scratch = engine().MjData(self._model)
+        data = self._scratch
+        for k in range(-self._since % self._every, m, self._every):
+            data.qpos[:] = block.qpos[k]
+            engine().mj_kinematics(self._model, data)
+            found[k:] = [nearest.value(data) for nearest in self._nearest]
+        first = -self._since % self._every
+        found[:first] = self._distance
+        self._since += m
+        if m:
+            self._distance = found[-1]
+        return found
 
 
 def _internal(first: RobotSignals, second: RobotSignals, block: Block, m: int) -> Array:

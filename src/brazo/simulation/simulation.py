@@ -22,8 +22,8 @@ from brazo.errors import BrazoError
 from brazo.model.description import Finding
 from brazo.recording.recording import Recording
 from brazo.robot import Robot
-from brazo.simulation.clock import moment
-from brazo.simulation.costs import EVERY, Costs, Meter
+from brazo.simulation.clock import MAX_BATCH, moment, steps_before
+from brazo.simulation.costs import Costs, Meter
 from brazo.simulation.dump import (
     Replay,
     free_name,
@@ -35,13 +35,13 @@ from brazo.simulation.dump import (
 from brazo.simulation.events import Event, EventLog, Listening
 from brazo.simulation.faults import Fault
 from brazo.simulation.lock import StepLock
+from brazo.simulation.native import NativeSteps
 from brazo.simulation.player import Player
 from brazo.simulation.recorder import RunRecorder
 from brazo.simulation.robot import SimRobot, default_controller
 from brazo.simulation.running import Progress, looks_on, run
 from brazo.simulation.signals import Signals
 from brazo.simulation.state import SimState, restore_robot, save_robot
-from brazo.simulation.stretch import Stretch
 from brazo.text import one_line
 from brazo.world import Cell, ContactEvent, Diverged, GraspEvent, World
 from brazo.world.build import Mode
@@ -61,9 +61,8 @@ class Task(Protocol):
     def tick(self, sim: Simulation) -> object:
         """Act; return False when there is nothing left to do.
 
-        A task may also have a method `idle(sim)`, which says for how many steps a tick will do
-        nothing (`brazo.simulation.idle.Idle`).  Those may then be made in one stretch, without
-        ticks.
+        A task may also have an attribute `due` (s): no tick is needed before that time, unless a
+        contact or a grasp changes.
         """
 
 
@@ -101,9 +100,9 @@ class Simulation:
         self._epoch = 0  # counts resets and restores
         self._now = (0.0, 0.0)  # the engine's clock, and the moment it means
         self.recorder: RunRecorder | None = None
-        #: Whether many steps may be made in one call, which changes nothing but the time it takes.
-        self.stretches = True
-        self._stretch = Stretch(self)
+        #: Whether steps may be made in machine code, which changes nothing but the time they take.
+        self.native = True
+        self._native = NativeSteps(self)
         self.robots: dict[str, SimRobot] = _Robots()
         for name in self.world.robots:
             self.robots[name] = SimRobot(self, name)
@@ -183,101 +182,88 @@ class Simulation:
         if n < 0:
             raise BrazoError(f"cannot step {n} times; time only goes on")
         while n > 0:
-            n -= self.some_steps(n)
+            with self.lock.inner:
+                n -= self.step_locked(n)
+            self.lock.hand_over()
 
-    def some_steps(self, most: int) -> int:
-        """Up to `most` steps, as many as can be made at once; how many that were."""
-        with self.lock.inner:
-            if self._stepping:
-                raise BrazoError("a step cannot be made inside a step: return from it first")
-            made = 1
-            if most > 1 and self.stretches:
-                made = self._steps_locked(most)
-            else:
-                self.step_locked()
-        self.lock.hand_over()
-        return made
+    def step_locked(self, most: int = 1) -> int:
+        """Make a step, or up to `most` where nothing is due between them; how many were made.
 
-    def step_locked(self) -> None:
-        """One step, for a loop that holds `lock` and lets others in between by itself."""
-        self._steps_locked(1)
-
-    def _steps_locked(self, most: int) -> int:
-        """A step, or several in a stretch; how many were made."""
+        For a loop that holds `lock` and lets others in between by itself.
+        """
+        if self._stepping:
+            raise BrazoError("a step cannot be made inside a step: return from it first")
         self._stepping = True
         try:
-            begin = perf_counter()
-            if self._scheduled:
-                self._inject_due()
-            if self._tasks and not self._run_tasks():
-                most = 1  # whoever lets time pass may have waited for that task
-            meter = self.meter
-            apart = meter.apart
-            made = self._stretch.make(most) if most > 1 else 0
-            if made and self._stretch.half:
-                self._end_step()
-            told = perf_counter()
-            meter.whole += told - begin
-            meter.tasks += told - begin - (meter.apart - apart)
-            if not made:
-                self._step()
-            return made or 1
+            return self._step(most)
         finally:
             self._stepping = False
 
-    def _end_step(self) -> None:
-        """The second half of the last step of a stretch."""
-        meter, epoch, begin = self.meter, self._epoch, perf_counter()
+    def _step(self, most: int) -> int:
+        meter = self.meter
+        begin = perf_counter()
+        if self._scheduled:
+            self._inject_due()
+        if self._tasks and not self._run_tasks():
+            most = 1  # whoever lets time pass may have waited for that task
+        if most > 1:
+            most = min(most, self._steps_to_due())
+        timed = meter.samples
+        ticked = perf_counter()
+        world, epoch, recorder = self.world, self._epoch, self.recorder
+        made = self._native.make(most, timed) if self.native else 0
+        half = made > 0 and self._native.half
+        acted = kept = ticked
+        if not made:
+            t = world.mj_data.time
+            for robot in self._actors:
+                robot.act(t)
+            acted = perf_counter() if timed else 0.0
+            if recorder is not None:
+                recorder.before()
+            kept = perf_counter() if timed else 0.0
         try:
-            self.world.look_at_step()
+            if half:
+                world.observe()
+            elif not made:
+                world.advance()
         except Diverged as error:
             raise self._broken_down(error) from None
+        finally:
+            meter.steps += made or 1
         if self._epoch != epoch:
-            return  # a callback reset or restored: this step is of another time
-        looked, derived = perf_counter(), meter.deriving
+            return made or 1  # a callback reset or restored: this step is of another time
+        moved, derived = perf_counter(), meter.deriving
         if self.recorder is not None:
             self.recorder.after()
         written = perf_counter()
-        for robot in self._actors:
-            robot.go_on()
-        recording = written - looked - (meter.deriving - derived)
-        meter.end(looked - begin, recording, perf_counter() - written)
-
-    def _step(self) -> None:
-        meter = self.meter
-        timed = meter.steps % EVERY == 0
-        meter.steps += 1
-        world, epoch = self.world, self._epoch
-        t = world.mj_data.time
-        told = perf_counter()
-        for robot in self._actors:
-            robot.act(t)
-        acted = perf_counter() if timed else 0.0
-        if self.recorder is not None:
-            self.recorder.before()
-        kept = perf_counter() if timed else 0.0
-        try:
-            world.advance()
-        except Diverged as error:
-            raise self._broken_down(error) from None
-        if self._epoch != epoch:
-            return  # a callback reset or restored: this step is of another time
-        moved, derived = perf_counter() if timed else 0.0, meter.deriving
-        if self.recorder is not None:
-            self.recorder.after()
-        written = perf_counter() if timed else 0.0
-        for robot in self._actors:
-            robot.go_on()
+        if half or not made:
+            for robot in self._actors:
+                robot.go_on()
         end = perf_counter()
-        if timed:
-            meter.sampled += end - told - (meter.deriving - derived)
-            meter.control += (acted - told) + (end - written)
-            meter.engine += moved - kept
-            meter.recording += (kept - acted) + (written - moved) - (meter.deriving - derived)
-        meter.whole += end - told
+        meter.tasks += ticked - begin
+        meter.whole += end - begin
+        meter.control += end - written
+        meter.recording += written - moved - (meter.deriving - derived)
+        if timed and not half:
+            parts = self._native.parts() if made else (acted - ticked, kept - acted, moved - kept)
+            meter.sample(*parts)
+        return made or 1
+
+    def _steps_to_due(self) -> int:
+        """How many steps begin before a task or a scheduled fault is due."""
+        now, dt = self.time, self.dt
+        due = min([getattr(task, "due", now) for task in self._tasks], default=np.inf)
+        if self._scheduled:  # it comes in the step nearest to its time
+            due = min(due, self._scheduled[0][0] - 0.5 * dt)
+        steps = steps_before(due - now, dt)
+        # A time such as now + 0.01 may lie a rounding error after the step it means.
+        if steps < MAX_BATCH and moment(now + steps * dt, dt) < due:
+            steps += 1
+        return steps
 
     def _run_tasks(self) -> bool:
-        """Let all tasks act; whether all of them go on."""
+        """Let all tasks act and remove those that are done; whether all of them go on."""
         tasks = tuple(self._tasks)
         for task in tasks:
             if task.tick(self) is False and task in self._tasks:

@@ -141,6 +141,8 @@ class Clamp:
         self._q, self._qd = data.qpos[first : second + 1], data.qvel[dofs[0] : dofs[1] + 1]
         self._push = data.ctrl[self.drive_id : self.drive_id + 1]
         self._command = data.userdata[2 * self._slot : 2 * self._slot + 2]
+        # Memory views: reading single numbers from them is several times as fast as from arrays.
+        self._memory = self._command.data, self._q.data, self._qd.data, self._push.data
 
     @property
     def arrays(self) -> tuple[Array, Array, Array, Array]:
@@ -206,16 +208,15 @@ class Clamp:
 
     def drive(self) -> None:
         """Write the force of this moment into the drive's control."""
-        mode, push = self._command.tolist()
-        left, right = self._qd.tolist()
+        command, q, qd, control = self._memory
         greatest = self._greatest
-        if mode == OPENING:
-            push = (push - self.opening) * (greatest / SERVO_RANGE)
-            push = min(max(push, -greatest), greatest)
+        if command[0] == OPENING:
+            force = (command[1] - (q[0] + q[1])) * (greatest / SERVO_RANGE)
+            force = min(max(force, -greatest), greatest)
         else:
-            push = -push
-        push -= self.drag * (left + right)
-        self._push[0] = min(max(push, -greatest), greatest)
+            force = -command[1]
+        force -= self.drag * (qd[0] + qd[1])
+        control[0] = -greatest if force < -greatest else greatest if force > greatest else force
 
 
 def _finger_part(

@@ -79,11 +79,6 @@ class Nearest:
         self.last = int(first[0]), int(second[0])  # the pair that was nearest last time
         self._points = np.zeros(6)
 
-    @property
-    def sets(self) -> tuple[Array, Array, Array]:
-        """Both sets of solids, and the sums (a, b) of their radii."""
-        return self._first, self._second, self._reach
-
     def value(self, data: Any) -> float:
         """The least distance (m), `limit` when beyond it; of the frames in `data`."""
         distance, model, points = self._mujoco.mj_geomDistance, self._model, self._points

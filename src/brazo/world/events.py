@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from brazo.errors import BrazoError
+from brazo.world.contact_pattern import NEAR, TOUCHING, Pair
 from brazo.world.contacts import (
     CLASSES,
     Contact,
@@ -20,7 +21,6 @@ from brazo.world.contacts import (
     Contacts,
     KeptContacts,
 )
-from brazo.world.tally import NEAR, TOUCHING, Pair
 
 Event = TypeVar("Event")
 Phase = Literal["warning", "begin", "end"]

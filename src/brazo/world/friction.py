@@ -40,16 +40,12 @@ class JointFriction:
             (formula if friction.smooth or not in_engine else bias).append(member)
         self._bias_dofs, self._bias = _dofs(bias, model), np.array([_skew(m) for m in bias])
         self._dofs = _dofs(formula, model)
+        self.by_formula = len(self._dofs) > 0  # whether `apply` has anything to do
         self._plus = np.array([m.friction.coulomb[0] for m in formula])
         self._minus = np.array([m.friction.coulomb[1] for m in formula])
         self._smooth2 = np.array([m.friction.smooth**2 for m in formula])
         self._sharp = np.flatnonzero(self._smooth2 == 0.0)
         self._mujoco = engine()
-
-    @property
-    def by_formula(self) -> bool:
-        """Whether `apply` has anything to do."""
-        return len(self._dofs) > 0
 
     def start(self, data: Any) -> None:
         """Write the torques that do not change."""
@@ -57,13 +53,12 @@ class JointFriction:
 
     def apply(self, data: Any) -> None:
         """Write the torques of this moment."""
-        if len(self._dofs):
-            rate = data.qvel[self._dofs]
-            size = np.where(rate > 0.0, self._plus, self._minus)
-            speed = np.sqrt(rate * rate + self._smooth2)
-            # At rest without smoothing 0/0 stands for no friction.
-            shape = np.divide(rate, speed, out=np.zeros_like(rate), where=speed > 0.0)
-            data.qfrc_applied[self._dofs] = -size * shape
+        rate = data.qvel[self._dofs]
+        size = np.where(rate > 0.0, self._plus, self._minus)
+        speed = np.sqrt(rate * rate + self._smooth2)
+        # At rest without smoothing 0/0 stands for no friction.
+        shape = np.divide(rate, speed, out=np.zeros_like(rate), where=speed > 0.0)
+        data.qfrc_applied[self._dofs] = -size * shape
 
     def hold(self, model: Any, data: Any) -> None:
         """Where the torques of `apply` would turn a joint round within a step, let it stick."""

@@ -16,7 +16,7 @@ can be welded, too: touching is enough.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +27,8 @@ from brazo.model.description import Array
 from brazo.model.shapes import Box, Sphere
 from brazo.world.cell import ClampSettings, FreeBody, Solid
 from brazo.world.clamp import Clamp
+from brazo.world.contact_pattern import Slots
 from brazo.world.contacts import Contacts
-from brazo.world.tally import Pressure, Tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,15 +61,19 @@ class GraspReader:
         tip: int,
         bodies: dict[str, tuple[FreeBody, int]],
         settings: ClampSettings,
+        data: Any,
     ) -> None:
         self.clamp = self._clamp = clamp
-        self._pressures: list[tuple[str, Pressure, Pressure]] = []  # body, left, right
         self.enough = settings.hold_force
         self.cosine = math.cos(settings.angle)
+        self._boxes = {name for name, (body, _) in bodies.items() if isinstance(body.shape, Box)}
         self._pads = {geom: side for side, geom in enumerate(clamp.pad_ids)}
         self._tip = tip
         self.bodies = bodies
         self._settings = settings
+        assert clamp.sensors is not None
+        #: The fingers' direction in a body's frame, as views of the engine's sensor data.
+        self._along = {name: data.sensordata[at] for name, at in clamp.sensors.along.items()}
 
     def read(self, contacts: Contacts, data: Any, before: str | None = None) -> Grasp:
         """The grasp now; a body held `before` is kept down to half the force."""
@@ -80,40 +84,35 @@ class GraspReader:
         if body is None:
             return Grasp(self._clamp.robot, left, right, None, 0.0, math.nan, False, False, False)
         force = min(left.get(body, 0.0), right.get(body, 0.0))
-        angle = self._angle(body, data)
-        suitable = self._lies_well(body, data)
+        angle = self._angle(body)
+        suitable = self._lies_well(body)
         least = self._settings.hold_force * (0.5 if body == before else 1.0)
         holds = welded is not None or (body in both and suitable and force >= least)
         return Grasp(
             self._clamp.robot, left, right, body, force, angle, suitable, welded is not None, holds
         )
 
-    def watch(self, tally: Tally) -> None:
-        """Have the pressures of the pads summed up in every step."""
-        left, right = (tally.pad(geom, list(self.bodies)) for geom in self._clamp.pad_ids)
-        self._pressures = [(name, left[name], right[name]) for name in self.bodies]
+    def grip(
+        self, bodies: dict[str, Slots], forces: Sequence[float], data: Any, before: str | None
+    ) -> tuple[str | None, float]:
+        """What `read` would find held, and with which force, from the contact pattern of the step.
 
-    def grip(self, data: Any, before: str | None) -> tuple[str | None, float]:
-        """What `read` would find held, and with which force, from the pressures of the step."""
+        `bodies` are those both pads touch, `forces` the normal forces of these contacts.
+        """
         best, force = None, 0.0
-        for name, left, right in self._pressures:
-            if left.contacts and right.contacts:
-                least = left.force if left.force < right.force else right.force
-                if best is None or least > force:
-                    best, force = name, least
+        for name, (start, middle, end) in bodies.items():
+            left, right = sum(forces[start:middle]), sum(forces[middle:end])
+            least = left if left < right else right
+            if best is None or least > force:
+                best, force = name, least
         if self._clamp.weld and (welded := self.welded(data)) is not None:
             return welded, force if best == welded else 0.0
         if best is None:
             return None, 0.0
         enough = self.enough if best != before else 0.5 * self.enough
-        if force < enough or not self._lies_well(best, data):
+        if force < enough or not self._lies_well(best):
             return None, force
         return best, force
-
-    @property
-    def touches(self) -> bool:
-        """Whether both pads touch one body."""
-        return any(left.contacts and right.contacts for _, left, right in self._pressures)
 
     def welded(self, data: Any) -> str | None:
         """The body fixed to the hand."""
@@ -122,14 +121,19 @@ class GraspReader:
                 return name
         return None
 
-    def apply_weld_rule(self, contacts: Callable[[], Contacts], model: Any, data: Any) -> None:
-        """Fix what lies well between closing pads; let go when told to open."""
+    def apply_weld_rule(
+        self, touches: bool, contacts: Callable[[], Contacts], model: Any, data: Any
+    ) -> None:
+        """Fix what lies well between closing pads; let go when told to open.
+
+        `touches` says whether both pads touch one body.
+        """
         held = self.welded(data)
         if held is not None:
             if not (self._clamp.weld and self._keeps()):
                 data.eq_active[self._clamp.weld_ids[held]] = 0
             return
-        if not (self._clamp.weld and self.touches and self._clamp.closes):
+        if not (self._clamp.weld and touches and self._clamp.closes):
             return
         grasp = self.read(contacts(), data)
         if grasp.body is not None and grasp.suitable:
@@ -162,25 +166,19 @@ class GraspReader:
                 pad[name] = pad.get(name, 0.0) + pressure
         return found
 
-    def _lies_well(self, body: str, data: Any) -> bool:
+    def _lies_well(self, body: str) -> bool:
         """Whether the angle is small enough, for boxes without computing it."""
-        shape = self.bodies[body][0].shape
-        if isinstance(shape, Box):
-            x, y, z = self._along(body, data).tolist()
+        along = self._along[body]
+        if body in self._boxes:
+            x, y, z = along.tolist()
             least = self.cosine
             return (
                 x >= least or -x >= least or y >= least or -y >= least or z >= least or -z >= least
             )
-        return face_angle(shape, self._along(body, data)) <= self._settings.angle
+        return face_angle(self.bodies[body][0].shape, along) <= self._settings.angle
 
-    def _angle(self, body: str, data: Any) -> float:
-        return face_angle(self.bodies[body][0].shape, self._along(body, data))
-
-    def _along(self, body: str, data: Any) -> Array:
-        """The fingers' direction in a body's frame."""
-        sensors = self._clamp.sensors
-        assert sensors is not None
-        return data.sensordata[sensors.along[body]]
+    def _angle(self, body: str) -> float:
+        return face_angle(self.bodies[body][0].shape, self._along[body])
 
 
 def face_angle(shape: Solid, direction: Array) -> float:

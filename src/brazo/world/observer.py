@@ -1,4 +1,4 @@
-"""Looks at what each step brought: applies the weld rule and tells those who subscribed."""
+"""Observes every step: applies the weld rule and notifies the subscribers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from brazo.world.clamp import Clamp
+from brazo.world.contact_pattern import Pair, Pattern, PatternReader
 from brazo.world.contacts import ContactClass, ContactReader, Contacts
 from brazo.world.events import (
     Bus,
@@ -18,38 +19,45 @@ from brazo.world.events import (
     wanted_classes,
 )
 from brazo.world.grasps import GraspReader
-from brazo.world.tally import Pair, Tally
 
 
 class Observer:
-    """Outlives edits of the world: `bind` gives it the clamps of a new model."""
+    """Outlives edits of the world: `bind` gives it the grippers of a new model."""
 
     def __init__(self) -> None:
         self._contacts: Bus[ContactEvent] = Bus()
         self._grasps: Bus[GraspEvent] = Bus()
         self._kinds: dict[Subscription[ContactEvent], frozenset[str]] = {}
         self._wanted: frozenset[str] = frozenset()  # classes anybody subscribed to
-        # Parts of robots are listed before they touch and after, and an end tells of the present
-        # contact.  Others vanish at once: what an end tells of is kept from the step before.
+        # Contacts of robot parts are listed from before they touch until after they part, so an
+        # "end" event can report the present contact.  Others vanish at once: the contacts of the
+        # step before have to be kept for their events.
         self._vanish = False
         self._follower = ContactFollower()
-        self.readers: dict[str, GraspReader] = {}
         self._clamps: list[Clamp] = []
-        self.tally: Tally
+        self._patterns: PatternReader
+        self.reader: ContactReader
+        self.revision = 0  # counts changes of `wanted`, `levels` and `held`
         self._stale = False
-        self.held: dict[str, str | None] = {}  # by robot, in the last step looked at
-        self.gripped = True  # a pad pressed on something then, or something was held
-        self.table = np.zeros((0, 3))  # by clamp: which body (-1 none), force, welded
+        self.readers: dict[str, GraspReader] = {}
+        self.held: dict[str, str | None] = {}  # by robot, in the last step observed
+        self._holding = True  # something was held or between both pads then
+        self.table = np.zeros((0, 3))  # by gripper: which body (-1 none), force, welded
         self._watched: list[tuple[str, GraspReader, np.ndarray]] = []
 
     def bind(
-        self, reader: ContactReader, readers: dict[str, GraspReader], bodies: Sequence[str]
+        self,
+        reader: ContactReader,
+        readers: dict[str, GraspReader],
+        bodies: Sequence[str],
+        data: Any,
     ) -> None:
-        self.tally = Tally(reader, self._wanted)
-        self.readers = readers
+        """Observe the steps of a newly compiled model."""
+        self.reader, self.readers = reader, readers
+        self.revision += 1
         self._clamps = [grasp.clamp for grasp in readers.values()]
-        for grasp in readers.values():
-            grasp.watch(self.tally)
+        pads = [clamp.pad_ids for clamp in self._clamps]
+        self._patterns = PatternReader(reader, data, self._wanted, pads, bodies)
         self.table = np.zeros((len(readers), 3))
         self._watched = [(name, r, self.table[i]) for i, (name, r) in enumerate(readers.items())]
         self.held = dict.fromkeys(readers)
@@ -57,25 +65,28 @@ class Observer:
 
     @property
     def plain(self) -> bool:
-        """Whether a step in which no level and no grasp changes needs no look at all."""
-        return self.watches and not self._vanish and not any(clamp.weld for clamp in self._clamps)
+        """Whether a step in which no level and no grasp changes needs no observation at all."""
+        if self._vanish or not self.watches:
+            return False
+        return not any(clamp.weld for clamp in self._clamps)
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """The classes of contact anybody subscribed to."""
+        return self._wanted
 
     @property
     def levels(self) -> dict[Pair, int]:
-        """How near pairs of parts are, as was told last."""
+        """How near the pairs of parts are in the last step observed."""
         return self._follower.levels
 
     def held_numbers(self) -> list[int]:
-        """What every clamp holds: the place of the body in the cell, -1 none."""
-        return [int(self._numbers[self.held[name]]) for name in self.readers]
-
-    def values(self, robot: str) -> np.ndarray:
-        """A clamp's row of `table`."""
-        return next(values for name, _, values in self._watched if name == robot)
+        """What every gripper holds: the index of the body in the cell, -1 none."""
+        return [int(self._numbers[self.held[name]]) for name, _, _ in self._watched]
 
     @property
     def watches(self) -> bool:
-        """Whether a step has to be looked at."""
+        """Whether steps have to be observed."""
         if self._contacts or self._grasps:
             return True
         return any(clamp.weld for clamp in self._clamps)
@@ -83,61 +94,83 @@ class Observer:
     def on_contact(
         self, callback: Callable[[ContactEvent], object], kinds: Collection[ContactClass] | None
     ) -> Subscription[ContactEvent]:
+        """Subscribe to contact events of the given classes."""
         wanted = wanted_classes(kinds)
         taken = self._contacts.subscribe(callback, lambda event: event.contact.kind in wanted)
         self._kinds = {one: k for one, k in self._kinds.items() if one in self._contacts}
         self._kinds[taken] = wanted
         self._wanted = frozenset().union(*self._kinds.values())
-        self.tally.want(self._wanted)
+        self._patterns.want(self._wanted)
+        self.revision += 1
         self._vanish = bool(self._wanted & {"object-object", "object-fixture"})
         return taken
 
     def on_grasp(self, callback: Callable[[GraspEvent], object]) -> Subscription[GraspEvent]:
+        """Subscribe to grasp events."""
         return self._grasps.subscribe(callback)
 
     def observe(self, contacts: Callable[[], Contacts], time: float, model: Any, data: Any) -> None:
-        """Look at a step that was just made; `contacts` reads its contacts in full."""
-        levels = self.tally.count(data)
+        """Observe a step that was just made; `contacts` reads its contacts in full."""
+        pattern = self._patterns.read()
         for clamp in self._clamps:
             if clamp.weld:
-                self.readers[clamp.robot].apply_weld_rule(contacts, model, data)
+                self._apply_weld_rule(pattern, contacts, model, data)
+                break
         self._stale = False
-        if self.gripped or self.tally.presses:
-            for event in self._grips(time, data):
+        if self._holding or pattern.gripping:
+            for event in self._grips(pattern, time, data):
                 self._grasps.publish(event)
-        if self._stale:
-            return  # a callback edited, restored or reset the world: all this is of the past
-        if levels is not self._follower.levels and levels != self._follower.levels:
-            for event in self._follower.events(levels, contacts, data, time):
-                self._contacts.publish(event)
-        elif self._vanish:
-            self._follower.keep(data, time)
+            if self._stale:
+                return  # a callback edited, restored or reset the world: this step is outdated
+        follower = self._follower
+        if pattern.levels is not follower.levels:
+            self.revision += 1
+            if pattern.levels != follower.levels:
+                for event in follower.events(pattern.levels, contacts, data, time):
+                    self._contacts.publish(event)
+                return
+            follower.levels = pattern.levels
+        if self._vanish:
+            follower.keep(data, time)
 
     def look(self, contacts: Contacts, data: Any) -> None:
-        """Take a moment as known, so that no event tells of it."""
-        self._stale = self.gripped = True
-        self._follower.look(self.tally.count(data), data, contacts.time)
+        """Take the present state as known, so that no event reports it."""
+        self._stale = self._holding = True
+        self.revision += 1
+        self._follower.look(self._patterns.read().levels, data, contacts.time)
         for name, reader, values in self._watched:
             grasp = reader.read(contacts, data)
             self.held[name] = grasp.held
             values[:] = self._numbers[grasp.held], grasp.force, grasp.welded
 
-    def _grips(self, time: float, data: Any) -> list[GraspEvent]:
-        """What the clamps hold now, and what changed about it."""
+    def _grips(self, pattern: Pattern, time: float, data: Any) -> list[GraspEvent]:
+        """Update what the grippers hold; the events of what changed."""
         events: list[GraspEvent] = []
         held = self.held
-        for name, reader, values in self._watched:
-            before = held[name]
-            body, force = reader.grip(data, before)
+        forces = self._patterns.forces(pattern) if pattern.gripping else ()
+        for bodies, (name, reader, values) in zip(pattern.grips, self._watched, strict=True):
+            before, weld = held[name], reader.clamp.weld
+            if bodies or before is not None or weld:
+                body, force = reader.grip(bodies, forces, data, before)
+            else:
+                body, force = None, 0.0
             values[1] = force
-            if reader.clamp.weld:
+            if weld:
                 values[2] = reader.welded(data) is not None
             if body == before:
                 continue
             held[name], values[0] = body, self._numbers[body]
+            self.revision += 1
             if before is not None:
                 events.append(GraspEvent("released", time, name, before))
             if body is not None:
                 events.append(GraspEvent("grasped", time, name, body))
-        self.gripped = self.tally.presses or any(held.values())
+        self._holding = pattern.gripping or any(held.values())
         return events
+
+    def _apply_weld_rule(
+        self, pattern: Pattern, contacts: Callable[[], Contacts], model: Any, data: Any
+    ) -> None:
+        for bodies, (_, reader, _) in zip(pattern.grips, self._watched, strict=True):
+            if reader.clamp.weld:
+                reader.apply_weld_rule(bool(bodies), contacts, model, data)

@@ -90,22 +90,22 @@ class World:
 
     def advance(self) -> None:
         """One step."""
-        data = self.mj_data
+        model, data = self.mj_model, self.mj_data
         moment = data.time
         for _ in range(self.substeps):
             self._drive(data)
             if self.black_box is not None:
                 self.black_box.note(data)
-            self._mj_step(self.mj_model, data)
-        self._moment, self._contacts = moment, None
-        self.look_at_step()
+            self._mj_step(model, data)
+        self.stepped(moment)
+        self.observe()
 
     def stepped(self, moment: float) -> None:
-        """Steps were made elsewhere, the last of them from `moment` on (s)."""
+        """The engine made a step that began at `moment` (s)."""
         self._moment, self._contacts = moment, None
 
-    def look_at_step(self) -> None:
-        """What there is to do after a step: see whether it went well, and tell of it."""
+    def observe(self) -> None:
+        """After a step: raise `Diverged` if it went wrong, and notify the subscribers."""
         self.guard.check()
         if self.observer.watches:
             self.observer.observe(self.contacts, self._moment, self.mj_model, self.mj_data)
@@ -114,18 +114,14 @@ class World:
         """Keep the last steps from now on, for the case that one breaks down."""
         self.black_box = BlackBox(self.mj_model)
 
-    @property
-    def friction_by_formula(self) -> bool:
-        """Whether some friction is computed anew for every step (see `JointFriction`)."""
-        return self._friction.by_formula
-
     def _drive(self, data: Any) -> None:
         """Forces of this moment that the engine does not compute itself."""
         for clamp in self._clamps:
             clamp.drive()
-        self._friction.apply(data)
+        if self.friction.by_formula:
+            self.friction.apply(data)
         if self.mode == "exact":
-            self._friction.hold(self.mj_model, data)
+            self.friction.hold(self.mj_model, data)
 
     def foresee(self) -> None:
         """Compute forces and accelerations the next step starts from, and leave no trace.
@@ -137,10 +133,6 @@ class World:
         warm = data.qacc_warmstart.copy()
         self._mujoco.mj_forward(self.mj_model, data)
         data.qacc_warmstart[:] = warm
-
-    def sum_contacts(self) -> None:
-        """Let the engine sum up the last step's contacts by body (`cfrc_ext`)."""
-        self._mujoco.mj_rnePostConstraint(self.mj_model, self.mj_data)
 
     def forward(self) -> None:
         """Compute contacts and accelerations of the present moment without letting time pass."""
@@ -154,7 +146,7 @@ class World:
         if self.black_box is not None:
             self.black_box.clear()
         self._mujoco.mj_resetData(self.mj_model, data)
-        self._friction.start(data)
+        self.friction.start(data)
         for body in self.cell.bodies:
             at = int(self.mj_model.joint(body.name).qposadr[0])
             data.qpos[at : at + 7] = start_pose(body)
@@ -230,7 +222,7 @@ class World:
             self.cell = previous
             raise
         self._install(built)
-        self._friction.start(self.mj_data)
+        self.friction.start(self.mj_data)
         states.carry_over(model, data, self.mj_model, self.mj_data)
         self._set_switches(switches)
         for one in self.robots.values():
@@ -422,7 +414,7 @@ class World:
         self._wrenches = WrenchReader(built.model)
         self._snapshot = Snapshot(built.model, built.drawn)
         members = [member for plan in built.robots for member in plan.members]
-        self._friction = JointFriction(members, built.model, in_engine=self.mode == "contact")
+        self.friction = JointFriction(members, built.model, in_engine=self.mode == "contact")
         stiffness = stiffness_of(built.model, members, viscous=self.mode == "exact")
         self.substeps = stiffness.substeps(self.cell.step) if self.mode == "exact" else 1
         self.mj_model.opt.timestep = self.cell.step / self.substeps
@@ -445,10 +437,10 @@ class World:
                 self._clamps.append(clamp)
                 tip = int(plan.tip.id)
                 clamp.sensors = HandSensors(built.model, name, list(objects))
-                self._grasps[name] = GraspReader(clamp, tip, objects, self.cell.clamp)
+                self._grasps[name] = GraspReader(clamp, tip, objects, self.cell.clamp, self.mj_data)
             robots[name] = WorldRobot(self, plan, clamp)
         self.robots = robots
-        self.observer.bind(self._reader, self._grasps, list(objects))
+        self.observer.bind(self._reader, self._grasps, list(objects), self.mj_data)
 
     def _look(self) -> None:
         """Let no event tell of the present moment, unless somebody is being told already."""

@@ -163,7 +163,6 @@ class _Sampler:
             block = self._block
             # Not when the model was exchanged meanwhile, or time went back.
             if sim.world.mj_model is self.model and sim.time > block.t[block.filled]:
-                self._signals.measure(block)
                 block.after()
         if self._count >= self.every:
             self._count = 0

@@ -57,7 +57,6 @@ class Replay(Simulation):
         self.notes = [*source.notes, *notes]
         super().__init__(shown, {robot.name: IDEAL for robot in shown.robots})
         self.player = _Player(self)
-        self.stretches = False  # a step shows a row
         self.about: Mapping[str, str] = source.about
         self._source = source
         self._stride = -(-source.rows // MOST_ROWS)
@@ -134,12 +133,13 @@ class Replay(Simulation):
             self._row = min(max(row, 0), self.rows - 1)
         self.player.speed = self.player.speed  # its schedule begins here
 
-    def step_locked(self) -> None:
+    def step_locked(self, most: int = 1) -> int:
         """On to the next row; at the last one the player pauses."""
         if self._row + 1 < self.rows:
             self._row += 1
         if self._row + 1 >= self.rows:
             self.player.pause()
+        return 1
 
     def reset(self) -> None:
         """Back to the first row."""

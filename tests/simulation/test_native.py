@@ -1,7 +1,8 @@
-"""Stretches: many steps in one call, and not a bit of difference."""
+"""Steps in machine code, alone and in batches: not a bit of difference from steps in Python."""
 
 from __future__ import annotations
 
+from _thread import interrupt_main
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,15 +10,13 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.codegen import Graph, compile_kernel, sqrt
+from brazo.codegen import sqrt
 from brazo.codegen.route import native
 from brazo.control import CompiledController, Controller, Gain
 from brazo.errors import BrazoError
 from brazo.simulation import Simulation
+from brazo.simulation.clock import MAX_BATCH, steps_before
 from brazo.simulation.faults import EncoderBias, JointLocked, TorqueLoss
-from brazo.simulation.idle import Guard, Idle
-from brazo.simulation.motion import Sampled
-from brazo.simulation.stretch import LONGEST, steps_before
 from brazo.trajectory import quintic
 from brazo.world import Diverged, parse_cell
 from tests.simulation.scenes import approach, both_holding_sim, holding_sim
@@ -27,26 +26,38 @@ Act = Callable[[Simulation], object]
 
 
 def both_ways(make: Callable[[], Simulation], act: Act) -> tuple[Simulation, Simulation]:
-    """The same done step by step and in stretches; what is recorded and told is the same."""
+    """The same done in Python and in machine code; what is recorded and reported is the same."""
     sims, found = [], []
-    for stretches in (False, True):
+    for machine_code in (False, True):
         sim = make()
-        sim.stretches = stretches
-        before = sim.meter.in_stretches
+        sim.native = machine_code
+        counted = count_native(sim)
         found.append(act(sim))
         sims.append(sim)
-        assert (sim.meter.in_stretches > before) == (stretches and native())
-    single, stretched = sims
-    assert [event.row() for event in single.events] == [e.row() for e in stretched.events]
-    for a, b in zip(single.robots.values(), stretched.robots.values(), strict=True):
+        assert (counted() > 0) == (machine_code and native())
+    single, fast = sims
+    assert [event.row() for event in single.events] == [e.row() for e in fast.events]
+    for a, b in zip(single.robots.values(), fast.robots.values(), strict=True):
         same_robot(a, b)
-    assert np.array_equal(single.world.save().engine, stretched.world.save().engine)
-    assert np.array_equal(single.world.grips, stretched.world.grips)
+    assert np.array_equal(single.world.save().engine, fast.world.save().engine)
+    assert np.array_equal(single.world.grips, fast.world.grips)
     if isinstance(found[0], brazo.Recording):
         same_recording(*found)  # type: ignore[arg-type]
     else:
         assert found[0] == found[1]
-    return single, stretched
+    return single, fast
+
+
+def count_native(sim: Simulation) -> Callable[[], int]:
+    """How many steps were made in machine code since this call."""
+    made, make = [], sim._native.make
+
+    def counting(most: int, timed: bool) -> int:
+        made.append(make(most, timed))
+        return made[-1]
+
+    sim._native.make = counting  # type: ignore[method-assign]
+    return lambda: sum(made)
 
 
 def same_robot(a, b) -> None:
@@ -75,7 +86,10 @@ def swing(sim: Simulation, seconds: float = 0.3) -> None:
 
 
 def test_the_cooperative_task_with_its_hand_over():
+    counts = []
+
     def run(sim: Simulation) -> brazo.Recording:
+        counts.append(count_native(sim))
         return sim.run(brazo.load_program("cooperative"), until=17.0)
 
     _, sim = both_ways(lambda: Simulation("cooperative"), run)
@@ -83,7 +97,8 @@ def test_the_cooperative_task_with_its_hand_over():
     assert {"grasped", "released", "contact begin", "contact end"} <= kinds
     held = [(e.robot, e.kind) for e in sim.events if e.kind in ("grasped", "released")]
     assert ("scara1", "grasped") in held and ("scara2", "released") in held
-    assert sim.meter.in_stretches > 0.98 * sim.meter.steps
+    if native():
+        assert counts[1]() == sim.meter.steps
 
 
 @pytest.mark.parametrize("law", ["PID", "PDGravity", "SlidingMode", "Adaptive", "ComputedTorque"])
@@ -109,16 +124,16 @@ def test_a_run_ends_with_the_motion():
         swing(sim)
         return len(sim.run())
 
-    single, stretched = both_ways(lambda: Simulation("solo-puma560"), run)
-    assert single.time == stretched.time > 0.29
+    single, fast = both_ways(lambda: Simulation("solo-puma560"), run)
+    assert single.time == fast.time > 0.29
 
 
 @pytest.mark.parametrize("until", [0.0, 0.001, 0.0015, 0.01, 0.1, 0.2004, 0.2005, 0.2006])
 def test_a_run_ends_in_time(until):
     counts = []
-    for stretches in (False, True):
+    for machine_code in (False, True):
         sim = Simulation("solo-puma560")
-        sim.stretches = stretches
+        sim.native = machine_code
         counts.append((len(sim.run(until=until)), sim.time))
     assert counts[0] == counts[1]
 
@@ -239,9 +254,9 @@ class Brittle(CompiledController):
 
 def test_a_law_that_fails_is_told_of_in_the_same_words():
     told = []
-    for stretches in (False, True):
+    for machine_code in (False, True):
         sim = Simulation("solo-puma560", {"puma560": Brittle(k=[2, 0, 0, 0, 0, 0])})
-        sim.stretches = stretches
+        sim.native = machine_code
         with pytest.raises(BrazoError, match="Brittle: the torque of joint") as error:
             sim.run(until=2.0)
         told.append((str(error.value), sim.time, len(sim.events)))
@@ -262,9 +277,9 @@ class Mad(CompiledController):
 
 def test_a_run_that_breaks_down_leaves_the_same_dump(tmp_path):
     told = []
-    for stretches in (False, True):
+    for machine_code in (False, True):
         sim = Simulation("solo-puma560", {"puma560": Mad()})
-        sim.dump_folder, sim.stretches = tmp_path / str(stretches), stretches
+        sim.dump_folder, sim.native = tmp_path / str(machine_code), machine_code
         with pytest.raises(Diverged) as error:
             sim.run(until=5.0)
         assert error.value.dump is not None and sim.world.black_box is not None
@@ -281,16 +296,16 @@ def test_an_interrupt_leaves_everything_in_step(monkeypatch):
         sim = Simulation("solo-puma560", {"puma560": "PID"})
         swing(sim)
         sim.step(10)
-        stretch = sim._stretch
-        call = stretch._call if native() else None
+        call = sim._native._call if native() else None
         if interrupted and call is not None:
 
-            def interrupt(at: int) -> None:
-                call(at)
-                stretch._call = call
-                raise KeyboardInterrupt
+            def interrupt(at: int) -> int:
+                made = call(at)
+                sim._native._call = call
+                interrupt_main()  # raised as soon as Python goes on
+                return made
 
-            stretch._call = interrupt
+            sim._native._call = interrupt
             with pytest.raises(KeyboardInterrupt):
                 sim.step(100)
             assert sim.time == pytest.approx(0.11)
@@ -323,47 +338,37 @@ def test_a_task_that_does_not_say_is_asked_in_every_step():
     sim, task = Simulation("solo-puma560"), Counter()
     sim.add_task(task)
     sim.run(until=0.1)
-    assert len(task.times) == 100 and sim.meter.in_stretches == 0
+    assert len(task.times) == 100
 
 
 class Now(Counter):
-    """Acts every 50 steps, and whenever the first joint has gone far enough."""
+    """Acts every 50 steps."""
 
-    def __init__(self, sim: Simulation) -> None:
+    due = 0.0
+
+    def __init__(self) -> None:
         super().__init__()
-        g = Graph()
-        (q,), (limit,) = g.inputs("q", 1), g.inputs("limit", 1)
-        kernel = compile_kernel("test_guard", g, {"calm": [limit - q]})
-        self._q = sim.robots["puma560"].world.q[:1]
-        self._guard = Guard(kernel, (self._q, self._q + 0.1))
         self.acted: list[float] = []
-        self._next = 0.0
 
     def tick(self, sim: Simulation) -> None:
         super().tick(sim)
-        far = not self._guard.calm
-        if far or sim.time >= self._next:
+        if sim.time >= self.due:
             self.acted.append(sim.time)
-            self._next = sim.time + 50 * sim.dt
-            if far:
-                self._guard = Guard(self._guard.kernel, (self._q, self._q + 0.05))
-
-    def idle(self, sim: Simulation) -> Idle:
-        return Idle(steps_before(self._next - sim.time, sim.dt) - 1, [self._guard])
+            self.due = sim.time + 50 * sim.dt
 
 
-def test_a_task_is_asked_when_it_wants_and_when_its_guard_speaks():
+def test_a_task_is_asked_when_it_is_due():
     tasks: list[Now] = []
 
     def act(sim: Simulation) -> list[float]:
         swing(sim)
-        tasks.append(Now(sim))
+        tasks.append(Now())
         sim.add_task(tasks[-1])
         sim.run(until=0.5)
         return tasks[-1].acted
 
     both_ways(lambda: Simulation("solo-puma560"), act)
-    assert len(tasks[0].acted) > 10
+    assert len(tasks[0].acted) == 10
     if native():
         assert len(tasks[1].times) < 2 * len(tasks[1].acted) < len(tasks[0].times)
 
@@ -387,18 +392,20 @@ class Plain(Controller):
         lambda: Simulation("delta"),
     ],
 )
-def test_what_machine_code_does_not_know_is_made_step_by_step(make):
+def test_what_machine_code_does_not_know_is_left_to_python(make):
     sim = make()
+    counted = count_native(sim)
     sim.run(until=0.05)
-    assert sim.meter.in_stretches == 0 and sim.time == pytest.approx(0.05)
+    assert counted() == 0 and sim.time == pytest.approx(0.05)
 
 
 def test_a_subscriber_to_everything_is_told_everything():
     sim = Simulation("cooperative")
     told = []
     sim.world.on_contact(told.append)
+    counted = count_native(sim)
     sim.step(300)
-    assert sim.meter.in_stretches == 0
+    assert counted() == 0
 
 
 def test_a_welding_clamp_is_looked_at_in_every_step():
@@ -408,36 +415,34 @@ def test_a_welding_clamp_is_looked_at_in_every_step():
         "bodies: [{name: bar, box: [0.5, 0.03, 0.03], mass: 0.4, xyz: [0.73, 0, 0.2]}]\n"
     )
     sim = Simulation(parse_cell(text, Path("cell.yaml")))
+    counted = count_native(sim)
     sim.step(50)
-    assert sim.meter.in_stretches == 0
+    assert counted() == 0
 
 
 # ---- parts --------------------------------------------------------------------------------------
 
 
-def test_rows_skipped_are_rows_advanced():
-    table = np.arange(30.0).reshape(10, 3)
-    for before in (0, 3, 9, 12):
-        for steps in (0, 1, 4, 6, 7, 20):
-            a, b = Sampled(table, 0.001), Sampled(table, 0.001)
-            for motion in (a, b):
-                for _ in range(before):
-                    motion.advance()
-            for _ in range(steps):
-                a.advance()
-            b.skip(steps)
-            assert np.array_equal(a.row, b.row) and a.place == b.place
-            assert (a.moving, a.remaining) == (b.moving, b.remaining)
+@pytest.mark.parametrize("length", [0.05, 0.3])
+def test_a_saved_motion_is_not_moved_on_by_the_run(length):
+    sim = Simulation("solo-puma560")
+    swing(sim, length)
+    sim.step(20)
+    state = sim.save()
+    row = sim.robots["puma560"].motion.row.copy()
+    sim.step(100)
+    sim.restore(state)
+    assert np.array_equal(sim.robots["puma560"].motion.row, row)
 
 
 def test_steps_before():
     assert [steps_before(x * 1e-3, 1e-3) for x in (-1, 0, 0.5, 1, 1.5, 10, 10.4)] == [
         1, 1, 1, 1, 2, 10, 11,
     ]  # fmt: skip
-    assert steps_before(1e9, 1e-3) == steps_before(float("inf"), 1e-3) == LONGEST
+    assert steps_before(1e9, 1e-3) == steps_before(float("inf"), 1e-3) == MAX_BATCH
 
 
-def test_costs_of_stretches_add_up():
+def test_costs_of_batches_add_up():
     sim = Simulation("cooperative")
     sim.run(until=1.0)
     costs = sim.costs

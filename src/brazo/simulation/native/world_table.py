@@ -1,8 +1,7 @@
 """What the machine code of `world_code` reads and writes, for one compiled world.
 
-Addresses of the engine's arrays are written down once; what may change between two stretches of
-steps (who holds what, how near things are, the black box) is brought up to date by `begin`, and
-what the steps changed is told the world by `end`.
+Addresses of the engine's arrays are written down once; what may change between two steps (who holds
+what, how near things are, the black box) is brought up to date by `ready`.
 """
 
 from __future__ import annotations
@@ -13,11 +12,10 @@ import numpy as np
 
 from brazo.internals.mujoco import EngineView, address, engine_view, roomy
 from brazo.model.shapes import Box, Sphere
-from brazo.simulation.stretch.world_code import BALL, BOX, CLAMP, GRIP, ROUND, WORLD
+from brazo.simulation.native.world_code import BALL, BOX, CLAMP, GRIP, ROUND, WORLD
 from brazo.world.clamp import SERVO_RANGE, Clamp
 from brazo.world.contacts import CLASSES, ContactReader
 from brazo.world.grasps import GraspReader
-from brazo.world.tally import Tally
 
 if TYPE_CHECKING:
     from brazo.world.world import World
@@ -32,10 +30,12 @@ class WorldTable:
     def __init__(self, world: World, view: EngineView) -> None:
         self.world, self.data = world, world.mj_data
         observer = world.observer
-        self._tally, self._guard = observer.tally, world.guard
-        reader = self._tally.reader
+        self._reader, self._guard = observer.reader, world.guard
+        reader = self._reader
         words = np.zeros(len(WORLD), np.int64)
-        self.words, self.numbers = words, words.view(np.float64)
+        self.words = words
+        # Memory views: single numbers are read and written several times as fast as in arrays.
+        self._words, self._numbers = words.data, words.view(np.float64).data
         for name, value in _addresses(view).items():
             words[getattr(WORLD, name)] = value
         self._counts = np.zeros(len(self.data.warning.number), np.int32)
@@ -44,18 +44,18 @@ class WorldTable:
         slots = _Slots(readers, len(reader.part), reader)
         parts = len(reader.names)
         self._levels, self._stamps = np.zeros(parts**2, np.uint8), np.zeros(parts**2, np.int64)
-        self._known: dict[tuple[int, int], int] | None = None
+        self._revision = -1
         self._wanted: frozenset[str] | None = None
         self._pairs, self._slots = np.full(len(reader.part) ** 2, -1, np.int32), slots.of
         self._touches, self._pushes = np.zeros(slots.count, np.int64), np.zeros(slots.count)
         self.clamps = np.zeros((len(readers), len(CLAMP)), np.int64)
         self._grips = np.zeros((len(readers), slots.bodies, len(GRIP)), np.int64)
-        for row, (one, name) in enumerate(zip(readers, observer.readers, strict=True)):
-            _write_clamp(self.clamps[row], one.clamp, one, observer.values(name))
+        for row, one in enumerate(readers):
+            _write_clamp(self.clamps[row], one.clamp, one, observer.table[row])
             slots.write(self._grips[row], row, one, self.data.sensordata)
             self.clamps[row, CLAMP.grips] = address(self._grips[row])
-        self._ring: Any = None
-        self.numbers[WORLD.reach] = reader.warning
+        self._box: Any = None
+        words.view(np.float64)[WORLD.reach] = reader.warning
         for name, value in (
             ("solids", len(reader.part)),
             ("pairs", address(self._pairs)),
@@ -77,54 +77,53 @@ class WorldTable:
     def address(self) -> int:
         return address(self.words)
 
-    def begin(self) -> bool:
-        """Bring everything up to date; False where the next steps have to be made in Python."""
+    def ready(self) -> bool:
+        """Bring everything up to date; False where the next step has to be made in Python."""
         world, words = self.world, self.words
-        observer, guard = world.observer, self._guard
-        if not observer.plain or world.mj_data is not self.data or not roomy(self.data):
+        observer, box = world.observer, world.black_box
+        if not observer.plain or not roomy(self.data):
             return False
-        if guard.calm is not self._calm:
-            self._calm = guard.calm
+        if self._guard.calm is not self._calm:
+            self._calm = self._guard.calm
             self._counts[:] = self._calm
-        if self._tally.wanted is not self._wanted:
-            self._wanted = self._tally.wanted
-            _write_pairs(self._pairs, self._tally)
-        if observer.levels is not self._known:
-            self._write_levels(observer.levels)
-        words[WORLD.gripped] = observer.gripped
-        for row, number in zip(self.clamps, observer.held_numbers(), strict=True):
-            row[CLAMP.held] = number
-        box = world.black_box
-        if box is not self._ring:
-            self._ring = box
-            words[WORLD.ring] = 0 if box is None else address(box.ring)
+        if observer.revision != self._revision:
+            self._write_observed()
+        if box is not self._box:
+            self._box = box
+            self._words[WORLD.ring] = 0 if box is None else address(box.ring)
             if box is not None:
                 words[WORLD.ring_step], words[WORLD.ring_rows] = box.ring.strides[0], len(box.ring)
                 words[WORLD.state_kind] = box.kind
         if box is not None:
-            words[WORLD.ring_next] = box.following
+            self._words[WORLD.ring_next] = box.following
         return True
 
-    def end(self) -> None:
-        """Tell the world of the steps that were made."""
-        world, words = self.world, self.words
-        world.observer.gripped = bool(words[WORLD.gripped])
-        if self._ring is not None:
-            self._ring.following = int(words[WORLD.ring_next])
-        world.stepped(float(self.numbers[WORLD.moment]))
+    def stepped(self, steps: int) -> None:
+        """Tell the world that steps were made."""
+        if self._box is not None:
+            self._box.following += steps
+        self.world.stepped(self._numbers[WORLD.moment])
 
-    def _write_levels(self, levels: dict[tuple[int, int], int]) -> None:
-        self._known = levels
+    def _write_observed(self) -> None:
+        """Who is near whom and who holds what, as the observer knows it."""
+        observer = self.world.observer
+        self._revision = observer.revision
+        if observer.wanted is not self._wanted:
+            self._wanted = observer.wanted
+            _write_pairs(self._pairs, self._reader, self._wanted)
         self._levels[:] = 0
-        parts = len(self._tally.reader.names)
-        for (first, second), level in levels.items():
+        parts = len(self._reader.names)
+        for (first, second), level in observer.levels.items():
             self._levels[first * parts + second] = level
-        self.words[WORLD.level_count] = len(levels)
+        self.words[WORLD.level_count] = len(observer.levels)
+        self.words[WORLD.gripped] = 1  # at worst the grippers are looked at once for nothing
+        for row, number in zip(self.clamps, observer.held_numbers(), strict=True):
+            row[CLAMP.held] = number
 
 
 def world_table(world: World) -> WorldTable | None:
     """The records of a world; None where its steps can only be made in Python."""
-    if world.mode != "contact" or world.friction_by_formula:
+    if world.mode != "contact" or world.friction.by_formula:
         return None
     if len(world.labels) > MOST_SOLIDS:
         return None
@@ -169,9 +168,8 @@ def _addresses(view: EngineView) -> dict[str, int]:
     return found | {name: view.functions[name] for name in ("mj_step", "mj_getState")}
 
 
-def _write_pairs(table: Array, tally: Tally) -> None:
+def _write_pairs(table: Array, reader: ContactReader, classes: frozenset[str]) -> None:
     """Which pair of parts two solids belong to, -1 where nobody wants to know."""
-    reader = tally.reader
     rank, part = reader.rank, reader.part
     turned = rank[:, None] > rank[None, :]
     pair = np.where(
@@ -180,7 +178,7 @@ def _write_pairs(table: Array, tally: Tally) -> None:
         part[:, None] * len(reader.names) + part[None, :],
     )
     low, high = np.minimum(rank[:, None], rank[None, :]), np.maximum(rank[:, None], rank[None, :])
-    wanted = np.array([name in tally.wanted for name in CLASSES])[reader.kinds[low, high]]
+    wanted = np.array([name in classes for name in CLASSES])[reader.kinds[low, high]]
     table[:] = np.where(wanted, pair, -1).ravel()
 
 

@@ -3,10 +3,10 @@
     @brazo_copy(to, from, n)          n doubles
     @brazo_advance(world) -> i1       drives, black box, engine; whether the step was *quiet*
 
-A step is quiet when the engine warned of nothing, every pair of parts is as near as it was, and
-every clamp holds what it held.  Then nobody has to be told anything.  Sums are made in the order in
-which `Tally` and `GraspReader` make them, so all numbers are theirs to the last bit; what cannot be
-decided here (two doubles too near to each other) counts as not quiet, and is decided there.
+A step is quiet when the engine gave no warning, every pair of parts is as near as it was, and every
+gripper holds what it held.  Then there is nothing to report.  Sums are made in the same order as by
+`PatternReader` and `GraspReader`, so all numbers are equal to the last bit; what cannot be decided
+here (two doubles too near to each other) counts as not quiet, and is decided there.
 
 The records are filled by `world_table`.
 """
@@ -123,7 +123,7 @@ def _clip(f: Flow, x: str, greatest: str) -> str:
 
 
 def _contacts() -> str:
-    """`Tally.count`: 1 if a pad presses on a body, 0 if none does, −1 if a level has changed."""
+    """`PatternReader.read`: 1 if a pad presses on a body, 0 if none does, −1 if a level changed."""
     f = Flow("define internal i64 @brazo_contacts(ptr %world)")
     touches, pushes = f.get("ptr", "%world", WORLD.touches), f.get("ptr", "%world", WORLD.pushes)
     with f.each(f.get("i64", "%world", WORLD.slot_count)) as i:

@@ -1,0 +1,192 @@
+"""Steps of a simulation in machine code; `steps` prepares the memory it works on.
+
+    brazo_steps(batch) -> 0
+
+The order is that of a step in Python: controllers → row "before" → world → row "after" → next
+references.  The call returns before a step in which a controller gives no finite torque, and after
+one that was not quiet (see `world_code`): what follows the engine is then left to the caller.
+`done` is the number of steps made, `half` whether the last one has to be completed.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from brazo.codegen.emitter import Module, hex_double
+from brazo.codegen.flow import WORD, Fields, Flow
+from brazo.codegen.jit import Library, build
+from brazo.simulation.native.world_code import WORLD, add_world
+
+#: Addresses and counts; `laps` is where the times between the parts of the first step go.
+BATCH = Fields(
+    "steps done half world robot_count robots recording row t before_count before after_count "
+    "after reference reference_step sum_contacts clock timed laps"
+)
+#: `left` rows from `next_row` on are the references to come, then `rest` for good.
+ROBOT = Fields(
+    "n kernel arity arguments state next_state state_size tau torque total reference place "
+    "next_row row_step left rest"
+)
+COPY = Fields("to step from count")
+LAPS = Fields("start control before engine after")  # pairs of words: s and ns
+ARITIES = range(2, 20)  # of controllers
+_HUGE = 1.7976931348623157e308
+_TIME_UTC = 1
+
+
+@lru_cache(maxsize=1)
+def batch_code() -> tuple[Library, int]:
+    """The machine code and where it begins; compiled once per machine."""
+    module = Module()
+    add_world(module)
+    for name, text in (
+        ("brazo_controllers", _controllers()),
+        ("brazo_before", _before()),
+        ("brazo_after", _after()),
+        ("brazo_next", _next()),
+        ("brazo_lap", _lap()),
+        ("brazo_steps", _steps()),
+    ):
+        module.definitions[name] = text
+    library = build(module.text())
+    return library, library.address("brazo_steps")
+
+
+def _steps() -> str:
+    f = Flow("define i64 @brazo_steps(ptr %s)")
+    world = f.get("ptr", "%s", BATCH.world)
+    recording = f.binary("icmp ne i64", f.get("i64", "%s", BATCH.recording), 0)
+    f.set("i64", 0, "%s", BATCH.half)
+    f.set("i64", 0, "%s", BATCH.done)
+    steps = f.get("i64", "%s", BATCH.steps)
+    with f.each(steps) as i:
+        first = f.binary("icmp eq i64", i, 0)
+        timed = f.binary("icmp ne i64", f.get("i64", "%s", BATCH.timed), 0)
+        timed = f.binary("and i1", timed, first)
+
+        def lap(place: int, timed: str = timed) -> None:
+            with f.when(timed):
+                f.call("void", "@brazo_lap", "ptr %s", f"i64 {place}")
+
+        lap(LAPS.start)
+        with f.unless(f.call("i1", "@brazo_controllers", "ptr %s")):
+            f.result("i64 0")
+        lap(LAPS.control)
+        with f.when(recording):
+            f.call("void", "@brazo_before", "ptr %s", f"ptr {world}")
+        lap(LAPS.before)
+        quiet = f.call("i1", "@brazo_advance", f"ptr {world}")
+        lap(LAPS.engine)
+        f.set("i64", f.binary("add i64", i, 1), "%s", BATCH.done)
+        with f.unless(quiet):
+            f.set("i64", 1, "%s", BATCH.half)
+            f.result("i64 0")
+        with f.when(recording):
+            f.call("void", "@brazo_after", "ptr %s", f"ptr {world}")
+        lap(LAPS.after)
+        f.call("void", "@brazo_next", "ptr %s")
+    f.result("i64 0")
+    return f.text()
+
+
+def _next() -> str:
+    """`Sampled.advance`: the next reference, and after the last one the place of rest."""
+    f = Flow("define internal void @brazo_next(ptr %s)")
+    robots = f.get("ptr", "%s", BATCH.robots)
+    with f.each(f.get("i64", "%s", BATCH.robot_count)) as i:
+        robot = f.item(robots, i, WORD * len(ROBOT))
+        left, row = f.get("i64", robot, ROBOT.left), f.get("ptr", robot, ROBOT.next_row)
+        more = f.binary("icmp sgt i64", left, 0)
+        source = f.choose(more, "ptr", row, f.get("ptr", robot, ROBOT.rest))
+        with f.when(f.binary("icmp ne ptr", source, "null")):
+            numbers = f.binary("mul i64", f.get("i64", robot, ROBOT.n), 3)
+            to = f.get("ptr", robot, ROBOT.reference)
+            f.call("void", "@brazo_copy", f"ptr {to}", f"ptr {source}", f"i64 {numbers}")
+        f.set("ptr", f.at(row, f.get("i64", robot, ROBOT.row_step)), robot, ROBOT.next_row)
+        f.set("i64", f.binary("sub i64", left, 1), robot, ROBOT.left)
+    f.result()
+    return f.text()
+
+
+def _lap() -> str:
+    """The time by the C library's `timespec_get`: seconds, then nanoseconds."""
+    f = Flow("define internal void @brazo_lap(ptr %s, i64 %place)")
+    to = f.item(f.get("ptr", "%s", BATCH.laps), "%place", 2 * WORD)
+    f.call("i32", f.get("ptr", "%s", BATCH.clock), f"ptr {to}", f"i32 {_TIME_UTC}")
+    f.result()
+    return f.text()
+
+
+def _controllers() -> str:
+    """The torques of all robots into their drives; false, and nothing done, if one has none."""
+    f = Flow("define internal i1 @brazo_controllers(ptr %s)")
+    robots, count = f.get("ptr", "%s", BATCH.robots), f.get("i64", "%s", BATCH.robot_count)
+    with f.each(count) as i:
+        robot = f.item(robots, i, WORD * len(ROBOT))
+        kernel = f.get("ptr", robot, ROBOT.kernel)
+        with f.when(f.binary("icmp ne ptr", kernel, "null")):
+            given = f.get("ptr", robot, ROBOT.arguments)
+            arity = f.get("i64", robot, ROBOT.arity)
+            flag = f.by_arity("double", kernel, given, arity, ARITIES).get()
+            with f.when(f.binary("fcmp uno double", flag, flag)):
+                f.result("i1 false")
+            total = f.load("double", f.get("ptr", robot, ROBOT.total))
+            above = f.binary("fcmp ogt double", total, hex_double(-_HUGE))
+            below = f.binary("fcmp olt double", total, hex_double(_HUGE))
+            with f.unless(f.binary("and i1", above, below)):
+                f.result("i1 false")
+    with f.each(count) as i:
+        robot = f.item(robots, i, WORD * len(ROBOT))
+        with f.when(f.binary("icmp ne ptr", f.get("ptr", robot, ROBOT.kernel), "null")):
+            tau, torque = f.get("ptr", robot, ROBOT.tau), f.get("ptr", robot, ROBOT.torque)
+            n = f.get("i64", robot, ROBOT.n)
+            f.call("void", "@brazo_copy", f"ptr {torque}", f"ptr {tau}", f"i64 {n}")
+            state = f.get("ptr", robot, ROBOT.state)
+            with f.when(f.binary("icmp ne ptr", state, "null")):
+                following = f.get("ptr", robot, ROBOT.next_state)
+                size = f.get("i64", robot, ROBOT.state_size)
+                f.call("void", "@brazo_copy", f"ptr {state}", f"ptr {following}", f"i64 {size}")
+    f.result("i1 true")
+    return f.text()
+
+
+def _before() -> str:
+    """`Block.before`."""
+    f = Flow("define internal void @brazo_before(ptr %s, ptr %world)")
+    row = f.get("i64", "%s", BATCH.row)
+    now = f.load("double", f.get("ptr", "%world", WORLD.time))
+    f.store("double", now, f.item(f.get("ptr", "%s", BATCH.t), row))
+    _copies(f, row, BATCH.before_count, BATCH.before)
+    step = f.get("i64", "%s", BATCH.reference_step)
+    references = f.item(f.get("ptr", "%s", BATCH.reference), row, step)
+    robots = f.get("ptr", "%s", BATCH.robots)
+    with f.each(f.get("i64", "%s", BATCH.robot_count)) as i:
+        robot = f.item(robots, i, WORD * len(ROBOT))
+        to = f.at(references, f.get("i64", robot, ROBOT.place))
+        numbers = f.binary("mul i64", f.get("i64", robot, ROBOT.n), 3)
+        source = f.get("ptr", robot, ROBOT.reference)
+        f.call("void", "@brazo_copy", f"ptr {to}", f"ptr {source}", f"i64 {numbers}")
+    f.result()
+    return f.text()
+
+
+def _after() -> str:
+    """`Block.after`."""
+    f = Flow("define internal void @brazo_after(ptr %s, ptr %world)")
+    model, data = (f"ptr {f.get('ptr', '%world', place)}" for place in (WORLD.model, WORLD.data))
+    f.call("void", f.get("ptr", "%s", BATCH.sum_contacts), model, data)
+    row = f.get("i64", "%s", BATCH.row)
+    _copies(f, row, BATCH.after_count, BATCH.after)
+    f.set("i64", f.binary("add i64", row, 1), "%s", BATCH.row)
+    f.result()
+    return f.text()
+
+
+def _copies(f: Flow, row: str, count: int, records: int) -> None:
+    """Arrays of the engine into a row of their columns."""
+    first = f.get("ptr", "%s", records)
+    with f.each(f.get("i64", "%s", count)) as i:
+        one = f.item(first, i, WORD * len(COPY))
+        to = f.item(f.get("ptr", one, COPY.to), row, f.get("i64", one, COPY.step))
+        source, numbers = f.get("ptr", one, getattr(COPY, "from")), f.get("i64", one, COPY.count)
+        f.call("void", "@brazo_copy", f"ptr {to}", f"ptr {source}", f"i64 {numbers}")

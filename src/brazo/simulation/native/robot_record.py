@@ -1,0 +1,112 @@
+"""One robot's part in a native step: where its controller, state and reference lie in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brazo.codegen.native import address
+from brazo.control import CompiledController, Controller
+from brazo.simulation.motion import Motion, Rest, Sampled
+from brazo.simulation.native.batch_code import ARITIES, ROBOT
+from brazo.simulation.robot import SimRobot
+
+
+class RobotRecord:
+    """Fills a robot's record, and fills it anew when its controller or motion is another."""
+
+    def __init__(self, robot: SimRobot, words: np.ndarray, place: int) -> None:
+        self._robot = robot
+        self._words = words.data
+        self._controller: Controller | None = None
+        self._arguments: list[np.ndarray] | None = None
+        self._motion: Motion | None = None
+        self._wanted: np.ndarray | None = None
+        self._rows = 0  # where the references lie
+        words[ROBOT.n], words[ROBOT.place] = robot.n, 8 * place
+
+    def ready(self) -> bool:
+        """Bring the record up to date; False where the robot is not for machine code."""
+        robot = self._robot
+        if not robot.plain:
+            return False
+        controller = robot.controller
+        if controller is not self._controller or robot.motion is not self._motion:
+            return self._take(controller, robot.motion)
+        if controller is None:
+            return True
+        assert isinstance(controller, CompiledController)
+        if controller.arguments is not self._arguments:
+            return self._take(controller, robot.motion)
+        assert self._wanted is not None
+        controller.share_wanted(self._wanted)
+        return True
+
+    def begin(self) -> bool:
+        """Write down the references to come; False where they are not known beforehand."""
+        words, motion = self._words, self._motion
+        if type(motion) is Sampled:
+            following, table = motion.following, motion.table
+            words[ROBOT.left] = len(table) - following
+            words[ROBOT.next_row] = self._rows + following * words[ROBOT.row_step]
+            return True
+        return type(motion) is Rest
+
+    def end(self, steps: int) -> None:
+        """So many steps are complete: go on to the reference of the next one."""
+        if type(self._motion) is Sampled:
+            self._motion.passed(steps)  # machine code wrote it
+        elif steps and type(self._motion) is not Rest:
+            self._robot.go_on()
+
+    def _take(self, controller: Controller | None, motion: Motion) -> bool:
+        words = self._words
+        self._motion = None  # nothing is known until all of it is written
+        if not is_plain(motion.row):
+            return False
+        words[ROBOT.reference] = address(motion.row)
+        words[ROBOT.left] = words[ROBOT.rest] = words[ROBOT.next_row] = 0
+        if type(motion) is Sampled:
+            if not is_plain(motion.table):
+                return False
+            self._rows, words[ROBOT.row_step] = address(motion.table), motion.table.strides[0]
+            words[ROBOT.rest] = address(motion.end)
+        words[ROBOT.kernel] = 0
+        if controller is not None and not self._take_controller(controller, motion):
+            return False
+        self._controller, self._motion = controller, motion
+        return True
+
+    def _take_controller(self, controller: Controller, motion: Motion) -> bool:
+        """Write down where a controller's kernel, its inputs and outputs lie."""
+        robot, words = self._robot, self._words
+        live, torque = robot.world.live, robot.world.torque
+        if not isinstance(controller, CompiledController) or live is None:
+            return False
+        if type(controller).torque is not CompiledController.torque:
+            return False
+        kernel, inputs = controller.compiled.kernel, controller.arguments
+        signals = (*live, motion.q, motion.qd, motion.qdd, *inputs)
+        results = [np.zeros(len(values)) for values in kernel.outputs.values()]
+        count = len(signals) + len(results)
+        if kernel.address is None or count not in ARITIES:
+            return False
+        if not all(map(is_plain, (*signals, torque))):
+            return False
+        arguments = np.array([address(array) for array in (*signals, *results)], np.int64)
+        self._kept = kernel, signals, results, arguments  # the addresses hold while these live
+        tau, self._wanted, total = results[:3]
+        words[ROBOT.kernel], words[ROBOT.arity] = kernel.address, count
+        words[ROBOT.arguments] = address(arguments)
+        words[ROBOT.tau], words[ROBOT.total] = address(tau), address(total)
+        words[ROBOT.torque], words[ROBOT.state] = address(torque), 0
+        if controller.compiled.state_sizes:
+            words[ROBOT.state], words[ROBOT.next_state] = address(inputs[-1]), address(results[3])
+            words[ROBOT.state_size] = len(inputs[-1])
+        self._arguments = inputs
+        controller.share_wanted(self._wanted)
+        return True
+
+
+def is_plain(array: np.ndarray) -> bool:
+    """Whether an array is doubles one after the other."""
+    return array.dtype == np.float64 and array.flags.c_contiguous

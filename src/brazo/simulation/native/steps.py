@@ -1,0 +1,178 @@
+"""`NativeSteps`: makes the steps of a simulation in machine code where that is possible."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.codegen.diagnose import Check
+from brazo.codegen.native import address
+from brazo.codegen.route import native
+from brazo.errors import BrazoError
+from brazo.internals.mujoco import engine_view, unusable
+from brazo.simulation.block import Block
+from brazo.simulation.native.batch_code import (
+    BATCH,
+    COPY,
+    LAPS,
+    ROBOT,
+    batch_code,
+)
+from brazo.simulation.native.robot_record import RobotRecord
+from brazo.simulation.native.world_table import WorldTable, world_table
+from brazo.simulation.recorder import RunRecorder
+
+if TYPE_CHECKING:
+    from brazo.simulation.simulation import Simulation
+
+__all__ = ["NativeSteps", "native_steps_check"]
+
+
+def native_steps_check() -> Check:
+    """Whether native steps can be made on this machine."""
+    try:
+        if not native():
+            return Check("native steps", "none: no machine code is made; steps are in Python")
+    except BrazoError as error:
+        return Check("native steps", str(error), ok=False)
+    why = unusable() or (None if _clock() else "the C library has no timespec_get")
+    if why is not None:
+        return Check("native steps", f"none, steps are in Python: {why}", ok=False)
+    return Check("native steps", "simulation steps are made in machine code")
+
+
+class NativeSteps:
+    """Makes the steps of one simulation."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self._table: WorldTable | None = None
+        self._data: Any = None
+        self._block: Block | None = None
+        self._array = np.zeros(len(BATCH), np.int64)
+        self._words = self._array.data
+        self._at = address(self._array)
+        self._laps = np.zeros((len(LAPS), 2), np.int64)
+        self._robots: list[RobotRecord] = []
+
+    def make(self, most: int, timed: bool) -> int:
+        """Make up to `most` steps after the tasks have acted in the first; how many were made.
+
+        0 where the step has to be made in Python.  `half` says whether the last one still has to be
+        completed, from what follows the engine on.  `timed`: take the time of the parts of the
+        first one.
+        """
+        sim, words, table = self._sim, self._words, self._table
+        if sim.world.mj_data is not self._data:
+            self._attach()
+            table = self._table
+        if table is None or not table.ready():
+            return 0
+        for robot in self._robots:
+            if not robot.ready():
+                return 0
+        recorder = sim.recorder
+        words[BATCH.recording], words[BATCH.timed] = recorder is not None, timed
+        if recorder is not None:
+            block = recorder.block
+            if block is not self._block and not self._take(block):
+                return 0
+            words[BATCH.row] = block.filled
+            most = min(most, recorder.room)
+        foreseen = [robot.begin() for robot in self._robots]  # of every robot, whatever one says
+        if not all(foreseen):
+            most = 1
+        words[BATCH.steps] = most
+        try:
+            self._call(self._at)
+        finally:  # an interrupt from the keyboard comes right after the call
+            self._end(table, recorder)
+        return words[BATCH.done]
+
+    def _end(self, table: WorldTable, recorder: RunRecorder | None) -> None:
+        """Tell everybody of the steps that were made."""
+        made = self._words[BATCH.done]
+        if made:
+            table.stepped(made)
+            if recorder is not None:
+                recorder.filled(made, self.half)
+            for robot in self._robots:
+                robot.end(made - self.half)
+
+    @property
+    def half(self) -> bool:
+        """Whether the last step is still to be completed."""
+        return bool(self._words[BATCH.half])
+
+    def parts(self) -> tuple[float, float, float]:
+        """Control, recording and engine (s) of the step that was timed, if it was not half."""
+        start, acted, kept, moved, written = (s + 1e-9 * ns for s, ns in self._laps.tolist())
+        return acted - start, (kept - acted) + (written - moved), moved - kept
+
+    def _attach(self) -> None:
+        """Take the arrays of a newly compiled world."""
+        sim = self._sim
+        world = sim.world
+        self._data, self._table, self._block = world.mj_data, None, None
+        clock = _clock()
+        if not native() or clock is None or any(r.world.loops for r in sim.robots.values()):
+            return
+        table = world_table(world)
+        view = engine_view(world.mj_model, world.mj_data)
+        if table is None or view is None:
+            return
+        self._library, code = batch_code()
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code)
+        records = self._records = np.zeros((len(sim.robots), len(ROBOT)), np.int64)
+        self._robots, at = [], 0
+        for row, robot in zip(records, sim.robots.values(), strict=True):
+            self._robots.append(RobotRecord(robot, row, 3 * at))
+            at += robot.n
+        words = self._words
+        words[BATCH.world], words[BATCH.clock] = table.address, clock
+        words[BATCH.robots], words[BATCH.robot_count] = address(records), len(records)
+        words[BATCH.sum_contacts] = view.functions["mj_rnePostConstraint"]
+        words[BATCH.laps] = address(self._laps)
+        self._table = table
+
+    def _take(self, block: Block) -> bool:
+        """Take the columns of a new block; False where its rows have to be made in Python."""
+        if not block.plain:
+            return False
+        words = self._words
+        before, after = (_copies(pairs) for pairs in block.copies)
+        self._block, self._kept = block, (before, after)
+        for name, value in (
+            ("before", address(before)),
+            ("before_count", len(before)),
+            ("after", address(after)),
+            ("after_count", len(after)),
+            ("t", address(block.t)),
+            ("reference", address(block.reference)),
+            ("reference_step", block.reference.strides[0]),
+        ):
+            words[getattr(BATCH, name)] = value
+        return True
+
+
+def _copies(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    rows = np.zeros((len(pairs), len(COPY)), np.int64)
+    for row, (column, source) in zip(rows, pairs, strict=True):
+        assert source.flags.c_contiguous and column.flags.c_contiguous
+        row[:] = address(column), column.strides[0], address(source), source.size
+    return rows
+
+
+@lru_cache(maxsize=1)
+def _clock() -> int | None:
+    """The C library's `timespec_get`, with 64-bit seconds."""
+    try:
+        if os.name == "nt":
+            return ctypes.cast(ctypes.CDLL("ucrtbase")._timespec64_get, ctypes.c_void_p).value
+        return ctypes.cast(ctypes.CDLL(None).timespec_get, ctypes.c_void_p).value
+    except (OSError, AttributeError):
+        return None
