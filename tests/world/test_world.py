@@ -85,7 +85,7 @@ def test_exact_mode_accelerates_as_the_analytic_model(name):
         qd, tau = rng.normal(size=robot.n), rng.uniform(-9, 9, robot.n)  # within the drives
         robot.set_state(q, qd)
         robot.set_torque(tau)
-        world._friction.apply(world.mj_data)
+        world.friction.apply(world.mj_data)
         world.forward()
         wanted = arm.forward_dynamics(q, qd, tau)
         assert np.abs(robot.qdd - wanted).max() < 1e-11 * max(np.abs(wanted).max(), 10.0)
