@@ -125,7 +125,7 @@ def prepare(lab: Lab, browser: Browser, folder: Path) -> Files:
     drawn(page, CELL)
     press = Press(page)
 
-    lab.do(lambda: lab.select("scara2", 1))
+    lab.do(lambda: lab.session.select("scara2", 1))
     press("equations", "Derive")
     page.wait_for_selector("#panel-equations brazo-sheet .entry", timeout=SOON)
     press("control", "Step")

@@ -221,11 +221,12 @@ def test_an_outline_keeps_every_peak():
 def test_nothing_can_be_driven(run, running, line):
     with running(run) as lab:
         assert not lab.sim.player.running  # it waits for somebody to look
-        assert [panel.id for panel in lab.shown_panels] == ["view", "inspector", "data", "replay"]
+        shown = [panel.id for panel in lab.display.shown_panels]
+        assert shown == ["view", "inspector", "data", "replay"]
         with line(lab) as page:
             assert page.told["replay"] is True
             assert [one["id"] for one in page.told["panels"]] == [
-                panel.id for panel in lab.shown_panels
+                panel.id for panel in lab.display.shown_panels
             ]
             before = lab.robot.q.copy()
             page.send(["pendant/step", 0, 1], ["robots/remove", "scara1"], ["simulation/dt", 2.0])

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import brazo
 from brazo.body.solids import mesh
 from brazo.errors import BrazoError
 from brazo.files import existing, is_regular
@@ -25,7 +24,7 @@ from brazo.lab.app.program_run import program_in
 from brazo.lab.scene.figure import visible_parts
 from brazo.recording.recording import Recording
 from brazo.recording.source import READABLE
-from brazo.robot import Robot
+from brazo.robot import Robot, load
 from brazo.simulation import Simulation
 from brazo.simulation.robot import IDEAL
 from brazo.world import Cell, World, cell_names, load_cell
@@ -122,7 +121,7 @@ def all_mistakes(path: Path, first: BrazoError) -> list[str]:
 
 def lone_robot(name_or_path: str | Path) -> Cell:
     """A cell with one robot, by name or file."""
-    return alone(RobotSource.load(name_or_path), brazo.load(name_or_path))
+    return alone(RobotSource.load(name_or_path), load(name_or_path))
 
 
 def alone(source: RobotSource, robot: Robot) -> Cell:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brazo.lab.app.replay import Replay
 from brazo.world.contacts import CLASSES
 
 if TYPE_CHECKING:
@@ -35,8 +34,9 @@ class Snapshot:
     def of(cls, sim: Simulation) -> Snapshot:
         """The present one."""
         with sim.lock:
-            if isinstance(sim, Replay):
-                sim.settle()
+            settle = getattr(sim, "settle", None)  # a replay places its world when it is shown
+            if settle is not None:
+                settle()
             references = {name: robot.motion.q.copy() for name, robot in sim.robots.items()}
             return cls(sim.time, sim.world.poses(), references, sim.world.contacts())
 

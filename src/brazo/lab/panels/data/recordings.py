@@ -49,7 +49,7 @@ class Recordings:
     """What a lab has recorded; on its thread."""
 
     def __init__(self, panel: Panel) -> None:
-        self._panel, self._lab = panel, panel.lab
+        self._panel, self._context = panel, panel.context
         self._exports = count(1)
         self.folder: Path | None = None  # of exports; goes with the lab
         self._sim: Simulation | None = None  # recorded now
@@ -121,7 +121,7 @@ class Recordings:
             self._stale = False
             # The first time every file is opened, which may take a second.
             threading.Thread(target=self._look_aside, name="brazo runs", daemon=True).start()
-        sim, run = self._lab.sim, self._runs.get(self._chosen)
+        sim, run = self._context.session.sim, self._runs.get(self._chosen)
         if self._sim is not None:
             seconds = max(self._sim.time - self._since, 0.0)
             recorded = f"{seconds:.2f} s, {round(seconds / sim.dt)} steps"
@@ -166,7 +166,7 @@ class Recordings:
 
     def _folder_name(self) -> str:
         try:
-            return str(self._lab.runs.folder)
+            return str(self._context.runs.folder)
         except BrazoError as error:
             return str(error)
 
@@ -174,8 +174,8 @@ class Recordings:
 
     def simulation_changed(self) -> None:
         """Another simulation is shown: a recording of the one before ends and is kept."""
-        if self._sim is not None and self._sim is not self._lab.sim and self._stop():
-            self._lab.say("The recording ended with its cell and is kept.", "warn")
+        if self._sim is not None and self._sim is not self._context.session.sim and self._stop():
+            self._panel.say("The recording ended with its cell and is kept.", "warn")
         self._stale = True
 
     def restart_with_run(self) -> None:
@@ -189,9 +189,9 @@ class Recordings:
         if restarts:
             self._record()
             before = "The recording before the reset is kept. " if kept else ""
-            self._lab.say(f"{before}A new recording starts with the run.")
+            self._panel.say(f"{before}A new recording starts with the run.")
         elif kept:
-            self._lab.say("The recording ended with the reset and is kept.", "warn")
+            self._panel.say("The recording ended with the reset and is kept.", "warn")
 
     def close(self) -> None:
         """The lab ends."""
@@ -200,7 +200,7 @@ class Recordings:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _record(self) -> None:
-        sim, runs = self._lab.sim, self._lab.runs
+        sim, runs = self._context.session.sim, self._context.runs
         path = runs.new(sim.cell.name)
         sim.start_recording(path)
         runs.add(path)
@@ -224,7 +224,7 @@ class Recordings:
             return False
         if self._listening is not None:
             self._listening.cancel()
-        kept = not self._lab.runs.drop_empty(self._path)
+        kept = not self._context.runs.drop_empty(self._path)
         self._look()
         if kept:
             self._mark(part_of(self._path).name)
@@ -234,7 +234,7 @@ class Recordings:
 
     def _heard(self, event: Event) -> None:  # on any thread, with the simulation's lock held
         if event.kind == "recording":
-            self._lab.post(self._check)
+            self._context.post(self._check)
 
     def _check(self) -> None:
         if self._recorder is not None and self._recorder.failure:
@@ -251,8 +251,8 @@ class Recordings:
             f"Recording stopped, simulation paused: {reason}. {kept} Free disk space, then press "
             "Record to start a new recording; Play continues without recording."
         )
-        self._lab.runs.problems.append(f"a recording is not complete: {reason}")
-        self._lab.say(self._problem, "error")
+        self._context.runs.problems.append(f"a recording is not complete: {reason}")
+        self._panel.say(self._problem, "error")
 
     # ---- kept recordings ---------------------------------------------------------------------
 
@@ -265,11 +265,11 @@ class Recordings:
 
     def _look_aside(self) -> None:
         self._listed()
-        self._lab.post(self._look)  # again: the folder may have changed meanwhile
+        self._context.post(self._look)  # again: the folder may have changed meanwhile
 
     def _listed(self) -> tuple[list[Run], str]:
         try:
-            return self._lab.runs.list(), ""
+            return self._context.runs.list(), ""
         except BrazoError as error:
             return [], f"Kept recordings cannot be listed: {error}"
         except OSError as error:
@@ -301,13 +301,13 @@ class Recordings:
         return run
 
     def _open(self) -> None:
-        run, lab = self._chosen_run(), self._lab
-        lab.jobs.start(
-            "Open replay", lambda job: lab.open(run.path, job.settle, run.name), lambda _: None
+        run, context = self._chosen_run(), self._context
+        context.jobs.start(
+            "Open replay", lambda job: context.open(run.path, job.settle, run.name), lambda _: None
         )
 
     def _delete(self) -> None:
-        run, sim = self._chosen_run(), self._lab.sim
+        run, sim = self._chosen_run(), self._context.session.sim
         if isinstance(sim, Replay) and sim.path == run.path:
             raise BrazoError(f"{run.name}: is open as a replay: open something else first")
 
@@ -319,11 +319,11 @@ class Recordings:
             return {f"{_stem(run)}.parquet": content}
 
         def delete() -> None:
-            self._lab.runs.delete(run)
+            self._context.runs.delete(run)
             self._mark("")
             self._look()
 
-        self._lab.unsaved.ask(
+        self._context.unsaved.ask(
             f"This removes the recording from {run.path.parent}:",
             [Work(run.title, files)],
             delete,
@@ -334,7 +334,7 @@ class Recordings:
 
     def _export(self, kind: str) -> None:
         run = self._chosen_run()
-        source, stem, jobs = run.path, _stem(run), self._lab.jobs
+        source, stem, jobs = run.path, _stem(run), self._context.jobs
         if kind == "report":
             target = self._target(".html")
             jobs.start_process(
