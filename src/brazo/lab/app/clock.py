@@ -45,7 +45,7 @@ class Clock:
 
     @property
     def _player(self) -> Player:
-        return self._session.sim.player
+        return self._session.shown.player
 
     def restart(self) -> None:
         """There is another simulation: show its time with the next frame."""
@@ -86,8 +86,8 @@ class Clock:
                 "clock/running": running,
                 "clock/speed": self._player.speed,
                 "clock/factor": fixed(factor if math.isfinite(factor) else 0.0, 2),
-                "clock/step": f"{1e3 * self._session.sim.dt:g}",
+                "clock/step": f"{1e3 * self._session.shown.dt:g}",
                 "clock/collisions": snapshot.collisions(),
-                "clock/moving": self._session.sim.moving,
+                "clock/moving": self._session.shown.moving,
             }
         )

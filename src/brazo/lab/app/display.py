@@ -67,7 +67,7 @@ class Display:
         self._dirty = True
 
     def cell_opened(self) -> None:
-        session, sim, replay = self._session, self._session.sim, self._session.replay
+        session, sim, replay = self._session, self._session.shown, self._session.replay
         self._draw()
         self._clock.restart()
         self._channel.put(  # at once: a page must not frame one cell under the name of another
@@ -94,7 +94,7 @@ class Display:
 
     def selection_changed(self) -> None:
         selection = self._session.selection
-        self._view.highlight(self._session.sim, selection.robot, selection.joint)
+        self._view.highlight(self._session.shown, selection.robot, selection.joint)
         joint = -1 if selection.joint is None else selection.joint
         self._channel.put({"selection/robot": selection.robot, "selection/joint": joint})
         for panel in self.shown_panels:
@@ -105,7 +105,7 @@ class Display:
 
         A click on what is selected selects nothing.
         """
-        link = self._view.link_of(self._session.sim, drawn)
+        link = self._view.link_of(self._session.shown, drawn)
         if link is None:
             return
         robot, joint = link
@@ -121,12 +121,12 @@ class Display:
 
     def wait(self, due: float) -> float:
         """How long nothing has to be shown (s), the next frame being allowed at `due`."""
-        awake = self._dirty or self._session.sim.player.running or self._late()
+        awake = self._dirty or self._session.shown.player.running or self._late()
         return max(0.0, due - time.monotonic()) if awake else LOOK_EVERY
 
     def frame(self) -> None:
         """Show what changed since the last frame."""
-        sim = self._session.sim
+        sim = self._session.shown
         # Whether it runs counts: one that broke down does not change its time any more.
         now = (sim.time, self._session.version, sim.player.running)
         if now == self._shown_at and not self._dirty and not self._late():
@@ -148,7 +148,7 @@ class Display:
 
     def ask(self, panel: Panel) -> None:
         """Show the present values of a panel."""
-        with self._session.sim.lock:  # what it reads belongs to one state
+        with self._session.shown.lock:  # what it reads belongs to one state
             values = panel.values()
         panel.put(values)
 
@@ -163,7 +163,7 @@ class Display:
     # ---- inside ----------------------------------------------------------------------------
 
     def _draw(self) -> None:
-        sim, selection = self._session.sim, self._session.selection
+        sim, selection = self._session.shown, self._session.selection
         self._scene.show(sim)
         self._view.rebuilt(sim)
         self._view.highlight(sim, selection.robot, selection.joint)

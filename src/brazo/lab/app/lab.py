@@ -22,10 +22,11 @@ from brazo.lab.app.display import Display
 from brazo.lab.app.jobs import Jobs
 from brazo.lab.app.live import Live
 from brazo.lab.app.moving import Mover
-from brazo.lab.app.opening import ROBOT, as_simulation, choices
+from brazo.lab.app.opening import ROBOT, choices
 from brazo.lab.app.panel import Panel
+from brazo.lab.app.replay import Replay, ReplayRobot
 from brazo.lab.app.runs import Runs
-from brazo.lab.app.session import Selection, Session
+from brazo.lab.app.session import Selection, Session, as_shown
 from brazo.lab.app.stop import Brakes, Stopper
 from brazo.lab.app.unsaved import Unsaved, Work
 from brazo.lab.app.worker import Worker
@@ -139,9 +140,9 @@ class Lab:
         return self._server.note
 
     @property
-    def sim(self) -> Simulation:
-        """The simulation on show."""
-        return self.session.sim
+    def sim(self) -> Simulation | Replay:
+        """The simulation or replay on show."""
+        return self.session.shown
 
     @property
     def selection(self) -> Selection:
@@ -149,9 +150,9 @@ class Lab:
         return self.session.selection
 
     @property
-    def robot(self) -> SimRobot:
+    def robot(self) -> SimRobot | ReplayRobot:
         """The selected robot."""
-        return self.session.robot
+        return self.session.shown_robot
 
     @property
     def panels(self) -> dict[str, Panel]:
@@ -164,7 +165,7 @@ class Lab:
         `before` is called when everything is read, and may raise to call it off.  With `ask`, the
         name the user knows it by, the page is asked first when work would be lost.
         """
-        sim = as_simulation(source)
+        sim = as_shown(source)
 
         def change() -> None:
             if before is not None:
@@ -189,7 +190,7 @@ class Lab:
 
     def set_q(self, q: Any, robot: str | None = None) -> None:
         """Put a robot's joints at q (n,), rad and m, at rest; returns once it is done."""
-        self.do(lambda: self.session.place(self.sim.robot(robot or self.selection.robot), q))
+        self.do(lambda: self._set_q(q, robot or self.selection.robot))
 
     def say(self, text: str, kind: str = "info") -> None:
         """Show a sentence on the pages: `info`, `warn` or `error`; on the lab's thread."""
@@ -234,9 +235,12 @@ class Lab:
         """Have something done on the lab's thread; returns once it is, and raises what it did."""
         self._worker.do(call)
 
+    def _set_q(self, q: Any, robot: str) -> None:
+        self.session.place(self.session.sim.robot(robot), q)
+
     # ---- what is open ------------------------------------------------------------------------
 
-    def _change(self, sim: Simulation, own: bool) -> None:
+    def _change(self, sim: Simulation | Replay, own: bool) -> None:
         self.session.change(sim, own)
         self._begin()
 
@@ -255,7 +259,7 @@ class Lab:
         shipped = choices()
         kind, _, rest = name.partition(":")
         if rest in shipped.get(f"{kind}s", ()):
-            self.unsaved.before_opening(rest, lambda: self._change(as_simulation(name), True))
+            self.unsaved.before_opening(rest, lambda: self._change(as_shown(name), True))
 
     def _clicked(self, drawn: int, shift: bool) -> None:
         self.post(self.channel.unless_stopped(lambda: self.display.clicked(drawn, shift)))

@@ -8,10 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.lab.app.opening import as_simulation
-from brazo.lab.app.replay import Replay
+from brazo.lab.app.opening import as_cell, is_recording
+from brazo.lab.app.replay import Replay, ReplayRobot
+from brazo.recording.recording import Recording
 from brazo.simulation import Simulation
 from brazo.simulation.robot import SimRobot
+from brazo.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +43,38 @@ class Session:
     listener: Listener
 
     def __init__(self, source: Any) -> None:
-        self.sim: Simulation = as_simulation(source)
-        self._own = self.sim is not source
+        self.shown: Simulation | Replay = as_shown(source)
+        self._own = self.shown is not source
         self.selection = self._first()
         self.cells = 0  # opened after the first; edits do not count
         self.version = 0  # counts simulations, edited ones too
 
     @property
-    def robot(self) -> SimRobot:
-        """The selected robot."""
-        return self.sim.robot(self.selection.robot)
+    def sim(self) -> Simulation:
+        """The simulation on show; raises for a replay."""
+        if isinstance(self.shown, Replay):
+            raise BrazoError("this is a recording: its robots are where it says")
+        return self.shown
 
     @property
     def replay(self) -> Replay | None:
         """The recording on show; None when it is a simulation."""
-        return self.sim if isinstance(self.sim, Replay) else None
+        return self.shown if isinstance(self.shown, Replay) else None
 
-    def change(self, sim: Simulation, own: bool) -> None:
+    @property
+    def robot(self) -> SimRobot:
+        """The selected robot; raises for a replay."""
+        return self.sim.robot(self.selection.robot)
+
+    @property
+    def shown_robot(self) -> SimRobot | ReplayRobot:
+        """The selected robot, simulated or replayed."""
+        return self.shown.robot(self.selection.robot)
+
+    def change(self, shown: Simulation | Replay, own: bool) -> None:
         """Show another cell; with `own` its simulation ends with the session."""
-        old, self.sim = self.sim, sim
-        if old is not sim:
+        old, self.shown = self.shown, shown
+        if old is not shown:
             self._release(old)
         self._own = own
         self.version += 1
@@ -73,9 +87,9 @@ class Session:
 
         `selected` is the robot to point at when the selected one is not in it any more.
         """
-        running = self.sim.player.running
-        self._release(self.sim)
-        self.sim, self._own = sim, True
+        running = self.shown.player.running
+        self._release(self.shown)
+        self.shown, self._own = sim, True
         self.version += 1
         if selected and self.selection.robot not in sim.robots:
             self.selection = Selection(selected)
@@ -89,40 +103,49 @@ class Session:
 
     def select(self, robot: str, joint: int = -1) -> None:
         """Point at a robot and, from 0 up, one of its joints."""
-        if robot in self.sim.robots:
-            n = self.sim.robots[robot].n
+        if robot in self.shown.robots:
+            n = self.shown.robots[robot].n
             self.selection = Selection(robot, joint if 0 <= joint < n else None)
             self.listener.selection_changed()
 
     def place(self, robot: SimRobot, q: Any) -> None:
-        """Put a robot's joints at q, at rest."""
+        """Put the joints of a simulated robot at q, at rest."""
         try:
             q = np.array(q, dtype=float)
         except (TypeError, ValueError):
             raise BrazoError(f"q: {robot.name} wants {robot.n} numbers") from None
         if q.shape != (robot.n,) or not np.isfinite(q).all():
             raise BrazoError(f"q has shape {q.shape}: {robot.name} wants ({robot.n},), all finite")
-        if self.replay is not None:
-            raise BrazoError("this is a recording: its robots are where it says")
         with self.sim.lock:
             robot.world.set_state(q)
             robot.restart()
 
     def require_running(self) -> None:
         """Raise while the simulation is paused: a motion would never begin."""
-        if not self.sim.player.running:
+        if not self.shown.player.running:
             raise BrazoError("the simulation is paused: press play, then try again")
 
     def close(self) -> None:
         """The lab ends."""
-        self._release(self.sim)
+        self._release(self.shown)
 
     def _first(self) -> Selection:
-        return Selection(next(iter(self.sim.robots), ""))
+        return Selection(next(iter(self.shown.robots), ""))
 
-    def _release(self, sim: Simulation) -> None:
+    def _release(self, sim: Simulation | Replay) -> None:
         """A simulation made here ends; one that was given is only paused."""
         if self._own:
             sim.player.close()
         else:
             sim.player.pause()
+
+
+def as_shown(source: Any) -> Simulation | Replay:
+    """A simulation of whatever was given, or the replay of a recording."""
+    if isinstance(source, Simulation | Replay):
+        return source
+    if isinstance(source, World):
+        return Simulation(source)
+    if isinstance(source, Recording) or is_recording(source):
+        return Replay(source)
+    return Simulation(as_cell(source))

@@ -54,7 +54,7 @@ class Brakes:
     def __init__(self) -> None:
         self._applied: dict[str, Any] = {}  # by robot: the motion the last STOP left it with
 
-    def apply(self, sim: Simulation) -> str | None:
+    def apply(self, sim: Simulation | Replay) -> str | None:
         """Stop a simulation or replay.
 
         Returns what to say where nobody would see a difference.

@@ -103,7 +103,7 @@ class Unsaved:
             proceed()
             return
         number = next(self._numbers)
-        name = f"{self._session.sim.cell.name}-work.zip"
+        name = f"{self._session.shown.cell.name}-work.zip"
         self._open = _Question(number, lost, name, proceed, cancelled or (lambda: None))
         page = self._asked()
         if page is None:

@@ -12,7 +12,7 @@ import numpy as np
 from brazo.world.contacts import CLASSES
 
 if TYPE_CHECKING:
-    from brazo.simulation import Simulation
+    from brazo.lab.scene.shown import Shown
     from brazo.simulation.robot import SimRobot
     from brazo.world import Contacts
 
@@ -31,14 +31,12 @@ class Snapshot:
     contacts: Contacts
 
     @classmethod
-    def of(cls, sim: Simulation) -> Snapshot:
+    def of(cls, sim: Shown) -> Snapshot:
         """The present one."""
         with sim.lock:
-            settle = getattr(sim, "settle", None)  # a replay places its world when it is shown
-            if settle is not None:
-                settle()
-            references = {name: robot.motion.q.copy() for name, robot in sim.robots.items()}
-            return cls(sim.time, sim.world.poses(), references, sim.world.contacts())
+            world = sim.world
+            references = {name: robot.reference.q for name, robot in sim.robots.items()}
+            return cls(sim.time, world.poses(), references, world.contacts())
 
     def collisions(self) -> int:
         """How many pairs of parts touch that should not: robots, themselves, what stands still."""

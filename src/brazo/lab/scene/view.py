@@ -7,9 +7,9 @@ import time
 from brazo.errors import BrazoError
 from brazo.lab.scene.overlays import OVERLAYS, Overlay
 from brazo.lab.scene.scene import Scene
+from brazo.lab.scene.shown import Shown
 from brazo.lab.scene.snapshot import Snapshot
 from brazo.lab.server.channel import Channel
-from brazo.simulation import Simulation
 
 
 class View:
@@ -17,7 +17,7 @@ class View:
 
     def __init__(self, scene: Scene, channel: Channel) -> None:
         self._scene, self._channel = scene, channel
-        self._sim: Simulation | None = None  # what the overlays are drawn for
+        self._sim: Shown | None = None  # what the overlays are drawn for
         self.overlays: dict[str, Overlay] = {make.id: make(scene) for make in OVERLAYS}
         self.on = {make.id: make.first for make in OVERLAYS}
         self.floor = True
@@ -39,7 +39,7 @@ class View:
             raise BrazoError(f"nothing to show called '{which}'; there are: {known}")
         self._tell()
 
-    def rebuilt(self, sim: Simulation) -> None:
+    def rebuilt(self, sim: Shown) -> None:
         """The cell was drawn anew."""
         self._sim = sim
         for overlay in self.overlays.values():
@@ -59,7 +59,7 @@ class View:
                 self._due[which] = now + 0.9 / overlay.rate
                 overlay.update(snapshot)
 
-    def highlight(self, sim: Simulation, robot: str, joint: int | None) -> None:
+    def highlight(self, sim: Shown, robot: str, joint: int | None) -> None:
         """Let the link that a joint moves stand out; none without a joint."""
         bodies: set[int] = set()
         if joint is not None and robot in sim.robots:
@@ -68,7 +68,7 @@ class View:
             bodies = {int(i) for i, j in zip(own, joints, strict=True) if j == joint}
         self._scene.colors.select(frozenset(bodies))
 
-    def link_of(self, sim: Simulation, drawn: int) -> tuple[str, int | None] | None:
+    def link_of(self, sim: Shown, drawn: int) -> tuple[str, int | None] | None:
         """Robot and joint of something drawn; None when it belongs to a cell before this one."""
         if drawn >= len(sim.world.drawn):
             return None

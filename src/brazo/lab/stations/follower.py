@@ -168,7 +168,7 @@ class FollowerLab(StationLab):
             return "The simulation has stopped: nothing moves."
         self.station.stop("on the page")
         with self.sim.lock:
-            for name, robot in self.sim.robots.items():
+            for name, robot in self.session.sim.robots.items():
                 if name != self.station.robot.name:
                     robot.stop()
         return None

@@ -296,7 +296,7 @@ class MasterLab(StationLab):
         )
         super().__init__(sim, panels, host, port, token)
         if station.sim is None:
-            self.robot.follow(_Shown(station))
+            self.session.robot.follow(_Shown(station))
         station.start()
 
     def status(self) -> StationStatus:

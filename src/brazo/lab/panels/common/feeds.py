@@ -152,7 +152,7 @@ class Track:
     def _replay(self) -> Replay:
         from brazo.lab.app.replay import Replay
 
-        sim = self._panel.sim
+        sim = self._panel.session.shown
         assert isinstance(sim, Replay)
         return sim
 
@@ -162,7 +162,7 @@ class Track:
     def _tell_part(self, start: float, stop: float) -> None:
         from brazo.lab.app.replay import Replay
 
-        page, sim = self._panel.context.channel.page, self._panel.sim
+        page, sim = self._panel.context.channel.page, self._panel.session.shown
         if page is None or not isinstance(sim, Replay):
             return
         t = sim.table([sim.time_name])[:, 0]

@@ -73,7 +73,7 @@ class Gizmo:
             self._ended()
         if self._handle is None or self._robot is None or self.dragging:
             return
-        with self._context.session.sim.lock:
+        with self._context.session.shown.lock:
             T = self._robot.tool()
         if not np.abs(T - self._shown).max() <= STILL:
             self._shown = T

@@ -41,7 +41,7 @@ class _Plot:
     def __init__(self, panel: Panel, number: int) -> None:
         self.number = number
         self.name = f"plot/{number}"
-        replayed = isinstance(panel.sim, Replay)
+        replayed = isinstance(panel.session.shown, Replay)
         self.feed = Track(panel, self.name) if replayed else Feed(panel, self.name)
         self.shows = ""  # id of a group; empty for signals chosen one by one
         self.signals: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class DataPanel(Panel):
         self.recordings.simulation_changed()
         if self._replay is None:
             self._live.collect()
-        self._groups = groups_of(self._columns, self.sim.robots)
+        self._groups = groups_of(self._columns, self.session.shown.robots)
         known = set(self._columns)
         kind = Feed if self._replay is None else Track
         kept = [
@@ -99,7 +99,7 @@ class DataPanel(Panel):
     @property
     def _replay(self) -> Replay | None:
         """The recording on show, if it is one."""
-        return self.sim if isinstance(self.sim, Replay) else None
+        return self.session.shown if isinstance(self.session.shown, Replay) else None
 
     @property
     def _columns(self) -> Mapping[str, str]:
@@ -168,7 +168,7 @@ class DataPanel(Panel):
         )
 
     def _choices(self) -> dict[str, list[list[str]]]:
-        several = len(self.sim.robots) > 1
+        several = len(self.session.shown.robots) > 1
         found: dict[str, list[list[str]]] = {}
         for group in self._groups.values():
             name = f"{group.owner}: {group.title}" if several and group.owner != CELL else ""
@@ -187,7 +187,7 @@ class DataPanel(Panel):
         group = self._groups.get(one.shows)
         if group is not None:
             one.signals = group.signals[:MOST_LINES]
-        robots = self.sim.robots
+        robots = self.session.shown.robots
         one.feed.lines = [Line(name, label_of(name, group, robots)) for name in one.signals]
         self.put({f"{one.name}/shows": one.shows})
 

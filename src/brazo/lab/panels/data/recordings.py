@@ -121,7 +121,7 @@ class Recordings:
             self._stale = False
             # The first time every file is opened, which may take a second.
             threading.Thread(target=self._look_aside, name="brazo runs", daemon=True).start()
-        sim, run = self._context.session.sim, self._runs.get(self._chosen)
+        sim, run = self._context.session.shown, self._runs.get(self._chosen)
         if self._sim is not None:
             seconds = max(self._sim.time - self._since, 0.0)
             recorded = f"{seconds:.2f} s, {round(seconds / sim.dt)} steps"
@@ -136,7 +136,7 @@ class Recordings:
         more = f"; the newest {LISTED} are listed" if len(runs) > LISTED else ""
         return {
             "recording": self._sim is not None,
-            "may-record": not sim.recording,
+            "may-record": sim.recorder is None,
             "may-export": run is not None and not run.written and not run.problem,
             "recorded": recorded,
             "recording-problem": self._problem or self._over_limit(size),
@@ -174,7 +174,7 @@ class Recordings:
 
     def simulation_changed(self) -> None:
         """Another simulation is shown: a recording of the one before ends and is kept."""
-        if self._sim is not None and self._sim is not self._context.session.sim and self._stop():
+        if self._sim is not None and self._sim is not self._context.session.shown and self._stop():
             self._panel.say("The recording ended with its cell and is kept.", "warn")
         self._stale = True
 
@@ -307,7 +307,7 @@ class Recordings:
         )
 
     def _delete(self) -> None:
-        run, sim = self._chosen_run(), self._context.session.sim
+        run, sim = self._chosen_run(), self._context.session.shown
         if isinstance(sim, Replay) and sim.path == run.path:
             raise BrazoError(f"{run.name}: is open as a replay: open something else first")
 

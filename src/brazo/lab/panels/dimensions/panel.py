@@ -314,7 +314,7 @@ class DimensionsPanel(Panel):
         self._saved = {one.name: one.source for one in self.sim.cell.robots}
 
     def unsaved(self) -> list[Work]:
-        if self._sim is not self.sim:  # of a cell that is no longer open
+        if self._sim is not self.session.shown:  # of a cell that is no longer open
             return []
         found = []
         for one in self.sim.cell.robots:

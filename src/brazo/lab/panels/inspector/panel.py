@@ -31,13 +31,13 @@ from brazo.lab.panels.common.html import (
     toggle,
 )
 from brazo.lab.panels.inspector import inspection
+from brazo.lab.scene.shown import ShownRobot
 from brazo.model.description import DeltaModel, TreeModel
 
 if TYPE_CHECKING:
     from brazo.kinematics.kernels import JacobianFrame
     from brazo.kinematics.result import Branch
     from brazo.robot import Robot
-    from brazo.simulation.robot import SimRobot
 
 Array = np.ndarray
 ANGLES = {"oat": ("O", "A", "T"), "rpy": ("roll", "pitch", "yaw")}
@@ -91,10 +91,10 @@ class InspectorPanel(Panel):
     # ---- what is shown ---------------------------------------------------------------------
 
     def html(self) -> str:
-        robots = list(self.sim.robots)
+        robots = list(self.session.shown.robots)
         if not robots:
             return note("There is no robot in this cell.")
-        arm = self.session.robot.arm
+        arm = self.session.shown_robot.arm
         return "".join(
             [
                 robot_choice(robots),
@@ -203,11 +203,11 @@ class InspectorPanel(Panel):
         )
 
     def values(self) -> Values:
-        if not self.sim.robots:
+        if not self.session.shown.robots:
             return {}
-        robot = self.session.robot
+        robot = self.session.shown_robot
         arm = robot.arm
-        with self.sim.lock:
+        with self.session.shown.lock:
             q, qd, tau, base = robot.q, robot.qd, robot.torque, robot.base
         seen: Values = {
             "robot": robot.name,
@@ -278,7 +278,7 @@ class InspectorPanel(Panel):
 
     # ---- branches --------------------------------------------------------------------------
 
-    def _branch_values(self, robot: SimRobot, q: Array) -> Values:
+    def _branch_values(self, robot: ShownRobot, q: Array) -> Values:
         now = time.monotonic()
         arm = robot.arm
         if self._branch_pose is not None and not robot.moving:

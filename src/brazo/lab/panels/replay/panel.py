@@ -37,7 +37,7 @@ class ReplayPanel(Panel):
 
     @property
     def _replay(self) -> Replay:
-        sim = self.sim
+        sim = self.session.shown
         if not isinstance(sim, Replay):
             raise BrazoError("no recording is on show")
         return sim

@@ -352,9 +352,9 @@ class RobotsPanel(Panel):
         return {key: value.encode() for key, value in texts.items()} | files
 
     def unsaved(self) -> list[Work]:
-        cell = self.sim.cell
         if self._opened != self.session.cells or self.session.replay is not None:
             return []
+        cell = self.sim.cell
         changed = cell_editing.changes(self._saved, cell)
         if not changed:
             return []
