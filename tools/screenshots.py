@@ -31,7 +31,7 @@ from playwright.sync_api import Browser, FloatRect, Page, ViewportSize
 
 from brazo.lab.app.lab import Lab
 from brazo.lab.app.replay import Replay
-from brazo.lab.panels import panel_types
+from brazo.lab.panels.registry import panel_types
 from brazo.lab.serving import serve
 
 CELL = "cooperative"

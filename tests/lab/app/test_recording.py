@@ -68,8 +68,9 @@ def test_a_robot_with_an_odd_name_is_shown_clicked_and_exported(running, line, t
 def exported(lab, page, *events) -> list[str]:
     """The names under which a page is given what it asks to be exported."""
     names: list[str] = []
-    give = lab._server.download
-    lab._server.download = lambda name, content: (names.append(name), give(name, content))
+    panel = lab.panels["data"]
+    give = panel.download
+    panel.download = lambda name, content: (names.append(name), give(name, content))
     page.send(*events)
     deadline = time.monotonic() + 30
     while len(names) < len(events):

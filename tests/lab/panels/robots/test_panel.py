@@ -34,7 +34,8 @@ def lab(running):
 def saved(lab, monkeypatch):
     """What the page is given to save: names and contents, newest last."""
     files: list = []
-    monkeypatch.setattr(lab, "download", lambda name, content: files.append((name, content)))
+    panel = lab.panels["robots"]
+    monkeypatch.setattr(panel, "download", lambda name, content: files.append((name, content)))
     return files
 
 

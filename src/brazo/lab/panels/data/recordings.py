@@ -33,6 +33,7 @@ from brazo.lab.panels.common.html import (
     table,
     text,
 )
+from brazo.lab.panels.data.report import write_report_of
 from brazo.recording.part_file import PART, part_of
 
 if TYPE_CHECKING:
@@ -380,13 +381,3 @@ def _convert(job: Job, source: Path, target: Path) -> None:
     from brazo.recording.export import Export
 
     Export(source, target).wait(progress=job.tell)
-
-
-def write_report_of(progress: Any, source: str, target: str) -> None:
-    """Write the report of a recording; in a process of its own."""
-    from brazo.recording.recording import Recording
-
-    progress(None, "reading")
-    recording = Recording.open(source)
-    progress(0.3, "drawing")
-    recording.report(target)

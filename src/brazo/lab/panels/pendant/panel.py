@@ -166,7 +166,8 @@ class PendantPanel(Panel):
         if self._held is not None:
             self._held.release()
             self._held = None
-            self.robot.stop()
+            if self.session.replay is None:
+                self.robot.stop()
 
     def reset(self) -> None:
         self._end_tour()

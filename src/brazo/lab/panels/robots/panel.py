@@ -65,7 +65,8 @@ class RobotsPanel(Panel):
         self._opening = threading.Lock()
         self._chosen = ""  # the robot to place
         self._place = np.zeros(4)  # x, y, z in m, yaw in rad
-        self._opened, self._saved = 0, self.sim.cell  # which cell is open, and as a file has it
+        self._opened = 0  # which cell is open
+        self._saved = self.session.shown.cell  # as a file has it
         self._standing = False  # whether a saved cell starts as it stands now
         self.on("open", self._open, str)
         self.on("dismiss", self._dismiss)

@@ -550,7 +550,9 @@ class TrajectoryPanel(Panel):
         self.draft.mark_saved()
 
     def unsaved(self) -> list[Work]:
-        return [] if self._opened != self.session.cells else unsaved_drafts(self._drafts, self.sim)
+        if not self._drafts or self._opened != self.session.cells:
+            return []
+        return unsaved_drafts(self._drafts, self.sim)
 
     def _load(self, given: Upload) -> None:
         robot = self.robot
