@@ -14,7 +14,7 @@ from brazo.errors import BrazoError
 from brazo.files import is_regular, require_file, require_regular
 from brazo.formats.document import read_document
 from brazo.formats.urdf.packages import Packages
-from brazo.lab.app.opening import as_simulation
+from brazo.lab.app.session import as_shown
 from brazo.program.program_file import load_program
 from brazo.recording.origin import digest_of
 from brazo.recording.part_file import claimed, writer_of
@@ -47,7 +47,7 @@ def claim(path: Path) -> None:
         (load_cell, "cell.yaml"),
         (load_program, "program.yaml"),
         (read_document, "any.yaml"),
-        (as_simulation, "lab.yaml"),
+        (as_shown, "lab.yaml"),
         (Recording.open, "run.parquet"),
         (Recording.open, "run.parquet.part"),
         (Recording.open, "run.csv"),

@@ -20,7 +20,6 @@ SOURCE = ROOT / "src" / "brazo"
 NOT_CONVERTED = {
     "body",
     "formats",
-    "internals",
     "lab",
     "model",
     "operate",

@@ -31,7 +31,7 @@ from playwright.sync_api import Browser, FloatRect, Page, ViewportSize
 
 from brazo.lab.app.lab import Lab
 from brazo.lab.app.replay import Replay
-from brazo.lab.panels import panel_types
+from brazo.lab.panels.registry import panel_types
 from brazo.lab.serving import serve
 
 CELL = "cooperative"
@@ -125,7 +125,7 @@ def prepare(lab: Lab, browser: Browser, folder: Path) -> Files:
     drawn(page, CELL)
     press = Press(page)
 
-    lab.do(lambda: lab.select("scara2", 1))
+    lab.do(lambda: lab.session.select("scara2", 1))
     press("equations", "Derive")
     page.wait_for_selector("#panel-equations brazo-sheet .entry", timeout=SOON)
     press("control", "Step")

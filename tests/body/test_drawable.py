@@ -13,7 +13,7 @@ from brazo.body.solids import mesh
 from brazo.cli.main import app
 from brazo.errors import BrazoError
 from brazo.formats.library import robot_names
-from brazo.lab.app.opening import as_simulation
+from brazo.lab.app.session import as_shown
 from brazo.model.shapes import Beam, Box, Cylinder
 
 URDF = """<robot name="arm"><link name="base"><visual><geometry>{shape}</geometry></visual></link>
@@ -51,7 +51,7 @@ def test_a_shape_without_a_solid_is_refused(shape, said):
     ],
 )
 def test_an_edit_without_a_drawable_body_is_refused_and_changes_nothing(robot, edit):
-    sim = as_simulation(f"robot:{robot}")
+    sim = as_shown(f"robot:{robot}")
     name = next(iter(sim.robots))
     before = sim.cell.robots[0].model
     with pytest.raises(BrazoError, match=robot):
@@ -67,7 +67,7 @@ def test_check_finds_a_mesh_that_the_lab_refuses(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(URDF.format(shape='<mesh filename="bad.stl"/>'))
     with pytest.raises(BrazoError, match=r"bad\.stl"):
-        as_simulation(path)
+        as_shown(path)
     result = CliRunner().invoke(app, ["check", str(path), "--json"])
     assert result.exit_code == 2
     assert "bad.stl" in json.loads(result.stdout)["errors"][0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from brazo.lab.panels import panel_types
+from brazo.lab.panels.registry import panel_types
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = DOCS / "_static" / "lab"

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from brazo.body.solids import mesh
 from brazo.errors import BrazoError
-from brazo.model.description import DeltaModel, Model, Part, TreeModel
+from brazo.model.description import Model
 
 
 def undrawable(model: Model) -> list[str]:
     """A message for each part that cannot be drawn: its body, its name and the reason."""
-    bodies: list[tuple[str, Sequence[Part]]] = []
-    if isinstance(model, TreeModel):
-        bodies = [(body.name, body.parts) for body in model.bodies]
-    elif isinstance(model, DeltaModel):
-        bodies = [(name, tuple(parts)) for name, parts in model.parts.items()]
     found = []
-    for body, parts in bodies:
+    for body, parts in model.solids:
         for part in parts:
             try:
                 mesh(part.shape)

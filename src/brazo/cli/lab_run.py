@@ -49,7 +49,8 @@ class LabRun:
 
     def poll(self, lab: Lab) -> None:
         """Check the running program; called several times a second while the lab is open."""
-        running = program_in(lab.sim)
+        session = lab.session
+        running = program_in(session.sim) if session.replay is None else None
         if running is not None and running is not self._execution:
             self._execution, self._reported = running, False
         execution = self._execution

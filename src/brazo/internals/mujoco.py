@@ -92,7 +92,7 @@ def engine_view(model: Any, data: Any) -> EngineView | None:
 
 
 def agrees(struct: Any, data: Any) -> bool:
-    """Whether a layout says of a data object what that says itself: every number and array."""
+    """Whether every number and array read through a layout equals that of the data object."""
     raw = struct.from_address(int(data._address))
     for name, kind in struct._fields_:
         told, here = getattr(data, name, None), getattr(raw, name)

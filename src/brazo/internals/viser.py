@@ -110,7 +110,7 @@ def move(server: viser.ViserServer, poses: Iterable[Pose]) -> None:
 
 
 def sweep(server: viser.ViserServer) -> None:
-    """Forget the removed nodes, once every page has been told of it."""
+    """Free the removed nodes after every page has received their removal."""
     server._run_garbage_collector()
 
 

@@ -216,8 +216,8 @@ def _closed(
             best,
             f"an arm with {len(used)} joints cannot reach this orientation: the closest one at "
             "this "
-            f"position differs by {math.degrees(best.orientation_error):.3f}° (accepted by "
-            "orientation nearest)",
+            f"position differs by {math.degrees(best.orientation_error):.3f}° "
+            "(orientation nearest accepts it)",
         )
     return result(best, "")
 

@@ -18,6 +18,7 @@ from brazo.codegen.checkpoint import checkpoints
 from brazo.errors import BrazoError
 from brazo.lab.app.lab import Lab
 from brazo.lab.app.replay import Replay
+from brazo.lab.panels.registry import panel_types
 from brazo.text import one_line
 
 AGAIN = 10.0  # s in which a second Ctrl+C closes a lab with unsaved work
@@ -46,7 +47,7 @@ def serve(
     """
 
     def open_lab() -> Lab:
-        lab = Lab(source, host, port, wait, token, runs)
+        lab = Lab(source, panel_types(), host, port, wait, token, runs)
         if open_browser:
             show(lab)
         return lab

@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -181,6 +181,28 @@ class Model:
         """`"tree"` or `"delta"`."""
         raise NotImplementedError
 
+    # What every mechanism has, so that nobody else asks which it is.
+
+    if TYPE_CHECKING:
+        # Fields of a Delta, properties of a tree.
+        joint_names: tuple[str, ...]
+        limits: Array
+
+    @property
+    def n(self) -> int:
+        """Number of joint coordinates."""
+        raise NotImplementedError
+
+    @property
+    def joint_kinds(self) -> tuple[JointKind, ...]:
+        """What each entry of q is."""
+        raise NotImplementedError
+
+    @property
+    def solids(self) -> tuple[tuple[str, Sequence[Part]], ...]:
+        """The name and the visible parts of each body."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreeModel(Model):
@@ -214,6 +236,24 @@ class TreeModel(Model):
             if known is None or (own and (known.multiplier, known.offset) != (1.0, 0.0)):
                 chosen[joint.coordinate] = joint
         return tuple(chosen[i] for i in range(len(chosen)))
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Names of the joints, in the order of q."""
+        return tuple(joint.name for joint in self.coordinates)
+
+    @property
+    def limits(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Joint limits (n, 2); infinite where there are none."""
+        return frozen([joint.limits for joint in self.coordinates], (self.n, 2))
+
+    @property
+    def joint_kinds(self) -> tuple[JointKind, ...]:
+        return tuple(joint.kind for joint in self.coordinates)
+
+    @property
+    def solids(self) -> tuple[tuple[str, Sequence[Part]], ...]:
+        return tuple((body.name, body.parts) for body in self.bodies)
 
     @property
     def n(self) -> int:
@@ -265,3 +305,11 @@ class DeltaModel(Model):
     @property
     def n(self) -> int:
         return 3
+
+    @property
+    def joint_kinds(self) -> tuple[JointKind, ...]:
+        return ("revolute", "revolute", "revolute")
+
+    @property
+    def solids(self) -> tuple[tuple[str, Sequence[Part]], ...]:
+        return tuple(self.parts.items())

@@ -11,13 +11,17 @@ from __future__ import annotations
 import threading
 from collections import deque
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from brazo.errors import BrazoError
+<<<<<<< HEAD
 from brazo.simulation.clock import steps_before
 
 if TYPE_CHECKING:
     from brazo.simulation.simulation import Simulation
+=======
+from brazo.simulation.lock import StepLock
+>>>>>>> next
 
 FASTEST = 4.0
 SLICE = 0.02  # s of steps before the clock is looked at again
@@ -26,10 +30,47 @@ TICK = 0.002  # s, the shortest sleep
 WINDOW = 0.5  # s over which the real-time factor is measured
 
 
-class Player:
-    """Plays a simulation; made by it, as `sim.player`."""
+class Played(Protocol):
+    """Something with steps in time: a simulation or a replay."""
 
-    def __init__(self, sim: Simulation) -> None:
+    lock: StepLock
+
+    @property
+    def recorder(self) -> Any:
+        """Is told of a pause; None when nothing is recorded."""
+        ...
+
+    @property
+    def time(self) -> float:
+        """The present time, s."""
+        ...
+
+    @property
+    def dt(self) -> float:
+        """Time of a step, s."""
+        ...
+
+    def step(self, n: int = 1) -> None:
+        """Let `n` steps pass."""
+        ...
+
+    def step_locked(self) -> None:
+        """One step, while `lock` is held."""
+        ...
+
+    def reset(self) -> None:
+        """Back to the start."""
+        ...
+
+    def log(self, kind: str, text: str) -> object:
+        """Note what happened."""
+        ...
+
+
+class Player:
+    """Plays a simulation or a replay; made by it, as `sim.player`."""
+
+    def __init__(self, sim: Played) -> None:
         self._sim = sim
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None

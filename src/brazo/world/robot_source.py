@@ -26,7 +26,7 @@ from brazo.formats.robot_yaml.link_table import LinkRow, link_table
 from brazo.formats.robot_yaml.part_fields import read_style
 from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.formats.robot_yaml.writer import robot_yaml
-from brazo.model.description import Array, DeltaModel, JointKind, Model, TreeModel, frozen
+from brazo.model.description import Array, JointKind, Model
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 _FIELD = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)", re.ASCII)
@@ -147,26 +147,17 @@ class RobotSource:
 
 def limits_of(model: Model) -> Array:
     """Joint limits (n, 2); infinite where there are none."""
-    if isinstance(model, DeltaModel):
-        return frozen(model.limits)
-    assert isinstance(model, TreeModel)
-    return frozen([joint.limits for joint in model.coordinates], (model.n, 2))
+    return model.limits
 
 
 def kinds_of(model: Model) -> tuple[JointKind, ...]:
     """What each entry of q is."""
-    if isinstance(model, DeltaModel):
-        return ("revolute", "revolute", "revolute")
-    assert isinstance(model, TreeModel)
-    return tuple(joint.kind for joint in model.coordinates)
+    return model.joint_kinds
 
 
 def joint_names_of(model: Model) -> tuple[str, ...]:
     """Names of the joints, in the order of q."""
-    if isinstance(model, DeltaModel):
-        return model.joint_names
-    assert isinstance(model, TreeModel)
-    return tuple(joint.name for joint in model.coordinates)
+    return model.joint_names
 
 
 def _edited_root(root: Field, edits: Edits) -> Field:

@@ -21,9 +21,11 @@ from websockets.sync.client import connect
 import brazo
 import brazo.lab
 from brazo.errors import BrazoError
-from brazo.lab.app import lab as app
-from brazo.lab.app.lab import RATE, Lab
+from brazo.lab.app.lab import Lab
 from brazo.lab.app.opening import as_cell
+from brazo.lab.app.session import Selection
+from brazo.lab.app.worker import RATE
+from brazo.lab.scene.snapshot import Snapshot
 from brazo.lab.server import hooks
 from brazo.lab.serving import serve
 from brazo.program.program_file import program_directory
@@ -51,7 +53,7 @@ def test_a_q_that_cannot_be_is_explained_and_changes_nothing(lab, q):
 
 def test_what_a_page_wanted_in_vain_is_said_on_it(lab, line):
     with line(lab) as page, line(lab) as other:
-        lab.channel.on("wish", lambda: lab.place(lab.robot, [np.nan] * 5))
+        lab.channel.on("wish", lambda: lab.session.place(lab.robot, [np.nan] * 5))
         page.send(["wish"])
         assert "finite" in page.told["notice"]["text"] and page.told["notice"]["kind"] == "error"
         other.send()
@@ -81,9 +83,9 @@ def test_what_is_shown_comes_at_no_more_than_the_rate(running, monkeypatch):
 def test_a_paused_lab_that_nobody_touches_does_nothing(running, monkeypatch):
     with running("cooperative") as lab:
         lab.do(lab.sim.player.pause)
-        lab.do(lab._frame)
+        lab.do(lab.display.frame)
         frames = []
-        monkeypatch.setattr(app.Snapshot, "of", lambda sim: frames.append(sim))
+        monkeypatch.setattr(Snapshot, "of", lambda sim: frames.append(sim))
         time.sleep(0.6)
         assert not frames
 
@@ -153,12 +155,12 @@ def test_a_clicked_link_selects_its_joint(running, line):
             ("scara1/link 1", ("scara1", 0)),
             ("scara1/link 1", ("scara1", None)),  # again: no longer
         ):
-            lab.do(lambda name=name: lab.view.clicked(drawn.index(name)))
+            lab.do(lambda name=name: lab.display.clicked(drawn.index(name)))
             assert (lab.selection.robot, lab.selection.joint) == wanted
         page.send(["select", "scara2", 1])
-        assert lab.selection == app.Selection("scara2", 1)
+        assert lab.selection == Selection("scara2", 1)
         page.send(["select", "nobody", 1], ["select", "scara1", 99])
-        assert lab.selection == app.Selection("scara1", None)
+        assert lab.selection == Selection("scara1", None)
 
 
 def moving(sim) -> bool:

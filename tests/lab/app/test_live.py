@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.lab.app.live import BLOCK, KEPT, live_of
+from brazo.lab.app.live import BLOCK, KEPT, Live
 from brazo.trajectory import quintic
 
 
@@ -16,13 +16,13 @@ class Host:
     def __init__(self) -> None:
         self.sim = brazo.Simulation("cooperative")
         self.posts = []
-        self.post = self.posts.append
+        self.live = Live(self, self.posts.append)
 
 
 @pytest.fixture
 def lab():
     lab = Host()
-    live = live_of(lab)
+    live = lab.live
     live.collect()
     yield lab
     live.close()
@@ -34,7 +34,7 @@ def moving(sim) -> None:
 
 
 def test_samples_are_rows_of_the_recording(lab):
-    sim, live = lab.sim, live_of(lab)
+    sim, live = lab.sim, lab.live
     moving(sim)
     sim.start_recording()
     for _ in range(30):
@@ -56,7 +56,7 @@ def test_samples_are_rows_of_the_recording(lab):
 
 
 def test_a_reset_drops_what_was_there(lab):
-    sim, live = lab.sim, live_of(lab)
+    sim, live = lab.sim, lab.live
     sim.step(400)
     live.collect()
     epoch, end = live.epoch, live.end
@@ -69,7 +69,7 @@ def test_a_reset_drops_what_was_there(lab):
 
 
 def test_an_edit_goes_on_and_another_cell_begins_anew(lab):
-    sim, live = lab.sim, live_of(lab)
+    sim, live = lab.sim, lab.live
     sim.step(100)
     live.collect()
     epoch, end = live.epoch, live.end
@@ -88,7 +88,7 @@ def test_an_edit_goes_on_and_another_cell_begins_anew(lab):
 
 
 def test_what_nobody_looks_at_is_collected_once_a_block(lab):
-    sim, live = lab.sim, live_of(lab)
+    sim, live = lab.sim, lab.live
     sim.step(11 * BLOCK)
     assert len(lab.posts) == 1
     lab.posts.pop()()
@@ -96,7 +96,7 @@ def test_what_nobody_looks_at_is_collected_once_a_block(lab):
 
 
 def test_a_minute_is_kept(lab):
-    live = live_of(lab)
+    live = lab.live
     row = np.zeros((700, len(live.columns)))
     for k in range(25):
         row[:, 0] = 7.0 * k + 0.01 * np.arange(700)

@@ -56,7 +56,7 @@ def test_a_robot_with_an_odd_name_is_shown_clicked_and_exported(running, line, t
         (robot,) = lab.sim.robots
         assert "/" not in robot and "/" not in lab.sim.cell.name
         drawn = [one.name for one in lab.sim.world.drawn].index(f"{robot}/link 1")
-        lab.do(lambda: lab.view.clicked(drawn))
+        lab.do(lambda: lab.display.clicked(drawn))
         assert lab.selection.joint == 0
         page.send(["pause"], ["data/record"], ["step", 20], ["data/record-stop"])
         before = set(tmp_path.parent.iterdir())
@@ -68,8 +68,9 @@ def test_a_robot_with_an_odd_name_is_shown_clicked_and_exported(running, line, t
 def exported(lab, page, *events) -> list[str]:
     """The names under which a page is given what it asks to be exported."""
     names: list[str] = []
-    give = lab.download
-    lab.download = lambda name, content: (names.append(name), give(name, content))
+    panel = lab.panels["data"]
+    give = panel.download
+    panel.download = lambda name, content: (names.append(name), give(name, content))
     page.send(*events)
     deadline = time.monotonic() + 30
     while len(names) < len(events):

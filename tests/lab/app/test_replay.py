@@ -12,8 +12,8 @@ import brazo
 import brazo.trajectory
 from brazo.errors import BrazoError
 from brazo.lab.app import replay as module
-from brazo.lab.app.opening import as_simulation
 from brazo.lab.app.replay import Replay
+from brazo.lab.app.session import as_shown
 from brazo.lab.panels.common.feeds import outlined
 from brazo.lab.scene.snapshot import Snapshot
 from brazo.recording import Recording
@@ -103,10 +103,10 @@ def test_a_single_robot_without_its_name(tmp_path):
     arm = brazo.load("puma560")
     fall = arm.simulate(q0=arm.poses["ready"], t_end=0.2)
     path = Recording(fall.columns(), [], {"robot": "puma560"}).to_parquet(tmp_path / "fall.parquet")
-    replay = as_simulation(str(path))
+    replay = as_shown(str(path))
     assert isinstance(replay, Replay)
     replay.seek(0.2)
-    replay.settle()
+    Snapshot.of(replay)
     assert np.array_equal(replay.robots["puma560"].q, fall.q[-1])
     joint = arm.joint_names[0]
     assert replay.table([f"puma560.q.{joint}"])[-1, 0] == fall.q[-1, 0]
@@ -114,7 +114,7 @@ def test_a_single_robot_without_its_name(tmp_path):
 
 def test_a_robot_alone_in_the_lab(tmp_path):
     path = tmp_path / "alone.parquet"
-    recorded(as_simulation("robot:scara1"), path, steps=50)
+    recorded(as_shown("robot:scara1"), path, steps=50)
     replay = Replay(path)
     assert replay.notes == [] and list(replay.robots) == ["scara1"]
 
@@ -221,11 +221,12 @@ def test_an_outline_keeps_every_peak():
 def test_nothing_can_be_driven(run, running, line):
     with running(run) as lab:
         assert not lab.sim.player.running  # it waits for somebody to look
-        assert [panel.id for panel in lab.shown_panels] == ["view", "inspector", "data", "replay"]
+        shown = [panel.id for panel in lab.display.shown_panels]
+        assert shown == ["view", "inspector", "data", "replay"]
         with line(lab) as page:
             assert page.told["replay"] is True
             assert [one["id"] for one in page.told["panels"]] == [
-                panel.id for panel in lab.shown_panels
+                panel.id for panel in lab.display.shown_panels
             ]
             before = lab.robot.q.copy()
             page.send(["pendant/step", 0, 1], ["robots/remove", "scara1"], ["simulation/dt", 2.0])

@@ -10,9 +10,9 @@ import pytest
 
 import brazo
 import brazo.trajectory
-from brazo.lab.app.opening import as_simulation
 from brazo.lab.app.recorded_cell import recorded_cell
 from brazo.lab.app.replay_file import frame_rows, write_replay
+from brazo.lab.app.session import as_shown
 from brazo.recording import Recording
 from brazo.recording.source import memory_source, open_source
 
@@ -118,7 +118,7 @@ def test_a_single_robot_is_replayed_too(tmp_path):
 
 
 def test_the_length_told_is_that_of_the_recording(tmp_path):
-    sim = as_simulation("robot:scara1")
+    sim = as_shown("robot:scara1")
     sim.step(2000)
     sim.start_recording(tmp_path / "late.parquet")
     sim.step(500)
@@ -132,7 +132,7 @@ def test_the_length_told_is_that_of_the_recording(tmp_path):
 
 
 def test_a_robot_alone_in_the_lab_is_found_by_its_file(tmp_path):
-    sim = as_simulation("robot:scara1")
+    sim = as_shown("robot:scara1")
     recording = sim.run(until=0.1)
     page = recording.to_html(tmp_path / "alone.html")
     assert page.stat().st_size > 100_000

@@ -221,7 +221,7 @@ def test_points_of_a_trajectory_are_not_replaced_without_a_question(lab, page):
     page.send(["trajectory/as-points"])
     assert asked(page) == ["scara1: trajectory of 1 point"]
     answer(page, "cancel")
-    assert len(lab.panels["trajectory"].way.rows) == 1
+    assert len(lab.panels["trajectory"].draft.rows) == 1
 
 
 def test_a_robot_that_is_removed_asks_about_its_own_work(running, line):

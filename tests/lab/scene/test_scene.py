@@ -75,7 +75,7 @@ def test_a_body_is_drawn_where_the_kinematics_says(lab):
     arm = brazo.load("panda")
     q = arm.random_q(seed=1)
     lab.set_q(q)
-    lab.do(lab._frame)
+    lab.do(lab.display.frame)
     frames = arm.frames(q)
     for i, T in zip(lab.sim.world.drawn_of("panda"), frames, strict=True):
         assert sent_position(lab, lab.scene.names[i]) == pytest.approx(T[:3, 3], abs=1e-14)
@@ -84,7 +84,7 @@ def test_a_body_is_drawn_where_the_kinematics_says(lab):
 def test_every_body_of_a_cell_is_drawn_where_the_world_has_it(lab):
     show(lab, "cooperative")
     lab.sim.step(50)
-    lab.do(lab._frame)
+    lab.do(lab.display.frame)
     poses = lab.sim.world.poses()
     for name, T in zip(lab.scene.names, poses, strict=True):
         assert sent_position(lab, name) == pytest.approx(T[:3, 3], abs=scene.STILL)
@@ -94,15 +94,15 @@ def test_every_body_of_a_cell_is_drawn_where_the_world_has_it(lab):
 
 def test_only_bodies_that_moved_are_sent(lab, moved):
     show(lab, "robot:panda")
-    lab.do(lab._frame)
+    lab.do(lab.display.frame)
     moved.clear()
     q = lab.robot.q
     lab.set_q(q)
-    lab.do(lab._frame)
+    lab.do(lab.display.frame)
     assert moved == []
     q[6] += 0.1  # the last joint turns the last body and what it carries
     lab.set_q(q)
-    lab.do(lab._frame)
+    lab.do(lab.display.frame)
     names = {name.rpartition("/")[2].partition("-")[2] for names in moved for name in names}
     last = lab.robot.arm.body_names[-1]
     assert names == {node_name(f"panda/{n}") for n in (last, "finger left", "finger right")}
@@ -111,10 +111,10 @@ def test_only_bodies_that_moved_are_sent(lab, moved):
 def test_at_rest_nothing_is_sent_while_time_passes(lab, moved):
     show(lab, "cooperative")
     lab.sim.step(1000)  # bars settle
-    lab.do(lab._frame)
+    lab.do(lab.display.frame)
     moved.clear()
     lab.sim.step(200)
-    lab.do(lab._frame)
+    lab.do(lab.display.frame)
     assert moved == []
 
 
@@ -178,11 +178,11 @@ def test_whatever_asks_for_poses_holds_the_lock(running, monkeypatch):
             return now(self, data)
 
         monkeypatch.setattr(type(snapshot), "now", asked)
-        lab.do(lab.redraw)
+        lab.do(lab.session.edited)
         lab.do(lambda: lab.panels["pendant"]._show_gizmo())
-        lab.do(lambda: lab.select("scara2", 1))
+        lab.do(lambda: lab.session.select("scara2", 1))
         gizmo = lab.panels["pendant"]._gizmo
         lab.do(lambda: gizmo.show(lab.robot))
         lab.do(gizmo.resend)
-        lab.do(lab._frame)
+        lab.do(lab.display.frame)
         assert len(held) > 4 and all(held)

@@ -36,9 +36,9 @@ def test_a_new_page_is_told_everything(lab, page):
     assert "panda" in page.told["choices"]["robots"]
     assert page.told["me/number"] > 0
     assert {panel["id"] for panel in page.told["panels"]} == {
-        panel.id for panel in lab.shown_panels
+        panel.id for panel in lab.display.shown_panels
     }
-    assert {f"panel/{panel.id}" for panel in lab.shown_panels} <= page.told.keys()
+    assert {f"panel/{panel.id}" for panel in lab.display.shown_panels} <= page.told.keys()
 
 
 def test_only_what_changed_is_told_again(running, line):

@@ -104,7 +104,7 @@ def test_text_that_is_none_is_explained():
 
 
 def test_the_page_that_asked_is_told_to_fetch_once(lab, page, line, fetch):
-    lab.channel.on("probe/save", lambda: lab.download("run <1>.csv", "a,b\n"))
+    lab.channel.on("probe/save", lambda: lab._server.download("run <1>.csv", "a,b\n"))
     with line(lab) as other:
         page.send(["probe/save"])
         offer = page.told["download"]

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 from brazo.errors import BrazoError
 from brazo.lab.app.quantities import fixed
-
-if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
-    from brazo.lab.scene.snapshot import Snapshot
-    from brazo.simulation import Simulation
-    from brazo.simulation.player import Player
+from brazo.lab.app.session import Session
+from brazo.lab.scene.snapshot import Snapshot
+from brazo.lab.server.channel import Channel
+from brazo.lab.server.notices import Notices
+from brazo.simulation.player import Player
 
 EVERY = 0.1  # s
 MOST_STEPS = 10_000
@@ -25,11 +25,18 @@ MOST_STEPS = 10_000
 class Clock:
     """The lab's hold on the simulation's player."""
 
-    def __init__(self, lab: Lab) -> None:
-        self._lab = lab
+    def __init__(
+        self,
+        session: Session,
+        channel: Channel,
+        notices: Notices,
+        each_panel: Callable[[Callable[[Any], Any]], None],
+    ) -> None:
+        self._session, self._channel, self._notices = session, channel, notices
+        self._each_panel = each_panel
         self._due = 0.0
         self._said: BaseException | None = None
-        on = lab.channel.on
+        on = channel.on
         on("play", lambda: self._player.play())
         on("pause", lambda: self._player.pause(), still=True)
         on("step", self.step, int)
@@ -38,10 +45,10 @@ class Clock:
 
     @property
     def _player(self) -> Player:
-        return self._lab.sim.player
+        return self._session.shown.player
 
-    def listen(self, sim: Simulation) -> None:
-        """Take over another simulation."""
+    def restart(self) -> None:
+        """There is another simulation: show its time with the next frame."""
         self._due = 0.0
 
     def step(self, n: int) -> None:
@@ -54,8 +61,7 @@ class Clock:
         """Back to the start; goes on running if it did."""
         running = self._player.running
         self._player.reset()
-        for panel in self._lab.panels.values():
-            panel.reset()
+        self._each_panel(lambda panel: panel.reset())
         if running:
             self._player.play()
 
@@ -69,19 +75,19 @@ class Clock:
         running = self._player.running
         if self._player.error is not None and self._player.error is not self._said:
             self._said = self._player.error
-            self._lab.say(f"the simulation stopped: {self._said}", "error")
+            self._notices.say(f"the simulation stopped: {self._said}", "error")
         if now < self._due and running:
             return
         self._due = now + EVERY
         factor = self._player.real_time_factor if running else 0.0
-        self._lab.channel.put(
+        self._channel.put(
             {
                 "clock/time": fixed(snapshot.time, 2),
                 "clock/running": running,
                 "clock/speed": self._player.speed,
                 "clock/factor": fixed(factor if math.isfinite(factor) else 0.0, 2),
-                "clock/step": f"{1e3 * self._lab.sim.dt:g}",
+                "clock/step": f"{1e3 * self._session.shown.dt:g}",
                 "clock/collisions": snapshot.collisions(),
-                "clock/moving": self._lab.sim.moving,
+                "clock/moving": self._session.shown.moving,
             }
         )

@@ -5,7 +5,7 @@ microseconds, one step in ten).  The lab's thread takes the rows away by exchang
 which holds no step up, and derives the signals from them (`brazo.simulation.signals`) outside the
 lock, all new rows at once.  So a plot costs the loop the same whether one looks at it or not.
 
-    live = live_of(lab)
+    live = context.live
     live.collect()                      on the lab's thread
     live.rows(first, ["t", "scara1.q.elbow"])
 
@@ -17,36 +17,24 @@ dropped and `epoch` grows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brazo.lab.app.session import Session
+from brazo.simulation import Simulation
+from brazo.simulation.block import Block
 from brazo.simulation.signals import Signals
-
-if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
-    from brazo.simulation import Simulation
-    from brazo.simulation.block import Block
 
 EVERY = 0.01  # s
 KEPT = 60.0  # s
 BLOCK = 500  # rows that wait to be collected; more are left out
 
-_OF: dict[Lab, Live] = {}
-
-
-def live_of(lab: Lab) -> Live:
-    """The one of a lab, made when it is first asked for."""
-    if lab not in _OF:
-        _OF[lab] = Live(lab)
-    return _OF[lab]
-
 
 class Live:
     """Signals of a lab's simulation; all but the task itself on the lab's thread."""
 
-    def __init__(self, lab: Lab) -> None:
-        self._lab = lab
+    def __init__(self, session: Session, post: Callable[[Callable[[], None]], None]) -> None:
+        self._session, self._post = session, post
         self.columns: dict[str, str] = {}  # name -> unit, the first the time
         self.epoch = 0
         self.first = self.end = 0  # numbers of the oldest row and of the next
@@ -60,7 +48,7 @@ class Live:
 
     def collect(self) -> None:
         """Take over what was sampled since the last time."""
-        sim = self._lab.sim
+        sim = self._session.sim
         task = self._task
         if task is None or task.sim is not sim or task.model is not sim.world.mj_model:
             self._attach(sim)
@@ -79,7 +67,6 @@ class Live:
         """The lab ends: leave its simulation alone."""
         if self._task is not None:
             self._task.sim.remove_task(self._task)
-        _OF.pop(self._lab, None)
 
     def rows(self, start: int, names: Sequence[str]) -> np.ndarray:
         """Some columns of the rows from number `start` on, (rows, names)."""
@@ -104,7 +91,7 @@ class Live:
         if edited and self._signals is not None:
             signals.go_on(self._signals)
         self._signals = signals
-        self._task = _Sampler(self._lab, sim, signals, self.collect)
+        self._task = _Sampler(sim, signals, lambda: self._post(self.collect))
         if not edited:
             self.columns = signals.columns
             self._at = {name: i for i, name in enumerate(signals.columns)}
@@ -143,15 +130,13 @@ class _Sampler:
 
     background = True
 
-    def __init__(
-        self, lab: Lab, sim: Simulation, signals: Signals, collect: Callable[[], None]
-    ) -> None:
+    def __init__(self, sim: Simulation, signals: Signals, full: Callable[[], None]) -> None:
         self.sim = sim
         self.model = sim.world.mj_model
         self.every = max(1, round(EVERY / sim.dt))
         self._signals = signals
         self._block, self._spare = signals.block(BLOCK), signals.block(BLOCK)
-        self._full = lambda: lab.post(collect)
+        self._full = full
         self._asked = False
         self._half = False
         self._count = 0

@@ -31,7 +31,7 @@ from brazo.trajectory import (
 from brazo.trajectory.limits import at_limit
 
 if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
+    from brazo.lab.app.session import Session
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
 
@@ -46,8 +46,8 @@ JOG_SHARE = 0.5  # of a joint's greatest speed, at full override
 class Mover:
     """Moves robots of a lab; on the lab's thread, but for `Held` itself."""
 
-    def __init__(self, lab: Lab) -> None:
-        self._lab = lab
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._override = 1.0
         self._reduced = True
         self._sources: dict[str, GoTo] = {}  # by robot, made for the present override
@@ -81,7 +81,7 @@ class Mover:
         """Go to joint values from wherever the robot is and however it moves."""
         self._may_move(robot)
         q = within_limits(robot.arm, q)
-        with self._lab.sim.lock:
+        with self._session.sim.lock:
             source = self._sources.get(robot.name)
             if source is None or source_of(robot.motion) is not source:
                 source = GoTo(limits_of(robot.arm).scaled(self.override), *_state(robot))
@@ -147,7 +147,7 @@ class Mover:
         It ends where the robot runs into something but what it touches now or what is `known`.
         """
         self._may_move(robot)
-        with self._lab.sim.lock:
+        with self._session.sim.lock:
             if robot.moving:
                 if not isinstance(source_of(robot.motion), Held):
                     robot.stop()
@@ -173,7 +173,7 @@ class Mover:
                 def limit() -> str:
                     return jog.reason
 
-            world = self._lab.sim.world
+            world = self._session.sim.world
 
             def feels() -> set[str]:  # where force feedback is off it rides through
                 return touched(world.contacts(), robot.name) if robot.force_feedback else set()
@@ -186,8 +186,8 @@ class Mover:
     # ---- inside ----------------------------------------------------------------------------------
 
     def _may_move(self, robot: SimRobot) -> None:
-        self._lab.require_running()
-        require_no_task(self._lab.sim, robot)
+        self._session.require_running()
+        require_no_task(self._session.sim, robot)
 
     def _capped(self, source: Inner, arm: Robot) -> Any:
         return Slowed(source, arm, REDUCED) if self.reduced else source

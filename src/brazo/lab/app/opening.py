@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import brazo
 from brazo.body.solids import mesh
 from brazo.errors import BrazoError
 from brazo.files import existing, is_regular
@@ -23,12 +22,11 @@ from brazo.formats.mistakes import mistakes
 from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.lab.app.program_run import program_in
 from brazo.lab.scene.figure import visible_parts
-from brazo.recording.recording import Recording
 from brazo.recording.source import READABLE
-from brazo.robot import Robot
+from brazo.robot import Robot, load
 from brazo.simulation import Simulation
 from brazo.simulation.robot import IDEAL
-from brazo.world import Cell, World, cell_names, load_cell
+from brazo.world import Cell, cell_names, load_cell
 from brazo.world.cell import CellRobot, Floor, default_start
 from brazo.world.cell_fields import FLOOR, WORLD
 from brazo.world.cell_file import read_cell
@@ -41,19 +39,6 @@ CELL, ROBOT = "cell:", "robot:"
 def choices() -> dict[str, list[str]]:
     """The shipped cells and robots, by name."""
     return {"cells": cell_names(), "robots": robot_names()}
-
-
-def as_simulation(source: Any) -> Simulation:
-    """A simulation of whatever was given."""
-    if isinstance(source, Simulation):
-        return source
-    if isinstance(source, World):
-        return Simulation(source)
-    if isinstance(source, Recording) or is_recording(source):
-        from brazo.lab.app.replay import Replay
-
-        return Replay(source)
-    return Simulation(as_cell(source))
 
 
 def is_recording(source: Any) -> bool:
@@ -122,7 +107,7 @@ def all_mistakes(path: Path, first: BrazoError) -> list[str]:
 
 def lone_robot(name_or_path: str | Path) -> Cell:
     """A cell with one robot, by name or file."""
-    return alone(RobotSource.load(name_or_path), brazo.load(name_or_path))
+    return alone(RobotSource.load(name_or_path), load(name_or_path))
 
 
 def alone(source: RobotSource, robot: Robot) -> Cell:

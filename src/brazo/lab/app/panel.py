@@ -7,35 +7,34 @@ something moved, its handlers are called when the user does something:
     class ClockPanel(Panel):
         id, title, icon, side = "clock", "Clock", "clock", "right"
 
-        def __init__(self, lab):
-            super().__init__(lab)
+        def __init__(self, context):
+            super().__init__(context)
             self.on("wind", self._wind, float)
 
         def html(self):
             return row("Time", text("time", "s")) + button("Wind", "wind", 2.0)
 
         def values(self):
-            return {"time": fixed(self.lab.sim.time, 2)}
+            return {"time": fixed(self.sim.time, 2)}
 
 Names are the panel's own: `time` here is `clock/time` on the channel; one that begins with `/`
 means a name of the whole lab.  All methods are called on the lab's thread.  A handler that raises
 `BrazoError` shows its message; nothing else needs to be done for a user's mistake.  Texts that come
-from files or users go through `escape`.  What takes longer than a blink goes to `lab.jobs`.
+from files or users go through `escape`.  What takes longer than a blink goes to `context.jobs`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from brazo.lab.app.context import Context
 from brazo.lab.app.quantities import Quantity, read_quantity
+from brazo.lab.app.unsaved import Work
 from brazo.lab.server.channel import Typed
 from brazo.lab.server.transfers import MAX_UPLOAD_BYTES, Upload
-
-if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
-    from brazo.lab.app.unsaved import Work
+from brazo.simulation import Simulation
 
 Side = Literal["left", "right", "float"]
 Values = dict[str, Any]
@@ -53,8 +52,9 @@ class Panel:
     scripts: ClassVar[tuple[str, ...]] = ()  # paths below brazo/lab: define its own elements
     used_for: ClassVar[tuple[str, ...]] = ("cell",)  # or "replay", where nothing can be driven
 
-    def __init__(self, lab: Lab) -> None:
-        self.lab = lab
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.session = context.session
 
     def told(self) -> Values:
         """What a page needs to know to make room for it."""
@@ -77,11 +77,11 @@ class Panel:
         return {}
 
     def simulation_changed(self) -> None:
-        """There is another simulation in `lab.sim`, or its robots were edited."""
+        """There is another simulation in `self.sim`, or its robots were edited."""
         self.refresh()
 
     def selection_changed(self) -> None:
-        """`lab.selection` is another one."""
+        """`self.session.selection` is another one."""
 
     def clicked(self, robot: str, joint: int, shift: bool) -> bool:
         """A link was clicked in the scene; True keeps the click from selecting its joint."""
@@ -103,10 +103,25 @@ class Panel:
         """The work here that no file has: the user is asked before it is lost."""
         return []
 
+    def cell_saved(self) -> None:
+        """A file has the cell as it is, its robots included."""
+
+    def run_again(self) -> None:
+        """The run is about to start over, by a reset."""
+
     def closed(self) -> None:
         """The lab ends."""
 
     # ---- what a panel may do ------------------------------------------------------------------
+
+    @property
+    def sim(self) -> Simulation:
+        """The simulation on show."""
+        return self.session.sim
+
+    def say(self, text: str, kind: str = "info") -> None:
+        """Show a sentence: `info`, `warn` or `error`; to the page that asked, else to all."""
+        self.context.notices.say(text, kind)
 
     def on(
         self,
@@ -118,7 +133,7 @@ class Panel:
         still: bool = False,
     ) -> None:
         """Call `handler(*arguments)` for an event of this panel; see `Channel.on`."""
-        self.lab.channel.on(self.name(event), handler, *kinds, free=free, now=now, still=still)
+        self.context.channel.on(self.name(event), handler, *kinds, free=free, now=now, still=still)
 
     def on_number(
         self, event: str, handler: Callable[..., Any], *kinds: type, unit: Quantity = "number"
@@ -142,23 +157,23 @@ class Panel:
         most: int = MAX_UPLOAD_BYTES,
     ) -> None:
         """Call `handler(upload)` when the user brings a file with one of these endings."""
-        self.lab.uploads.on(self.name(event), handler, suffixes, most)
+        self.context.uploads.on(self.name(event), handler, suffixes, most)
 
     def put(self, values: Values) -> None:
         """Show values now rather than with the next `values()`."""
-        self.lab.channel.put({self.name(name): value for name, value in values.items()})
+        self.context.channel.put({self.name(name): value for name, value in values.items()})
 
     def drop(self, name: str) -> None:
         """Forget the values and handlers of a name, and of those below it."""
-        self.lab.channel.drop(self.name(name))
+        self.context.channel.drop(self.name(name))
 
     def refresh(self) -> None:
         """Send the `html` again; text being typed into a field of the same label is kept."""
-        self.lab.channel.put({f"panel/{self.id}": self.html()})
+        self.context.channel.put({f"panel/{self.id}": self.html()})
 
     def download(self, name: str, content: bytes | str | Path) -> None:
         """Have the page that asked save a file."""
-        self.lab.download(name, content)
+        self.context.download(name, content)
 
     def name(self, name: str) -> str:
         """A name of this panel as the channel knows it."""

@@ -1,4 +1,4 @@
-"""`Replay`: a recording that passes as a simulation does, its state taken from the file.
+"""`Replay`: a recording that is shown as a simulation is, its state taken from the file.
 
 Time goes from row to row.  Where the joints, clamps and free bodies are is what the row says; the
 engine is asked only where that leaves every link and which solids touch.  Forces are not computed:
@@ -19,32 +19,81 @@ from typing import Any
 
 import numpy as np
 
+from brazo.control import Reference
 from brazo.errors import BrazoError
 from brazo.lab.app.recorded_cell import recorded_cell
 from brazo.lab.app.replay_world import ReplayWorld
 from brazo.lab.app.signal_groups import is_of_robot
 from brazo.recording.recording import Recording
 from brazo.recording.source import Source, event_time, memory_source, open_source
-from brazo.simulation import Simulation
-from brazo.simulation.motion import Rest
+from brazo.robot import Robot
+from brazo.simulation.cell_arm import arm_of
+from brazo.simulation.lock import StepLock
 from brazo.simulation.player import Player
-from brazo.simulation.robot import IDEAL
-from brazo.world import Cell
+from brazo.world import Cell, World, WorldRobot
 
 MOST_ROWS = 1_000_000
 NEAR = 1e-5  # m; a tool farther than this from where it was recorded is another robot's
 
 
-class Replay(Simulation):
+class ReplayRobot:
+    """A robot of a recording: where the present row has it."""
+
+    moving = False
+
+    def __init__(self, name: str, arm: Robot, world: WorldRobot) -> None:
+        self.name, self.arm, self.world = name, arm, world
+        self.q_ref = world.q.copy()
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.world.n
+
+    @property
+    def base(self) -> np.ndarray:
+        """Pose of the base (4, 4), in the world."""
+        return self.world.base
+
+    @property
+    def q(self) -> np.ndarray:
+        """Joint positions (n,), rad and m; a copy."""
+        return self.world.q.copy()
+
+    @property
+    def qd(self) -> np.ndarray:
+        """Joint velocities (n,); a copy."""
+        return self.world.qd.copy()
+
+    @property
+    def torque(self) -> np.ndarray:
+        """Zero (n,): what the drives gave is in the signals."""
+        return self.world.drive_torque.copy()
+
+    @property
+    def reference(self) -> Reference:
+        """Where it was asked to be; where it started when that was not recorded."""
+        rest = np.zeros(self.n)
+        return Reference(self.q_ref.copy(), rest, rest.copy())
+
+    def tool(self) -> np.ndarray:
+        """Pose of the tool (4, 4), in the world."""
+        return self.world.tool()
+
+
+class _Robots(dict[str, ReplayRobot]):
+    def __missing__(self, name: str) -> ReplayRobot:
+        raise BrazoError(f"no robot named '{name}' in this cell; robots: {', '.join(self)}")
+
+
+class Replay:
     """A recording, by path or in memory; `cell` stands in for the one it names.
 
     `notes` says in sentences what the picture may lack: a cell's file that is gone or was changed,
     a robot of other dimensions.
     """
 
-    _row = 0
-    _t = np.zeros(1)
-    _dt = 1e-3
+    recorder = None  # a recording is not recorded again
 
     def __init__(self, recording: str | Path | Recording, cell: Any = None) -> None:
         source, self.path = _source_of(recording)
@@ -55,8 +104,19 @@ class Replay(Simulation):
             )
         shown, notes = recorded_cell(source, self.path, cell)
         self.notes = [*source.notes, *notes]
-        super().__init__(shown, {robot.name: IDEAL for robot in shown.robots})
+        self.lock = StepLock()
+        self.cell = shown
+        self._world = World(shown)
+        given = {robot.name: robot for robot in shown.robots}
+        self.robots: dict[str, ReplayRobot] = _Robots(
+            (name, ReplayRobot(name, arm_of(given[name], shown.gravity), robot))
+            for name, robot in self._world.robots.items()
+        )
         self.player = _Player(self)
+<<<<<<< HEAD
+=======
+        self._row = 0
+>>>>>>> next
         self.about: Mapping[str, str] = source.about
         self._source = source
         self._stride = -(-source.rows // MOST_ROWS)
@@ -72,12 +132,22 @@ class Replay(Simulation):
         self._t = t[0] + np.concatenate([[0.0], np.cumsum(np.maximum(np.diff(t), 0.0))])
         self._known[self.time_name] = self._t
         self._dt = max(float(np.median(np.diff(self._t))), 1e-6)
-        self._shown_world = ReplayWorld(self.world, set(source.units), self.path)
+        self._shown_world = ReplayWorld(self._world, set(source.units), self.path)
         self._places = np.column_stack(self._read(self._shown_world.names))
         self._references = self._find_references()
         self._placed = -1
         self._check_robots()
-        self.settle()
+
+    @property
+    def world(self) -> World:
+        """The world, placed where the present row says."""
+        with self.lock:
+            self._settle()
+        return self._world
+
+    def robot(self, name: str) -> ReplayRobot:
+        """A robot by name."""
+        return self.robots[name]
 
     # ---- time ------------------------------------------------------------------------------
 
@@ -133,7 +203,17 @@ class Replay(Simulation):
             self._row = min(max(row, 0), self.rows - 1)
         self.player.speed = self.player.speed  # its schedule begins here
 
+<<<<<<< HEAD
     def step_locked(self, most: int = 1) -> int:
+=======
+    def step(self, n: int = 1) -> None:
+        """Let `n` rows pass."""
+        for _ in range(n):
+            with self.lock:
+                self.step_locked()
+
+    def step_locked(self) -> None:
+>>>>>>> next
         """On to the next row; at the last one the player pauses."""
         if self._row + 1 < self.rows:
             self._row += 1
@@ -145,18 +225,21 @@ class Replay(Simulation):
         """Back to the first row."""
         self.go_to(0)
 
-    def settle(self) -> None:
-        """Put the world where the present row says, while the lock is held or nobody plays."""
+    def log(self, kind: str, text: str) -> None:
+        """Nothing is added to a recording."""
+
+    def _settle(self) -> None:
+        """Place the world where the present row says; while the lock is held."""
         row = self._row
         if row == self._placed:
             return
-        world = self.world
+        world = self._world
         self._shown_world.place(self._places[row])
         world.mj_data.time = self.time
         world.forward()
         world.mj_data.efc_force[:] = 0.0  # those of a world at rest, not of the run
         for robot, table in self._references:
-            robot.motion.q[:] = table[row]
+            robot.q_ref = table[row]
         self._placed = row
 
     # ---- signals ---------------------------------------------------------------------------
@@ -201,12 +284,11 @@ class Replay(Simulation):
             blocks.append([column[first :: self._stride] for column in block])
         return [np.concatenate(columns).astype(float) for columns in zip(*blocks, strict=True)]
 
-    def _find_references(self) -> list[tuple[Any, np.ndarray]]:
+    def _find_references(self) -> list[tuple[ReplayRobot, np.ndarray]]:
         found = []
         for name, robot in self.robots.items():
             names = [f"{name}.q_ref.{joint}" for joint in robot.arm.joint_names]
             if all(one in self.columns for one in names):
-                robot.motion = Rest(robot.q)
                 found.append((robot, self.table(names)))
         return found
 
@@ -219,7 +301,7 @@ class Replay(Simulation):
             tool, far = self.table(names), 0.0
             for row in {0, self.rows // 2, self.rows - 1}:
                 self._row = row
-                self.settle()
+                self._settle()
                 far = max(far, float(np.linalg.norm(robot.tool()[:3, 3] - tool[row])))
             if far > NEAR:
                 self.notes.append(
@@ -233,11 +315,13 @@ class Replay(Simulation):
 class _Player(Player):
     """Plays from the start again when it is asked to at the end."""
 
+    def __init__(self, replay: Replay) -> None:
+        super().__init__(replay)
+        self._replay = replay
+
     def play(self) -> None:
-        replay = self._sim
-        assert isinstance(replay, Replay)
-        if replay.row + 1 >= replay.rows:
-            replay.go_to(0)
+        if self._replay.row + 1 >= self._replay.rows:
+            self._replay.go_to(0)
         super().play()
 
 

@@ -1,12 +1,16 @@
-"""STOP: a thread that does nothing but wait for the button."""
+"""STOP: a thread that does nothing but wait for the button, and what it does to a simulation."""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Callable
+from typing import Any
 
+from brazo.lab.app.program_run import program_in
+from brazo.lab.app.replay import Replay
 from brazo.lab.server.repeats import Repeats
+from brazo.simulation import Simulation
 
 log = logging.getLogger(__name__)
 log.addFilter(Repeats())
@@ -42,3 +46,37 @@ class Stopper:
                 self._stop()
             except Exception:  # the next press must still be heard
                 log.exception("could not stop")
+
+
+class Brakes:
+    """Brings what moves to rest, within its limits; from any thread."""
+
+    def __init__(self) -> None:
+        self._applied: dict[str, Any] = {}  # by robot: the motion the last STOP left it with
+
+    def apply(self, sim: Simulation | Replay) -> str | None:
+        """Stop a simulation or replay.
+
+        Returns what to say where nobody would see a difference.
+        """
+        if isinstance(sim, Replay):
+            still = not sim.player.running
+            sim.player.pause()
+            return "Nothing was moving." if still else None
+        with sim.lock:
+            program, still = program_in(sim), not sim.moving
+            ran = program is not None and not (program.paused or program.done)
+            before = {name: robot.motion for name, robot in sim.robots.items()}
+            for task in sim.tasks:
+                pause = getattr(task, "pause", None)
+                if callable(pause):
+                    pause()
+            for name, robot in sim.robots.items():
+                # A program brakes its robots on their own paths; STOP again must not leave them.
+                if robot.motion is before[name] and robot.motion is not self._applied.get(name):
+                    robot.stop()
+                self._applied[name] = robot.motion
+            sim.log("stop", "stopped by the user")
+        if not still:
+            return None
+        return "Nothing was moving; the program is paused." if ran else "Nothing was moving."

@@ -14,14 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from brazo.lab.app.jobs import Job, Jobs
+from brazo.lab.app.session import Session
+from brazo.lab.server.channel import Channel, Page
 from brazo.lab.server.transfers import safe_name
-
-if TYPE_CHECKING:
-    from brazo.lab.app.jobs import Job
-    from brazo.lab.app.lab import Lab
-    from brazo.lab.server.channel import Page
 
 Files = Mapping[str, str | bytes]
 
@@ -52,17 +50,23 @@ class _Question:
 class Unsaved:
     """The unsaved work of a lab; on its thread."""
 
-    def __init__(self, lab: Lab) -> None:
-        self._lab = lab
+    def __init__(
+        self,
+        session: Session,
+        channel: Channel,
+        jobs: Jobs,
+        download: Callable[[str, bytes | str], None],
+        post: Callable[[Callable[[], None]], None],
+        work: Callable[[], list[Work]],
+    ) -> None:
+        self._session, self._channel, self._jobs = session, channel, jobs
+        self._download, self._post = download, post
+        self.work = work  # lists all of it
         self._numbers = count(1)
         self._open: _Question | None = None
-        lab.channel.on("unsaved/save", self._save, int)
-        lab.channel.on("unsaved/discard", self._discard, int)
-        lab.channel.on("unsaved/cancel", self._cancel, int, still=True)
-
-    def work(self) -> list[Work]:
-        """All of it."""
-        return [one for panel in self._lab.panels.values() for one in panel.unsaved()]
+        channel.on("unsaved/save", self._save, int)
+        channel.on("unsaved/discard", self._discard, int)
+        channel.on("unsaved/cancel", self._cancel, int, still=True)
 
     def savable(self) -> list[Work]:
         """The work that files can keep."""
@@ -99,7 +103,7 @@ class Unsaved:
             proceed()
             return
         number = next(self._numbers)
-        name = f"{self._lab.sim.cell.name}-work.zip"
+        name = f"{self._session.shown.cell.name}-work.zip"
         self._open = _Question(number, lost, name, proceed, cancelled or (lambda: None))
         page = self._asked()
         if page is None:
@@ -124,7 +128,7 @@ class Unsaved:
 
     def _asked(self) -> Page | None:
         """The page whose event this is, else the one that drives."""
-        channel = self._lab.channel
+        channel = self._channel
         drivers = (page for page in channel.pages if channel.driving.drives(page.key))
         return channel.page or next(drivers, None)
 
@@ -155,7 +159,6 @@ class Unsaved:
             return
         if not any(one.files for one in question.work):  # such a question has no button to save
             return question.cancelled()
-        lab = self._lab
 
         def write(job: Job | None) -> dict[str, str | bytes]:
             files: dict[str, str | bytes] = {}
@@ -168,9 +171,9 @@ class Unsaved:
         def done(files: dict[str, str | bytes]) -> None:
             name, content = next(iter(files.items()))
             if len(files) == 1:
-                lab.download(name, content)
+                self._download(name, content)
             else:
-                lab.download(question.name, packed(files))
+                self._download(question.name, packed(files))
             question.proceed()
 
         if not any(callable(one.files) for one in question.work):
@@ -180,10 +183,10 @@ class Unsaved:
             try:
                 return write(job)
             except BaseException:
-                lab.post(question.cancelled)
+                self._post(question.cancelled)
                 raise
 
-        lab.jobs.start("Save the work", work, done)
+        self._jobs.start("Save the work", work, done)
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:

@@ -31,7 +31,7 @@ from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 if TYPE_CHECKING:
     import viser
 
-    from brazo.simulation import Simulation
+    from brazo.lab.scene.shown import Shown
 
 LIGHT = "/light"
 PLAIN_SKY = "/plain-sky"  # viewer.js
@@ -76,7 +76,7 @@ class Scene:
             LIGHT, intensity=2.1, cast_shadow=True, position=(1.0, 0.6, 2.4)
         )
 
-    def show(self, sim: Simulation) -> None:
+    def show(self, sim: Shown) -> None:
         """Replace whatever cell is drawn by this one, as it is now."""
         world = sim.world
         with sim.lock:  # the world has one workspace for poses, which programs use as well
@@ -183,7 +183,7 @@ class Scene:
 
         return click
 
-    def _add_tools(self, sim: Simulation) -> None:
+    def _add_tools(self, sim: Shown) -> None:
         self.tools = {}
         for name, robot in sim.robots.items():
             tip = tip_of(sim, name)
@@ -195,7 +195,7 @@ class Scene:
             handle.position, handle.wxyz = position, wxyz
             self.tools[name] = node
 
-    def _add_floor(self, sim: Simulation, points: np.ndarray) -> None:
+    def _add_floor(self, sim: Shown, points: np.ndarray) -> None:
         floor = sim.cell.floor
         low, high = points.min(axis=0), points.max(axis=0)
         below = float(low[2]) - 0.08 * self.size
@@ -217,7 +217,7 @@ class Scene:
         )
 
 
-def drawn_parts(sim: Simulation) -> list[Sequence[Part]]:
+def drawn_parts(sim: Shown) -> list[Sequence[Part]]:
     """What is drawn of each body of `world.drawn`; a stick figure where a file gives nothing."""
     world = sim.world
     found: list[Sequence[Part]] = [one.parts for one in world.drawn]
@@ -231,7 +231,7 @@ def drawn_parts(sim: Simulation) -> list[Sequence[Part]]:
     return found
 
 
-def tip_of(sim: Simulation, robot: str) -> int:
+def tip_of(sim: Shown, robot: str) -> int:
     """Which of `world.drawn` carries the robot's tool."""
     tip = sim.world.robots[robot].tip_id
     own = sim.world.drawn_of(robot)

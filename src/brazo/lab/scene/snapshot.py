@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brazo.lab.app.replay import Replay
 from brazo.world.contacts import CLASSES
 
 if TYPE_CHECKING:
-    from brazo.simulation import Simulation
+    from brazo.lab.scene.shown import Shown
     from brazo.simulation.robot import SimRobot
     from brazo.world import Contacts
 
@@ -32,13 +31,12 @@ class Snapshot:
     contacts: Contacts
 
     @classmethod
-    def of(cls, sim: Simulation) -> Snapshot:
+    def of(cls, sim: Shown) -> Snapshot:
         """The present one."""
         with sim.lock:
-            if isinstance(sim, Replay):
-                sim.settle()
-            references = {name: robot.motion.q.copy() for name, robot in sim.robots.items()}
-            return cls(sim.time, sim.world.poses(), references, sim.world.contacts())
+            world = sim.world
+            references = {name: robot.reference.q for name, robot in sim.robots.items()}
+            return cls(sim.time, world.poses(), references, world.contacts())
 
     def collisions(self) -> int:
         """How many pairs of parts touch that should not: robots, themselves, what stands still."""

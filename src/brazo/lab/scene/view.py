@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from brazo.errors import BrazoError
 from brazo.lab.scene.overlays import OVERLAYS, Overlay
-
-if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
-    from brazo.lab.scene.snapshot import Snapshot
+from brazo.lab.scene.scene import Scene
+from brazo.lab.scene.shown import Shown
+from brazo.lab.scene.snapshot import Snapshot
+from brazo.lab.server.channel import Channel
 
 
 class View:
     """The overlays of a lab's scene; on the lab's thread."""
 
-    def __init__(self, lab: Lab) -> None:
-        self._lab = lab
-        self.overlays: dict[str, Overlay] = {make.id: make(lab.scene) for make in OVERLAYS}
+    def __init__(self, scene: Scene, channel: Channel) -> None:
+        self._scene, self._channel = scene, channel
+        self._sim: Shown | None = None  # what the overlays are drawn for
+        self.overlays: dict[str, Overlay] = {make.id: make(scene) for make in OVERLAYS}
         self.on = {make.id: make.first for make in OVERLAYS}
         self.floor = True
         self._built: set[str] = set()
         self._due = dict.fromkeys(self.overlays, 0.0)
-        lab.channel.on("view/show", self.show, str, bool)
+        channel.on("view/show", self.show, str, bool)
         self._tell()
 
     def show(self, which: str, on: bool) -> None:
         """Switch an overlay, or the floor's grid, on or off."""
         if which == "floor":
             self.floor = on
-            self._lab.scene.floor_visible = on
+            self._scene.floor_visible = on
         elif which in self.overlays:
             self.on[which] = on
             self._fit(which)
@@ -39,16 +39,16 @@ class View:
             raise BrazoError(f"nothing to show called '{which}'; there are: {known}")
         self._tell()
 
-    def rebuilt(self) -> None:
+    def rebuilt(self, sim: Shown) -> None:
         """The cell was drawn anew."""
+        self._sim = sim
         for overlay in self.overlays.values():
             overlay.forget()
         self._built.clear()
         for which in self.overlays:
             self._fit(which)
         if not self.floor:
-            self._lab.scene.floor_visible = False
-        self.selected()
+            self._scene.floor_visible = False
 
     def update(self, snapshot: Snapshot) -> None:
         """Follow the simulation."""
@@ -59,41 +59,29 @@ class View:
                 self._due[which] = now + 0.9 / overlay.rate
                 overlay.update(snapshot)
 
-    def selected(self) -> None:
-        """Let the selected link stand out."""
-        selection, sim = self._lab.selection, self._lab.sim
+    def highlight(self, sim: Shown, robot: str, joint: int | None) -> None:
+        """Let the link that a joint moves stand out; none without a joint."""
         bodies: set[int] = set()
-        if selection.joint is not None and selection.robot in sim.robots:
-            own = sim.world.drawn_of(selection.robot)
-            joints = joints_of_bodies(sim.robots[selection.robot].arm.model)
-            bodies = {int(i) for i, j in zip(own, joints, strict=True) if j == selection.joint}
-        self._lab.scene.colors.select(frozenset(bodies))
+        if joint is not None and robot in sim.robots:
+            own = sim.world.drawn_of(robot)
+            joints = joints_of_bodies(sim.robots[robot].arm.model)
+            bodies = {int(i) for i, j in zip(own, joints, strict=True) if j == joint}
+        self._scene.colors.select(frozenset(bodies))
 
-    def clicked(self, drawn: int, shift: bool = False) -> None:
-        """A link was clicked: a panel that wants the click has it, else its joint is selected.
-
-        A click on what is selected selects nothing.
-        """
-        sim = self._lab.sim
+    def link_of(self, sim: Shown, drawn: int) -> tuple[str, int | None] | None:
+        """Robot and joint of something drawn; None when it belongs to a cell before this one."""
         if drawn >= len(sim.world.drawn):
-            return  # of the cell before this one
+            return None
         robot = sim.world.drawn[drawn].name.partition("/")[0]
         own = sim.world.drawn_of(robot).tolist()
         joints = joints_of_bodies(sim.robots[robot].arm.model)
         # A finger belongs to the last link.
-        joint = joints[own.index(drawn)] if drawn in own else joints[-1]
-        if joint is not None and any(
-            panel.clicked(robot, joint, shift) for panel in self._lab.shown_panels
-        ):
-            return
-        before = self._lab.selection
-        again = before.robot == robot and before.joint == joint
-        self._lab.select(robot, -1 if joint is None or again else joint)
+        return robot, joints[own.index(drawn)] if drawn in own else joints[-1]
 
     def _fit(self, which: str) -> None:
         overlay = self.overlays[which]
-        if self.on[which] and which not in self._built:
-            overlay.build(self._lab.sim)
+        if self._sim is not None and self.on[which] and which not in self._built:
+            overlay.build(self._sim)
             self._built.add(which)
             self._due[which] = 0.0
         elif not self.on[which] and which in self._built:
@@ -102,7 +90,7 @@ class View:
 
     def _tell(self) -> None:
         shown = {f"view/{which}": on for which, on in self.on.items()}
-        self._lab.channel.put(shown | {"view/floor": self.floor})
+        self._channel.put(shown | {"view/floor": self.floor})
 
 
 def joints_of_bodies(model) -> list[int | None]:

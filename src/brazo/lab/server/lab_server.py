@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+from pathlib import Path
 
 from brazo.errors import BrazoError
 from brazo.hosts import check_name
@@ -55,6 +56,14 @@ class LabServer:
     def _address(self) -> str:
         host = own_address() if self.host in ("", "0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    def download(self, name: str, content: bytes | str | Path) -> None:
+        """Have the page that asked (else the one in control) save a file."""
+        offer = self.downloads.offer(name, content)
+        asked = self.channel.page
+        for page in (asked,) if asked is not None else self.channel.pages:
+            if asked is not None or self.channel.driving.drives(page.key):
+                page.tell("download", offer)
 
     def stop(self) -> None:
         """Close every page's connection and release the port."""

@@ -10,18 +10,17 @@ A row above the scene always shows what is known of the link: a page whose link 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from brazo.errors import BrazoError
+from brazo.lab.app.context import Context
 from brazo.lab.app.lab import Lab
+from brazo.lab.app.panel import Panel
 from brazo.lab.app.quantities import fixed
-from brazo.lab.panels import Panel
 from brazo.lab.stations.status import StationStatus, Watch
-
-if TYPE_CHECKING:
-    from brazo.simulation import Simulation
-    from brazo.teleop.bilateral.account import Account
+from brazo.simulation import Simulation
+from brazo.teleop.bilateral.account import Account
 
 TOLD_EVERY = 0.1  # s
 
@@ -30,13 +29,19 @@ class StationLab(Lab):
     """A lab at one end of a link; its subclasses say which."""
 
     role: ClassVar[str]
-    windows: ClassVar[Sequence[type[Panel]]]
 
-    def __init__(self, sim: Simulation, host: str, port: int, token: bool = False) -> None:
+    def __init__(
+        self,
+        sim: Simulation,
+        panels: Sequence[Callable[[Context], Panel]],
+        host: str,
+        port: int,
+        token: bool = False,
+    ) -> None:
         self.watch = Watch()
         self._beat = 0
         self._over = threading.Event()
-        super().__init__(sim, host, port, token=token)
+        super().__init__(sim, panels, host, port, token=token)
         # By a clock of its own: a simulation that stands still must not keep it from being said.
         self._teller = threading.Thread(target=self._tell_on, name="brazo station", daemon=True)
         self._teller.start()
@@ -56,9 +61,6 @@ class StationLab(Lab):
     def halt(self) -> str | None:
         """What STOP means for the station's own robot; what to say where nothing was stopped."""
         raise NotImplementedError
-
-    def panel_types(self) -> Sequence[type[Panel]]:
-        return self.windows
 
     def stop(self) -> None:
         self._over.set()
@@ -96,8 +98,8 @@ class StationLab(Lab):
         else:  # no sign that it worked where it had nothing to do
             self.say(unseen)
 
-    def _furnish(self) -> None:
-        super()._furnish()
+    def _furnish(self, panels: Sequence[Callable[[Context], Panel]]) -> None:
+        super()._furnish(panels)
         self.channel.put({"station/role": self.role, "choices": {"cells": [], "robots": []}})
         for event, kinds in (
             ("play", ()), ("pause", ()), ("step", (int,)), ("reset", ()), ("speed", (float,))

@@ -7,11 +7,10 @@ engage again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from brazo.kinematics.sampling import sampling_box
+from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import fixed
 from brazo.lab.panels.common.html import button, buttons, note, row, section, slider, text
@@ -23,9 +22,6 @@ from brazo.lab.stations.status import StationStatus, follower_status
 from brazo.teleop.bilateral.account import Account
 from brazo.teleop.stations import FollowerStation
 
-if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
-
 
 class FollowerPanel(Panel):
     """The robot that follows."""
@@ -34,10 +30,9 @@ class FollowerPanel(Panel):
     rate = 20.0
     scripts = ("stations/station.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
-        assert isinstance(lab, FollowerLab)
-        self.station = lab.station
+    def __init__(self, context: Context, station: FollowerStation) -> None:
+        super().__init__(context)
+        self.station = station
         self._scales = joint_scales(self.station.robot.arm, False)
         self.on_number("revolute", self._move, int, unit="deg")
         self.on_number("prismatic", self._move, int, unit="mm")
@@ -138,7 +133,6 @@ class FollowerLab(StationLab):
     """A page for a `FollowerStation`; closing it closes the station, too."""
 
     role = "follower"
-    windows = (FollowerPanel, LinkPanel, ViewPanel)
 
     def __init__(
         self,
@@ -148,7 +142,12 @@ class FollowerLab(StationLab):
         token: bool = False,
     ) -> None:
         self.station = station
-        super().__init__(station.sim, host, port, token)
+        panels = (
+            lambda context: FollowerPanel(context, station),
+            lambda context: LinkPanel(context, self),
+            ViewPanel,
+        )
+        super().__init__(station.sim, panels, host, port, token)
         try:
             station.start()
         except BaseException:
@@ -169,7 +168,7 @@ class FollowerLab(StationLab):
             return "The simulation has stopped: nothing moves."
         self.station.stop("on the page")
         with self.sim.lock:
-            for name, robot in self.sim.robots.items():
+            for name, robot in self.session.sim.robots.items():
                 if name != self.station.robot.name:
                     robot.stop()
         return None

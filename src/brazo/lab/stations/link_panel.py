@@ -6,17 +6,14 @@ The figures are this end's own; see `brazo.lab.stations.status` for what each ma
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import fixed
 from brazo.lab.panels.common.html import column, escape, row, section, table, text
 from brazo.lab.stations.base import StationLab
-
-if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
 
 SCALE = 40.0  # N at the end of a bar
 ROWS = 12
@@ -31,9 +28,8 @@ class LinkPanel(Panel):
     rate = 10.0
     scripts = ("stations/station.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
-        assert isinstance(lab, StationLab)
+    def __init__(self, context: Context, lab: StationLab) -> None:
+        super().__init__(context)
         self.station_lab = lab
 
     def html(self) -> str:

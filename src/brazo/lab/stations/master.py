@@ -17,6 +17,7 @@ from brazo.kinematics.orientation import rotvec_from_matrix
 from brazo.lab.app.opening import as_cell
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import fixed
+from brazo.lab.panels.common.gizmo import Gizmo
 from brazo.lab.panels.common.html import (
     button,
     buttons,
@@ -32,7 +33,6 @@ from brazo.lab.panels.common.html import (
 )  # fmt: skip
 from brazo.lab.panels.pendant.layout import joint_scales
 from brazo.lab.panels.view.panel import ViewPanel
-from brazo.lab.scene.gizmo import Gizmo
 from brazo.lab.stations.arrow import ForceArrow
 from brazo.lab.stations.base import StationLab
 from brazo.lab.stations.follower import directions_in_words
@@ -47,7 +47,7 @@ from brazo.teleop.stations import MasterStation
 from brazo.trajectory import Sample
 
 if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
+    from brazo.lab.app.context import Context
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
     from brazo.teleop.bilateral.account import Account
@@ -70,16 +70,16 @@ class MasterPanel(Panel):
     rate = 20.0
     scripts = ("stations/station.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
-        assert isinstance(lab, MasterLab)
+    def __init__(self, context: Context, lab: MasterLab) -> None:
+        super().__init__(context)
+        self.master_lab = lab
         self.station = lab.station
         self.hand = lab.station.device if isinstance(lab.station.device, Pointed) else None
-        self._gizmo = Gizmo(lab, self._drag)
+        self._gizmo = Gizmo(context, self._drag)
         self._arrow = ForceArrow()
         self._dragged = False
         if self.hand is not None:
-            lab.channel.on_refused(self._gizmo.resend)
+            context.channel.on_refused(self._gizmo.resend)
             self._listen(self.hand)
 
     def _listen(self, hand: Pointed) -> None:
@@ -101,7 +101,7 @@ class MasterPanel(Panel):
     # ---- what is shown -------------------------------------------------------------------------
 
     def html(self) -> str:
-        arm = self.lab.robot.arm
+        arm = self.session.robot.arm
         joints = [
             row(name, text(f"q/{i}", "°" if arm.joint_kinds[i] == "revolute" else "mm"))
             for i, name in enumerate(arm.joint_names)
@@ -164,14 +164,12 @@ class MasterPanel(Panel):
         ]  # fmt: skip
 
     def values(self) -> Values:
-        station, robot = self.station, self.lab.robot
+        station, robot = self.station, self.session.robot
         scales = joint_scales(robot.arm, False)
         shown: Values = {f"q/{i}": fixed(x, 2) for i, x in enumerate(robot.q * scales)}
         T = np.linalg.inv(robot.base) @ robot.tool()
         shown |= {f"at/{i}": fixed(1e3 * x, 1) for i, x in enumerate(T[:3, 3])}
-        lab = self.lab
-        assert isinstance(lab, MasterLab)
-        state = lab.status()
+        state = self.master_lab.status()
         told = station.link.status() if state.link in ("up", "late") else None
         pose = None if told is None else told.status.pose
         for i, axis in enumerate("xyz"):
@@ -180,13 +178,13 @@ class MasterPanel(Panel):
         shown["joints"] = ", ".join(fixed(x, 3) for x in q) or "–"
         shown["why"] = self._why(state)
         if self.hand is not None:
-            S = lab.directions
+            S = self.master_lab.directions
             ways = directions_in_words(S).split(", ")
             shown |= {
                 "drag-runs": self.hand.drag_runs,
                 "clutch": self.hand.clutch,
                 "clamp": {None: "", 0.0: "open"}.get(self.hand.grip, "closed"),
-                "scale": lab.scale,
+                "scale": self.master_lab.scale,
                 "way/x": _key(ways[0]),
                 "way/y": _key(ways[1]),
                 "way/z": ways[2],
@@ -212,17 +210,15 @@ class MasterPanel(Panel):
         self._gizmo.forget()
         self._arrow.forget()
         if self.hand is not None:
-            self._gizmo.show(self.lab.robot)
+            self._gizmo.show(self.session.robot)
         self.refresh()
 
     def follow(self) -> None:
-        lab = self.lab
-        assert isinstance(lab, MasterLab)
         self._gizmo.follow()
         if self._dragged and not self._gizmo.dragging and self.hand is not None:
             self._dragged = False
             self.hand.drag(False)
-        self._arrow.show(lab.scene, lab.robot, lab.felt())
+        self._arrow.show(self.context.scene, self.session.robot, self.master_lab.felt())
 
     # ---- what the user may do --------------------------------------------------------------------
 
@@ -257,11 +253,9 @@ class MasterPanel(Panel):
         """Another way for the master's X or Y; the others make room, right-handed."""
         if axis not in ("x", "y") or way not in WAYS:
             return
-        lab = self.lab
-        assert isinstance(lab, MasterLab)
         wanted = np.zeros(3)
         wanted["xyz".index(way[1])] = 1.0 if way[0] == "+" else -1.0
-        S = lab.directions
+        S = self.master_lab.directions
         mine, other = (0, 1) if axis == "x" else (1, 0)
         kept = S[:, other].copy()
         if abs(kept @ wanted) > 1e-6:  # that axis is taken: the other gets the one given up
@@ -273,9 +267,8 @@ class MasterPanel(Panel):
         self._ask("directions", [float(x) for x in S.ravel()])
 
     def _ask(self, name: str, value: Any) -> None:
-        lab = self.lab
-        assert self.hand is not None and isinstance(lab, MasterLab)
-        if lab.status().link not in ("up", "late"):
+        assert self.hand is not None
+        if self.master_lab.status().link not in ("up", "late"):
             raise BrazoError(f"there is no link: the follower cannot be asked for another {name}")
         self.hand.ask(name, value)
 
@@ -284,7 +277,6 @@ class MasterLab(StationLab):
     """A page for a `MasterStation` whose hand holds an arm; closing it closes the station, too."""
 
     role = "master"
-    windows = (MasterPanel, LinkPanel, ViewPanel)
 
     def __init__(
         self,
@@ -297,9 +289,14 @@ class MasterLab(StationLab):
             raise BrazoError("a master's page shows the arm the hand holds: give the station one")
         self.station = station
         sim = station.sim or _stage(station.robot, station.q)
-        super().__init__(sim, host, port, token)
+        panels = (
+            lambda context: MasterPanel(context, self),
+            lambda context: LinkPanel(context, self),
+            ViewPanel,
+        )
+        super().__init__(sim, panels, host, port, token)
         if station.sim is None:
-            self.robot.follow(_Shown(station))
+            self.session.robot.follow(_Shown(station))
         station.start()
 
     def status(self) -> StationStatus:

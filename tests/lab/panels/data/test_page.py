@@ -27,7 +27,7 @@ def opened(lab, open_page):
 def fresh(lab, opened):
     lab.clock._player.pause()
     lab.do(lab.clock.reset)
-    lab.do(lambda: lab._ask(lab.panels["data"]))
+    lab.do(lambda: lab.display.ask(lab.panels["data"]))
     opened.settle()  # the page has no rows of the time before any more
     yield
     assert opened.errors == []

@@ -136,7 +136,7 @@ def test_what_is_taken_back_at_once_is_not_shown(lab, page, panel):
     lab.panels["dimensions"].rate, rate = 0.2, lab.panels["dimensions"].rate
     try:
         lab.do(lambda: None)  # the panel is asked for its values now, and not again for a while
-        until(page, lambda: lab._due["dimensions"] > time.monotonic() + 4)
+        until(page, lambda: lab.display._due["dimensions"] > time.monotonic() + 4)
         typed(panel.get_by_label("Width value", exact=True), "1.5")
         until(page, lambda: lab.sim.cell.robots[0].source.width == 1.5)
         lab.open("robot:scara1")

@@ -31,7 +31,7 @@ def opened(lab, open_page):
 def at_start(lab, opened):
     lab.sim.player.play()
     lab.sim.player.speed = 1.0
-    lab.do(lambda: lab.place(lab.robot, lab.robot.world.start))
+    lab.do(lambda: lab.session.place(lab.robot, lab.robot.world.start))
     opened.panel.get_by_role("radio", name="Joint").click()
     opened.panel.get_by_role("radio", name="Hold").click()
     opened.settle()
@@ -313,7 +313,7 @@ def test_a_clicked_link_marks_its_joint(lab, opened):
             opened.page.wait_for_timeout(50)
     marked = opened.panel.locator("brazo-axis[selected]")
     expect(marked).to_have_attribute("label", lab.robot.arm.joint_names[lab.selection.joint])
-    lab.do(lambda: lab.select("puma560"))
+    lab.do(lambda: lab.session.select("puma560"))
 
 
 def test_nothing_of_the_pendant_is_wider_than_its_column(lab, opened):

@@ -357,16 +357,16 @@ def test_a_clicked_link_moves_its_joint_by_a_step(lab, page):
     drawn = [one.name for one in lab.sim.world.drawn].index("puma560/link 3")
     page.send(["pendant/clicks", True], ["pendant/step", "10"])
     start = lab.robot.reference.q
-    lab.do(lambda: lab.view.clicked(drawn))
-    lab.do(lambda: lab.view.clicked(drawn))
+    lab.do(lambda: lab.display.clicked(drawn))
+    lab.do(lambda: lab.display.clicked(drawn))
     rest(lab)
     assert np.degrees(lab.robot.reference.q - start) == pytest.approx([0, 0, 20, 0, 0, 0], abs=1e-5)
     assert lab.selection.joint == 2
-    lab.do(lambda: lab.view.clicked(drawn, shift=True))
+    lab.do(lambda: lab.display.clicked(drawn, shift=True))
     rest(lab)
     assert np.degrees(lab.robot.reference.q - start)[2] == pytest.approx(10, abs=1e-5)
     page.send(["pendant/clicks", False])
-    lab.do(lambda: lab.view.clicked(drawn))
+    lab.do(lambda: lab.display.clicked(drawn))
     assert not lab.sim.moving and lab.selection.joint is None
 
 
@@ -484,7 +484,7 @@ def test_points_are_taught_named_played_and_forgotten(lab, page):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert reached[-3:] == [0, 1, 2]
-    lab.do(lab.redraw)  # as after an edit
+    lab.do(lab.session.edited)  # as after an edit
     assert len(shown(lab)["points"]) == 3
     page.send(["pendant/point-delete", rows[1]["id"]], ["pendant/point-go", rows[1]["id"]])
     assert "gone" in page.told["notice"]["text"]

@@ -219,7 +219,7 @@ def test_invalid_text_stays_in_the_editor_on_blur_refresh_reload_and_on_a_second
     opened.settle()
     bad_line(opened)
     lab.do(lab.panels["program"].refresh)
-    lab.do(lab.redraw)
+    lab.do(lab.session.edited)
     opened.settle()
     bad_line(opened)
     with opened.page.expect_download() as download:

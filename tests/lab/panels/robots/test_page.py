@@ -211,7 +211,7 @@ def test_the_cell_is_saved_and_read_back(lab, page, panel, tmp_path):
     # As it stands, and with a robot that has another width.
     q = lab.sim.robot("scara1").q + [0.1, 0.2, 0.01, 0.3, -0.1]
     lab.set_q(q, "scara1")
-    lab.do(lambda: (lab.sim.edit("scara1", width=1.25), lab.redraw()))
+    lab.do(lambda: (lab.sim.edit("scara1", width=1.25), lab.session.edited()))
     panel.get_by_text("Start as everything stands now").click()
     until(page, lambda: lab.panels["robots"]._standing)
     packed = saved()

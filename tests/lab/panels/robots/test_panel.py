@@ -11,7 +11,7 @@ import pytest
 import trimesh
 
 from brazo.lab.app import lab as app
-from brazo.lab.app.opening import as_simulation
+from brazo.lab.app.session import as_shown
 from brazo.lab.server.transfers import Upload
 from brazo.lab.serving import _warn_slips
 from brazo.world import load_cell
@@ -34,7 +34,8 @@ def lab(running):
 def saved(lab, monkeypatch):
     """What the page is given to save: names and contents, newest last."""
     files: list = []
-    monkeypatch.setattr(lab, "download", lambda name, content: files.append((name, content)))
+    panel = lab.panels["robots"]
+    monkeypatch.setattr(panel, "download", lambda name, content: files.append((name, content)))
     return files
 
 
@@ -81,14 +82,14 @@ def test_a_cancelled_open_opens_nothing(lab, line, monkeypatch):
     inside, go, closed = threading.Event(), threading.Event(), []
 
     def slow(source):
-        sim = as_simulation(source)
+        sim = as_shown(source)
         close = sim.player.close
         monkeypatch.setattr(sim.player, "close", lambda: (closed.append(sim), close()))
         inside.set()
         assert go.wait(10)
         return sim
 
-    monkeypatch.setattr(app, "as_simulation", slow)
+    monkeypatch.setattr(app, "as_shown", slow)
     with line(lab) as page:
         before = lab.sim
         page.send(["robots/open", "robot:panda"])
@@ -118,9 +119,9 @@ def test_of_many_things_to_open_the_last_counts_and_few_are_built(lab, line, mon
         built.append(source)
         inside.set()
         assert go.wait(60)
-        return as_simulation(source)
+        return as_shown(source)
 
-    monkeypatch.setattr(app, "as_simulation", slow)
+    monkeypatch.setattr(app, "as_shown", slow)
     with line(lab) as page:
         jobs = []
         for name in ("panda", "delta", "puma560", "scara2"):

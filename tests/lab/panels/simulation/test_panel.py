@@ -180,7 +180,7 @@ def test_faults_feedback_and_ways_stay_in_a_rebuilt_simulation(lab, page):
         sim = lab.sim
         page.send(change)
         assert lab.sim is not sim and list(lab.sim.robots["scara2"].faults) == faults
-        assert len(lab.panels["trajectory"].way.rows) == 2
+        assert len(lab.panels["trajectory"].draft.rows) == 2
         assert not lab.sim.robots["scara1"].world.force_feedback
     q = lab.robot.q
     lab.sim.robots["scara2"].move(quintic(q, q + [0.1, 0.2, 0.0, 0.0, 0.0], 0.1))

@@ -189,7 +189,7 @@ def test_contacts_between_two_robots_are_seen_through_them(lab, open_page, schem
     lab.do(lambda: lab.view.show("contacts", False))
     until(page, lambda: not any(red()))  # the bodies hide the points
     lab.do(lambda: lab.view.show("contacts", True))
-    lab.do(lab._frame)
+    lab.do(lab.display.frame)
     until(page, lambda: all(red()))
     assert opened.errors == []
     page.close()

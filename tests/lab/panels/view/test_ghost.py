@@ -27,7 +27,7 @@ def test_the_reference_robot_is_seen_where_it_differs(opened, away, seen):
         robot = lab.robot
         robot.world.set_state(robot.reference.q + away)
         lab.sim.world.forward()
-    lab.do(lab._frame)
+    lab.do(lab.display.frame)
 
     def share() -> float:
         """Share of the pixels of the scene that are the ghost's blue."""
@@ -48,7 +48,7 @@ def test_the_reference_robot_is_seen_where_it_differs(opened, away, seen):
     page.wait_for_timeout(500)  # the last picture, of what rests
     without = share()
     lab.do(lambda: lab.view.show("desired", True))
-    lab.do(lab._frame)
+    lab.do(lab.display.frame)
     until(page, shown)
     if seen:
         until(page, lambda: share() > without + 0.02)

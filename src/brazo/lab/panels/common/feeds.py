@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.lab.app.live import live_of
 from brazo.lab.panels.common.html import escape
 from brazo.recording.display import display_unit
 
@@ -53,7 +52,7 @@ class Feed:
 
     def __init__(self, panel: Panel, name: str) -> None:
         self._panel, self._name = panel, name
-        self._live = live_of(panel.lab)
+        self._live = panel.context.live
         self._lines: tuple[Line, ...] = ()
         self._factors = np.ones(1)
         self._key = 0
@@ -90,7 +89,7 @@ class Feed:
         return {self._name: self._chunk(max(start, live.end - most))}
 
     def _tell_all(self) -> None:
-        page = self._panel.lab.channel.page
+        page = self._panel.context.channel.page
         # A page may still ask for what it was shown of the cell before this one.
         if page is not None and all(line.signal in self._live.columns for line in self._lines):
             name = self._panel.name(f"{self._name}/all")
@@ -153,7 +152,7 @@ class Track:
     def _replay(self) -> Replay:
         from brazo.lab.app.replay import Replay
 
-        sim = self._panel.lab.sim
+        sim = self._panel.session.shown
         assert isinstance(sim, Replay)
         return sim
 
@@ -163,7 +162,7 @@ class Track:
     def _tell_part(self, start: float, stop: float) -> None:
         from brazo.lab.app.replay import Replay
 
-        page, sim = self._panel.lab.channel.page, self._panel.lab.sim
+        page, sim = self._panel.context.channel.page, self._panel.session.shown
         if page is None or not isinstance(sim, Replay):
             return
         t = sim.table([sim.time_name])[:, 0]

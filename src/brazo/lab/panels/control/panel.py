@@ -14,7 +14,7 @@ import numpy as np
 
 from brazo.control import Controller, controllers
 from brazo.errors import BrazoError
-from brazo.lab.app.live import live_of
+from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.playing import require_free
 from brazo.lab.app.quantities import read_quantity
@@ -43,7 +43,6 @@ from brazo.simulation.robot import IDEAL
 
 if TYPE_CHECKING:
     from brazo.control import Parameter
-    from brazo.lab.app.lab import Lab
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
 
@@ -58,9 +57,9 @@ class ControlPanel(Panel):
     id, title, icon, side, order = "control", "Control", "control", "left", 40
     scripts = ("panels/common/plot.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
-        self._live = live_of(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._live = context.live
         self._feed = Feed(self, "plot")
         self._figure = Figure(self, "step/plot")
         self._window = "5"
@@ -72,7 +71,7 @@ class ControlPanel(Panel):
         self._shown: tuple[Any, ...] = ()  # the robot, arm and law the page has fields for
         self._binding = 0
         self._tuned: dict[str, Controller] = {}  # by robot: the controller whose gains were edited
-        self.on("robot", lambda name: lab.select(name), str)
+        self.on("robot", context.session.select, str)
         self.on("law", self._choose_law, str)
         self.on("option", self._choose_option, str, str)
         self.on("defaults", self._defaults)
@@ -92,7 +91,7 @@ class ControlPanel(Panel):
         self._renew()
 
     def selection_changed(self) -> None:
-        joint = self.lab.selection.joint
+        joint = self.session.selection.joint
         if joint is not None and joint != self._joint:
             self._joint = joint
             self._response = None
@@ -100,8 +99,8 @@ class ControlPanel(Panel):
 
     def _renew(self) -> None:
         """Fields and lines for the present robot and law."""
-        if self.lab.sim.robots:
-            robot = self.lab.robot
+        if self.sim.robots:
+            robot = self.session.robot
             if self._joint >= robot.n:
                 self._joint = 0
             if self._response is not None and self._response.robot != robot.name:
@@ -111,15 +110,15 @@ class ControlPanel(Panel):
             for gain in law.gains if law is not None else ():
                 self.on_number(f"gain/{gain}", self._gain_setter(gain), int)
         self.refresh()
-        if self.lab.sim.robots:
+        if self.sim.robots:
             self._draw_lines()
             self._draw_response()
 
     def html(self) -> str:
-        if not self.lab.sim.robots:
+        if not self.sim.robots:
             return note("There is no robot in this cell.")
-        robot = self.lab.robot
-        several = list(self.lab.sim.robots)
+        robot = self.session.robot
+        several = list(self.sim.robots)
         names = robot.arm.joint_names
         return (
             section(
@@ -211,9 +210,9 @@ class ControlPanel(Panel):
         )
 
     def values(self) -> Values:
-        if not self.lab.sim.robots:
+        if not self.sim.robots:
             return {}
-        robot = self.lab.robot
+        robot = self.session.robot
         law = robot.controller
         if self._shown != (robot.name, robot.arm, law, robot.controller_name):
             self._renew()  # a program or a script chose another law
@@ -254,7 +253,7 @@ class ControlPanel(Panel):
         return found
 
     def _draw_lines(self) -> None:
-        robot = self.lab.robot
+        robot = self.session.robot
         joint = robot.arm.joint_names[self._joint]
         name = robot.name
         lines = [Line(f"{name}.{self._what}.{joint}", joint, color=0)]
@@ -265,7 +264,7 @@ class ControlPanel(Panel):
     # ---- laws and gains --------------------------------------------------------------------------
 
     def _choose_law(self, name: str) -> None:
-        robot = self.lab.robot
+        robot = self.session.robot
         if name == robot.controller_name:
             return
         if name == IDEAL:
@@ -277,7 +276,7 @@ class ControlPanel(Panel):
             raise BrazoError(f"no law named '{name}'")
 
     def _choose_option(self, name: str, value: str) -> None:
-        robot = self.lab.robot
+        robot = self.session.robot
         law = robot.controller
         option = next((one for one in _options(law) if one.name == name), None)
         if option is not None and law is not None:
@@ -289,70 +288,71 @@ class ControlPanel(Panel):
     def _defaults(self) -> None:
         law = self._law()
         options = {one.name: getattr(law, one.name) for one in _options(law)}
-        self._use(self.lab.robot, type(law)(**options))
+        self._use(self.session.robot, type(law)(**options))
 
     def _use(self, robot: SimRobot, law: Controller) -> None:
         """Take a law into use once it is compiled."""
         if not robot.arm.has_dynamics:
             raise BrazoError(WITHOUT_MASSES)
-        sim, arm = self.lab.sim, robot.arm
+        sim, arm = self.sim, robot.arm
         self._binding += 1
         number = self._binding
 
         def done(_: Any) -> None:
-            if number == self._binding and self.lab.sim is sim and robot.arm is arm:
+            if number == self._binding and self.sim is sim and robot.arm is arm:
                 robot.controller = law
                 self._renew()
-            self.lab.post(lambda: self.lab.jobs.cancel(job.number))  # nothing to look back at
+            # There is nothing to look back at.
+            self.context.post(lambda: self.context.jobs.cancel(job.number))
 
-        job = self.lab.jobs.start(
+        job = self.context.jobs.start(
             f"Compile {law.name} for {robot.name}",
             lambda _: law.bind(arm, sim.dt),
             done,
         )
 
     def _law(self) -> Controller:
-        law = self.lab.robot.controller
+        law = self.session.robot.controller
         if law is None:
-            raise BrazoError(f"{self.lab.robot.name} has no law with gains: choose one")
+            raise BrazoError(f"{self.session.robot.name} has no law with gains: choose one")
         return law
 
     def _gain_setter(self, gain: str):
         def set_gain(entry: int, value: float) -> None:
             law = self._law()
             if gain in law.gains:
-                with self.lab.sim.lock:
+                with self.sim.lock:
                     law.gains[gain, entry] = value
-                self._tuned[self.lab.robot.name] = law
+                self._tuned[self.session.robot.name] = law
 
         return set_gain
 
     def _scale(self, factor: float) -> None:
         law = self._law()
         if 0.1 <= factor <= 10.0:
-            with self.lab.sim.lock:
+            with self.sim.lock:
                 for gain in law.gains:
                     law.gains[gain] = factor * law.gains[gain]
-            self._tuned[self.lab.robot.name] = law
+            self._tuned[self.session.robot.name] = law
 
     def unsaved(self) -> list[Work]:
-        if self not in self.lab.shown_panels:  # a recording has no controllers
+        if self.session.replay is not None:  # a recording has no controllers
             return []
-        robots = self.lab.sim.robots
+        robots = self.sim.robots
         found = []
         for name, law in self._tuned.items():
             if name in robots and robots[name].controller is law:
                 title = f"{name}: gains ({titles(True).get(law.name, law.name)})"
-                text = as_program(name, law, self.lab.sim.cell.name)
+                text = as_program(name, law, self.sim.cell.name)
                 found.append(Work(title, {f"{name}-gains.yaml": text}, name))
         return found
 
     # ---- what to look at -------------------------------------------------------------------------
 
     def _choose_joint(self, which: str) -> None:
-        robot = self.lab.robot
+        robot = self.session.robot
         if which.isdecimal() and int(which) < robot.n:
-            self.lab.select(robot.name, int(which))
+            self.session.select(robot.name, int(which))
 
     def _choose_what(self, what: str) -> None:
         if what in WHAT:
@@ -371,18 +371,18 @@ class ControlPanel(Panel):
 
     @property
     def _size(self) -> float:
-        return self._sizes[self.lab.robot.arm.joint_kinds[self._joint]]
+        return self._sizes[self.session.robot.arm.joint_kinds[self._joint]]
 
     def _scale_of(self, arm: Robot) -> float:
         return SHOWN[arm.joint_kinds[self._joint]][1]
 
     def _set_size(self, given: float | str) -> None:
-        kind = self.lab.robot.arm.joint_kinds[self._joint]
+        kind = self.session.robot.arm.joint_kinds[self._joint]
         self._sizes[kind] = read_quantity(given, "deg" if kind == "revolute" else "mm")
 
     def _step(self) -> None:
-        self.lab.require_running()
-        sim, robot = self.lab.sim, self.lab.robot
+        self.session.require_running()
+        sim, robot = self.sim, self.session.robot
         with sim.lock:
             require_free(sim, robot)
             sim.add_task(
@@ -391,13 +391,13 @@ class ControlPanel(Panel):
                     robot,
                     self._joint,
                     self._size,
-                    lambda response: self.lab.post(lambda: self._answered(response)),
+                    lambda response: self.context.post(lambda: self._answered(response)),
                 )
             )
 
     def _answered(self, response: Response | None) -> None:
         if response is None:
-            self.lab.say("the step was broken off", "warn")
+            self.say("the step was broken off", "warn")
             return
         self._response = response
         self._draw_response()
@@ -407,7 +407,7 @@ class ControlPanel(Panel):
         if response is None or response.joint != self._joint:
             self._figure.clear()
             return
-        robot = self.lab.sim.robots[response.robot]
+        robot = self.sim.robots[response.robot]
         joint = robot.arm.joint_names[response.joint]
         unit, scale = SHOWN[robot.arm.joint_kinds[response.joint]]
         goal = float(scale * response.size)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.lab.app.live import live_of
+from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.replay import Replay
 from brazo.lab.app.signal_groups import CELL, Group, decimals, groups_of, label_of
@@ -31,9 +31,6 @@ from brazo.lab.panels.common.html import (
 from brazo.lab.panels.data.recordings import Recordings
 from brazo.recording.display import display_unit
 
-if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
-
 FIRST = ("q", "torque")  # groups of the selected robot that are plotted to begin with
 MOST_PLOTS = 4
 MOST_LINES = 16
@@ -44,7 +41,7 @@ class _Plot:
     def __init__(self, panel: Panel, number: int) -> None:
         self.number = number
         self.name = f"plot/{number}"
-        replayed = isinstance(panel.lab.sim, Replay)
+        replayed = isinstance(panel.session.shown, Replay)
         self.feed = Track(panel, self.name) if replayed else Feed(panel, self.name)
         self.shows = ""  # id of a group; empty for signals chosen one by one
         self.signals: tuple[str, ...] = ()
@@ -57,9 +54,9 @@ class DataPanel(Panel):
     used_for = ("cell", "replay")
     scripts = ("panels/common/plot.js", "panels/data/film.js")
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
-        self._live = live_of(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._live = context.live
         self._numbers = count(1)
         self._plots: list[_Plot] = []
         self._groups: dict[str, Group] = {}
@@ -75,7 +72,7 @@ class DataPanel(Panel):
         self.recordings.simulation_changed()
         if self._replay is None:
             self._live.collect()
-        self._groups = groups_of(self._columns, self.lab.sim.robots)
+        self._groups = groups_of(self._columns, self.session.shown.robots)
         known = set(self._columns)
         kind = Feed if self._replay is None else Track
         kept = [
@@ -91,7 +88,7 @@ class DataPanel(Panel):
             self._plots = kept
         else:
             self._plots = [_Plot(self, next(self._numbers)) for _ in FIRST]
-            robot = self.lab.selection.robot
+            robot = self.session.selection.robot
             for one, what in zip(self._plots, FIRST, strict=True):
                 one.shows = f"{robot}.{what}"
         self.put({"choices": self._choices(), "signals": self._all_signals()})
@@ -102,7 +99,7 @@ class DataPanel(Panel):
     @property
     def _replay(self) -> Replay | None:
         """The recording on show, if it is one."""
-        return self.lab.sim if isinstance(self.lab.sim, Replay) else None
+        return self.session.shown if isinstance(self.session.shown, Replay) else None
 
     @property
     def _columns(self) -> Mapping[str, str]:
@@ -171,7 +168,7 @@ class DataPanel(Panel):
         )
 
     def _choices(self) -> dict[str, list[list[str]]]:
-        several = len(self.lab.sim.robots) > 1
+        several = len(self.session.shown.robots) > 1
         found: dict[str, list[list[str]]] = {}
         for group in self._groups.values():
             name = f"{group.owner}: {group.title}" if several and group.owner != CELL else ""
@@ -190,7 +187,7 @@ class DataPanel(Panel):
         group = self._groups.get(one.shows)
         if group is not None:
             one.signals = group.signals[:MOST_LINES]
-        robots = self.lab.sim.robots
+        robots = self.session.shown.robots
         one.feed.lines = [Line(name, label_of(name, group, robots)) for name in one.signals]
         self.put({f"{one.name}/shows": one.shows})
 
@@ -214,7 +211,7 @@ class DataPanel(Panel):
             raise BrazoError(f"at most {MOST_PLOTS} plots")
         one = _Plot(self, next(self._numbers))
         shown_now = {other.shows for other in self._plots}
-        robot = self.lab.selection.robot
+        robot = self.session.selection.robot
         own = [g.id for g in self._groups.values() if g.owner == robot]
         one.shows = next((id for id in own if id not in shown_now), own[0] if own else "")
         self._plots.append(one)
@@ -274,8 +271,7 @@ class DataPanel(Panel):
 
     # ---- recordings ---------------------------------------------------------------------------
 
-    def restart_with_run(self) -> None:
-        """The next reset starts a run: a recording in progress ends there, a new one starts."""
+    def run_again(self) -> None:
         self.recordings.restart_with_run()
 
     def reset(self) -> None:
@@ -283,7 +279,6 @@ class DataPanel(Panel):
 
     def closed(self) -> None:
         self.recordings.close()
-        self._live.close()
 
 
 def _written(value: float, digits: int) -> str:

@@ -33,6 +33,7 @@ from brazo.lab.panels.common.html import (
     table,
     text,
 )
+from brazo.lab.panels.data.report import write_report_of
 from brazo.recording.part_file import PART, part_of
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Recordings:
     """What a lab has recorded; on its thread."""
 
     def __init__(self, panel: Panel) -> None:
-        self._panel, self._lab = panel, panel.lab
+        self._panel, self._context = panel, panel.context
         self._exports = count(1)
         self.folder: Path | None = None  # of exports; goes with the lab
         self._sim: Simulation | None = None  # recorded now
@@ -121,7 +122,7 @@ class Recordings:
             self._stale = False
             # The first time every file is opened, which may take a second.
             threading.Thread(target=self._look_aside, name="brazo runs", daemon=True).start()
-        sim, run = self._lab.sim, self._runs.get(self._chosen)
+        sim, run = self._context.session.shown, self._runs.get(self._chosen)
         if self._sim is not None:
             seconds = max(self._sim.time - self._since, 0.0)
             recorded = f"{seconds:.2f} s, {round(seconds / sim.dt)} steps"
@@ -136,7 +137,7 @@ class Recordings:
         more = f"; the newest {LISTED} are listed" if len(runs) > LISTED else ""
         return {
             "recording": self._sim is not None,
-            "may-record": not sim.recording,
+            "may-record": sim.recorder is None,
             "may-export": run is not None and not run.written and not run.problem,
             "recorded": recorded,
             "recording-problem": self._problem or self._over_limit(size),
@@ -166,7 +167,7 @@ class Recordings:
 
     def _folder_name(self) -> str:
         try:
-            return str(self._lab.runs.folder)
+            return str(self._context.runs.folder)
         except BrazoError as error:
             return str(error)
 
@@ -174,8 +175,8 @@ class Recordings:
 
     def simulation_changed(self) -> None:
         """Another simulation is shown: a recording of the one before ends and is kept."""
-        if self._sim is not None and self._sim is not self._lab.sim and self._stop():
-            self._lab.say("The recording ended with its cell and is kept.", "warn")
+        if self._sim is not None and self._sim is not self._context.session.shown and self._stop():
+            self._panel.say("The recording ended with its cell and is kept.", "warn")
         self._stale = True
 
     def restart_with_run(self) -> None:
@@ -189,9 +190,9 @@ class Recordings:
         if restarts:
             self._record()
             before = "The recording before the reset is kept. " if kept else ""
-            self._lab.say(f"{before}A new recording starts with the run.")
+            self._panel.say(f"{before}A new recording starts with the run.")
         elif kept:
-            self._lab.say("The recording ended with the reset and is kept.", "warn")
+            self._panel.say("The recording ended with the reset and is kept.", "warn")
 
     def close(self) -> None:
         """The lab ends."""
@@ -200,7 +201,7 @@ class Recordings:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _record(self) -> None:
-        sim, runs = self._lab.sim, self._lab.runs
+        sim, runs = self._context.session.sim, self._context.runs
         path = runs.new(sim.cell.name)
         sim.start_recording(path)
         runs.add(path)
@@ -224,7 +225,7 @@ class Recordings:
             return False
         if self._listening is not None:
             self._listening.cancel()
-        kept = not self._lab.runs.drop_empty(self._path)
+        kept = not self._context.runs.drop_empty(self._path)
         self._look()
         if kept:
             self._mark(part_of(self._path).name)
@@ -234,7 +235,7 @@ class Recordings:
 
     def _heard(self, event: Event) -> None:  # on any thread, with the simulation's lock held
         if event.kind == "recording":
-            self._lab.post(self._check)
+            self._context.post(self._check)
 
     def _check(self) -> None:
         if self._recorder is not None and self._recorder.failure:
@@ -251,8 +252,8 @@ class Recordings:
             f"Recording stopped, simulation paused: {reason}. {kept} Free disk space, then press "
             "Record to start a new recording; Play continues without recording."
         )
-        self._lab.runs.problems.append(f"a recording is not complete: {reason}")
-        self._lab.say(self._problem, "error")
+        self._context.runs.problems.append(f"a recording is not complete: {reason}")
+        self._panel.say(self._problem, "error")
 
     # ---- kept recordings ---------------------------------------------------------------------
 
@@ -265,11 +266,11 @@ class Recordings:
 
     def _look_aside(self) -> None:
         self._listed()
-        self._lab.post(self._look)  # again: the folder may have changed meanwhile
+        self._context.post(self._look)  # again: the folder may have changed meanwhile
 
     def _listed(self) -> tuple[list[Run], str]:
         try:
-            return self._lab.runs.list(), ""
+            return self._context.runs.list(), ""
         except BrazoError as error:
             return [], f"Kept recordings cannot be listed: {error}"
         except OSError as error:
@@ -301,13 +302,13 @@ class Recordings:
         return run
 
     def _open(self) -> None:
-        run, lab = self._chosen_run(), self._lab
-        lab.jobs.start(
-            "Open replay", lambda job: lab.open(run.path, job.settle, run.name), lambda _: None
+        run, context = self._chosen_run(), self._context
+        context.jobs.start(
+            "Open replay", lambda job: context.open(run.path, job.settle, run.name), lambda _: None
         )
 
     def _delete(self) -> None:
-        run, sim = self._chosen_run(), self._lab.sim
+        run, sim = self._chosen_run(), self._context.session.shown
         if isinstance(sim, Replay) and sim.path == run.path:
             raise BrazoError(f"{run.name}: is open as a replay: open something else first")
 
@@ -319,11 +320,11 @@ class Recordings:
             return {f"{_stem(run)}.parquet": content}
 
         def delete() -> None:
-            self._lab.runs.delete(run)
+            self._context.runs.delete(run)
             self._mark("")
             self._look()
 
-        self._lab.unsaved.ask(
+        self._context.unsaved.ask(
             f"This removes the recording from {run.path.parent}:",
             [Work(run.title, files)],
             delete,
@@ -334,7 +335,7 @@ class Recordings:
 
     def _export(self, kind: str) -> None:
         run = self._chosen_run()
-        source, stem, jobs = run.path, _stem(run), self._lab.jobs
+        source, stem, jobs = run.path, _stem(run), self._context.jobs
         if kind == "report":
             target = self._target(".html")
             jobs.start_process(
@@ -380,13 +381,3 @@ def _convert(job: Job, source: Path, target: Path) -> None:
     from brazo.recording.export import Export
 
     Export(source, target).wait(progress=job.tell)
-
-
-def write_report_of(progress: Any, source: str, target: str) -> None:
-    """Write the report of a recording; in a process of its own."""
-    from brazo.recording.recording import Recording
-
-    progress(None, "reading")
-    recording = Recording.open(source)
-    progress(0.3, "drawing")
-    recording.report(target)

@@ -20,6 +20,7 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.formats.robot_yaml.link_table import LinkRow
 from brazo.formats.robot_yaml.parameter_use import parameter_dimensions
+from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import Quantity
 from brazo.lab.app.unsaved import Work
@@ -38,7 +39,6 @@ from brazo.lab.panels.common.html import (
 )
 
 if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
     from brazo.world.robot_source import RobotSource
 
 # How a parameter is shown: factor over SI, unit, digits, what a plain number typed means.
@@ -59,15 +59,15 @@ class DimensionsPanel(Panel):
     rate = 5.0
     scripts = ("panels/dimensions/dimensions.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._sim: Any = None
         self._first: dict[str, RobotSource] = {}  # the robots as they were before any edit here
         self._saved: dict[str, RobotSource] = {}  # the robots as they were last saved
         self._rows: tuple[RobotSource | None, dict[str, LinkRow]] = (None, {})
         self._refused = 0
         self._wishes: dict[str, Any] = {}  # of the selected robot, not carried out yet
-        self.on("robot", lambda name: lab.select(name), str)
+        self.on("robot", context.session.select, str)
         for unit in ("mm", "deg", "kg", "number"):
             self.on_number(f"parameter-{unit}", self._set_parameter, str, unit=unit)
         self.on_number("width", lambda value: self._wish("width", value))
@@ -85,11 +85,11 @@ class DimensionsPanel(Panel):
     # ---- what is shown ---------------------------------------------------------------------
 
     def simulation_changed(self) -> None:
-        if self.lab.sim is not self._sim:
+        if self.sim is not self._sim:
             known = {} if self._sim is None or not self._goes_on() else self._first
-            self._sim = self.lab.sim
+            self._sim = self.sim
             self._first = {}
-            for one in self.lab.sim.cell.robots:
+            for one in self.sim.cell.robots:
                 first = known.get(one.name, one.source)
                 self._first[one.name] = one.source if first.edits == one.source.edits else first
             self._wishes = {}
@@ -97,7 +97,7 @@ class DimensionsPanel(Panel):
 
     def _goes_on(self) -> bool:
         """Whether the simulation is the one before, rebuilt: its edits can still be taken back."""
-        old, new = self._sim.cell, self.lab.sim.cell
+        old, new = self._sim.cell, self.sim.cell
         return (old.name, old.path) == (new.name, new.path)
 
     def selection_changed(self) -> None:
@@ -105,7 +105,7 @@ class DimensionsPanel(Panel):
         self.refresh()
 
     def html(self) -> str:
-        robots = list(self.lab.sim.robots)
+        robots = list(self.sim.robots)
         if not robots:
             return note("There is no robot in this cell.")
         choice = robot_choice(robots)
@@ -194,10 +194,10 @@ class DimensionsPanel(Panel):
         )
 
     def values(self) -> Values:
-        if not self.lab.sim.robots:
+        if not self.sim.robots:
             return {}
         source, first = self._source(), self._first_source()
-        shown: Values = {"robot": self.lab.robot.name}
+        shown: Values = {"robot": self.session.robot.name}
         if source.file is None:
             return shown
         assert first.file is not None
@@ -272,7 +272,7 @@ class DimensionsPanel(Panel):
     def _wish(self, what: str, value: Any) -> None:
         """Have something edited once what came before is done; a newer wish takes its place."""
         if not self._wishes:
-            self.lab.post(self._carry_out)
+            self.context.post(self._carry_out)
         self._wishes[what] = value
 
     def _carry_out(self) -> None:
@@ -298,8 +298,8 @@ class DimensionsPanel(Panel):
                 raise BrazoError(f"{name} cannot be {1e3 * value:g} mm: a length is above 0")
 
     def _edit(self, **edits: Any) -> None:
-        self.lab.sim.edit(self.lab.robot.name, **edits)
-        self.lab.redraw()
+        self.sim.edit(self.session.robot.name, **edits)
+        self.session.edited()
 
     def _reset_all(self) -> None:
         self._wishes = {}
@@ -308,17 +308,16 @@ class DimensionsPanel(Panel):
     def _save(self) -> None:
         source = self._source()
         self.download(f"{source.model.name}.yaml", source.text())
-        self._saved[self.lab.robot.name] = source
+        self._saved[self.session.robot.name] = source
 
-    def saved(self) -> None:
-        """The whole cell was saved, its robots with it."""
-        self._saved = {one.name: one.source for one in self.lab.sim.cell.robots}
+    def cell_saved(self) -> None:
+        self._saved = {one.name: one.source for one in self.sim.cell.robots}
 
     def unsaved(self) -> list[Work]:
-        if self._sim is not self.lab.sim:  # of a cell that is no longer open
+        if self._sim is not self.session.shown:  # of a cell that is no longer open
             return []
         found = []
-        for one in self.lab.sim.cell.robots:
+        for one in self.sim.cell.robots:
             name, source = one.name, one.source
             changed = _changes(self._first.get(name, source), source)
             if changed and source is not self._saved.get(name):
@@ -329,11 +328,11 @@ class DimensionsPanel(Panel):
     # ---- inside ----------------------------------------------------------------------------
 
     def _source(self) -> RobotSource:
-        name = self.lab.robot.name
-        return next(one.source for one in self.lab.sim.cell.robots if one.name == name)
+        name = self.session.robot.name
+        return next(one.source for one in self.sim.cell.robots if one.name == name)
 
     def _first_source(self) -> RobotSource:
-        return self._first.get(self.lab.robot.name) or self._source()
+        return self._first.get(self.session.robot.name) or self._source()
 
     def _links(self) -> dict[str, LinkRow]:
         """The rows of the tables by names that are all different."""

@@ -7,6 +7,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from brazo.errors import BrazoError
+from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.panels.common.choice import robot_choice
 from brazo.lab.panels.common.html import button, buttons, note, row, segments, select, text
@@ -14,7 +15,6 @@ from brazo.lab.panels.equations.derivation import EXPORTS, Sheet, derive, withou
 
 if TYPE_CHECKING:
     from brazo.lab.app.jobs import Job
-    from brazo.lab.app.lab import Lab
 
 PARAMETERS = {"symbolic": "Letters", "numeric": "Numbers"}
 FORMS = {
@@ -32,19 +32,19 @@ class EquationsPanel(Panel):
     rate = 4.0
     scripts = ("panels/equations/equations.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self.parameters, self.form = "symbolic", "auto"
         self._sheets: dict[tuple[str, ...], tuple[Any, Sheet]] = {}  # with the model they are of
         self._job: Job | None = None
-        self.on("robot", lambda name: lab.select(name), str)
+        self.on("robot", context.session.select, str)
         self.on("parameters", self._set_parameters, str)
         self.on("form", self._set_form, str)
         self.on("derive", self._derive)
         self.on("export", self._export, str)
 
     def html(self) -> str:
-        robots = list(self.lab.sim.robots)
+        robots = list(self.sim.robots)
         if not robots:
             return note("There is no robot in this cell.")
         return "".join(
@@ -65,15 +65,15 @@ class EquationsPanel(Panel):
         )
 
     def values(self) -> Values:
-        if not self.lab.sim.robots:
+        if not self.sim.robots:
             return {}
         sheet = self._sheet()
         running = self._job is not None and self._job.state == "running"
         if self._job is not None and self._job.state == "done":
-            self.lab.jobs.cancel(self._job.number)  # the sheet says it
+            self.context.jobs.cancel(self._job.number)  # the sheet says it
             self._job = None
         return {
-            "robot": self.lab.robot.name,
+            "robot": self.session.robot.name,
             "parameters": self.parameters,
             "form": self.form,
             "free": not running,
@@ -85,7 +85,7 @@ class EquationsPanel(Panel):
     def _advice(self, running: bool) -> str:
         if running:
             return "Working; it can be cancelled below."
-        if any(key[0] == self.lab.robot.name for key in self._sheets):
+        if any(key[0] == self.session.robot.name for key in self._sheets):
             return "Derive again: the robot or the choice above is another."
         return "Derive works out the equations by Lagrange–Euler."
 
@@ -103,17 +103,17 @@ class EquationsPanel(Panel):
             self.form = which
 
     def _key(self) -> tuple[str, ...]:
-        return (self.lab.robot.name, self.parameters, self.form)
+        return (self.session.robot.name, self.parameters, self.form)
 
     def _sheet(self) -> Sheet | None:
         """The sheet of the robot as it is now, if there is one."""
         model, sheet = self._sheets.get(self._key(), (None, None))
-        return sheet if model is self.lab.robot.arm.model else None
+        return sheet if model is self.session.robot.arm.model else None
 
     def _derive(self) -> None:
         if self._job is not None and self._job.state == "running":
             raise BrazoError("equations are being derived: wait, or cancel that first")
-        robot, key = self.lab.robot, self._key()
+        robot, key = self.session.robot, self._key()
         model = robot.arm.model
         arguments = (without_solids(model), self.parameters, self.form)
 
@@ -122,7 +122,7 @@ class EquationsPanel(Panel):
             self._sheets[key] = (model, sheet)
 
         title = f"Equations of {robot.name}"
-        self._job = self.lab.jobs.start_process(title, derive, arguments, done)
+        self._job = self.context.jobs.start_process(title, derive, arguments, done)
 
     def _export(self, which: str) -> None:
         sheet = self._sheet()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.kinematics.orientation import oat_from_matrix, rpy_from_matrix
+from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.panels.common.choice import robot_choice
 from brazo.lab.panels.common.html import (
@@ -30,14 +31,13 @@ from brazo.lab.panels.common.html import (
     toggle,
 )
 from brazo.lab.panels.inspector import inspection
+from brazo.lab.scene.shown import ShownRobot
 from brazo.model.description import DeltaModel, TreeModel
 
 if TYPE_CHECKING:
     from brazo.kinematics.kernels import JacobianFrame
     from brazo.kinematics.result import Branch
-    from brazo.lab.app.lab import Lab
     from brazo.robot import Robot
-    from brazo.simulation.robot import SimRobot
 
 Array = np.ndarray
 ANGLES = {"oat": ("O", "A", "T"), "rpy": ("roll", "pitch", "yaw")}
@@ -60,8 +60,8 @@ class InspectorPanel(Panel):
     rate = 10.0
     scripts = ("panels/inspector/inspector.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self.angles, self.frame, self.precise = "oat", "base", False
         self.jacobian_in: JacobianFrame = "base"
         self._branches: tuple[Branch, ...] = ()
@@ -69,7 +69,7 @@ class InspectorPanel(Panel):
         self._branch_pose: Array | None = None  # the tool's, while a branch is being gone to
         self._compiled: Robot | None = None  # the arm that is ready to be asked
         self._compiling = False
-        self.on("robot", lambda name: lab.select(name), str)
+        self.on("robot", context.session.select, str)
         self.on("angles", lambda which: self._set("angles", which, ANGLES), str)
         self.on("frame", lambda which: self._set("frame", which, FRAMES), str)
         self.on("jacobian-in", lambda which: self._set("jacobian_in", which, JACOBIANS), str)
@@ -91,10 +91,10 @@ class InspectorPanel(Panel):
     # ---- what is shown ---------------------------------------------------------------------
 
     def html(self) -> str:
-        robots = list(self.lab.sim.robots)
+        robots = list(self.session.shown.robots)
         if not robots:
             return note("There is no robot in this cell.")
-        arm = self.lab.robot.arm
+        arm = self.session.shown_robot.arm
         return "".join(
             [
                 robot_choice(robots),
@@ -203,11 +203,11 @@ class InspectorPanel(Panel):
         )
 
     def values(self) -> Values:
-        if not self.lab.sim.robots:
+        if not self.session.shown.robots:
             return {}
-        robot = self.lab.robot
+        robot = self.session.shown_robot
         arm = robot.arm
-        with self.lab.sim.lock:
+        with self.session.shown.lock:
             q, qd, tau, base = robot.q, robot.qd, robot.torque, robot.base
         seen: Values = {
             "robot": robot.name,
@@ -278,7 +278,7 @@ class InspectorPanel(Panel):
 
     # ---- branches --------------------------------------------------------------------------
 
-    def _branch_values(self, robot: SimRobot, q: Array) -> Values:
+    def _branch_values(self, robot: ShownRobot, q: Array) -> Values:
         now = time.monotonic()
         arm = robot.arm
         if self._branch_pose is not None and not robot.moving:
@@ -301,13 +301,13 @@ class InspectorPanel(Panel):
         return {"branches": rows}
 
     def _take_branch(self, name: str) -> None:
-        robot = self.lab.robot
+        robot = self.session.robot
         if self._branch_pose is None or not robot.moving:
             self._branch_pose = np.array(robot.arm.fk(robot.reference.q))
         found = inspection.branches(robot.arm, self._branch_pose, robot.reference.q)
         chosen = next((one for one in found if one.name == name), None)
         if chosen is not None:
-            self.lab.mover.go_to(robot, chosen.q)  # refuses what is beyond the limits, in words
+            self.context.mover.go_to(robot, chosen.q)  # refuses what is beyond the limits, in words
 
     # ---- inside ----------------------------------------------------------------------------
 
@@ -333,7 +333,7 @@ class InspectorPanel(Panel):
                 try:
                     compile_for(arm, q)
                 finally:
-                    self.lab.post(lambda: self._now_ready(arm))
+                    self.context.post(lambda: self._now_ready(arm))
 
             threading.Thread(target=compile_all, name="brazo inspector", daemon=True).start()
         return self._compiled is arm

@@ -21,19 +21,19 @@ from brazo.kinematics.orientation import (
     oat_from_matrix,
     rpy_from_matrix,
 )
+from brazo.lab.app.context import Context
 from brazo.lab.app.jogging import Held
 from brazo.lab.app.moving import Frame, displaced
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.points import Points, Tour, as_program
 from brazo.lab.app.quantities import fixed, read_quantity
 from brazo.lab.app.unsaved import Work
+from brazo.lab.panels.common.gizmo import Gizmo
 from brazo.lab.panels.common.html import note
 from brazo.lab.panels.pendant.layout import ANGLES, MODES, STEPS, Layout, joint_scales
-from brazo.lab.scene.gizmo import Gizmo
 from brazo.lab.scene.snapshot import held_up, struck
 
 if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
     from brazo.simulation.robot import SimRobot
 
 
@@ -47,8 +47,8 @@ class PendantPanel(Panel):
     rate = 30.0
     scripts = ("panels/pendant/pendant.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self.mode: Frame = "joint"
         self.step = "hold"
         self.angles = "oat"
@@ -56,7 +56,7 @@ class PendantPanel(Panel):
         self._points: dict[str, Points] = {}
         self._opened = 0  # which of the cells opened they belong to
         self._tour: Tour | None = None
-        self._gizmo = Gizmo(lab, self._drag)
+        self._gizmo = Gizmo(context, self._drag)
         self._gizmo_on = False
         self._clicks = False  # whether a click on a link moves its joint
         self._held: Held | None = None
@@ -68,7 +68,7 @@ class PendantPanel(Panel):
         self._wanted: tuple[int, int, int] | None = None
         self._moved = 0
         self.on("mode", self._set_mode, str)
-        self.on("robot", lambda name: lab.select(name), str)
+        self.on("robot", context.session.select, str)
         self.on("step", self._set_step, str)
         self.on("angles", self._set_angles, str)
         self.on("units", self._set_units, str)
@@ -80,7 +80,7 @@ class PendantPanel(Panel):
         self.on("slide", self._slide, int, float)
         self.on("pose", self._go_to_pose, str)
         self.on("zero", self._go_to_zero)
-        self.on("joint", lambda i: lab.select(self.robot.name, i), int)
+        self.on("joint", lambda i: context.session.select(self.robot.name, i), int)
         self.on("gizmo", self._set_gizmo, bool)
         self.on("clicks", self._set_clicks, bool)
         self.on("grip", self._grip)
@@ -96,7 +96,7 @@ class PendantPanel(Panel):
 
     @property
     def robot(self) -> SimRobot:
-        return self.lab.robot
+        return self.session.robot
 
     @property
     def points(self) -> Points:
@@ -106,14 +106,14 @@ class PendantPanel(Panel):
     # ---- what is shown ---------------------------------------------------------------------
 
     def html(self) -> str:
-        if not self.lab.sim.robots:
+        if not self.sim.robots:
             return note("There is no robot in this cell.")
-        return Layout(self.robot, list(self.lab.sim.robots), self.mode, self.angles, self.si).html()
+        return Layout(self.robot, list(self.sim.robots), self.mode, self.angles, self.si).html()
 
     def values(self) -> Values:
-        if not self.lab.sim.robots:
+        if not self.sim.robots:
             return {}
-        robot = self.robot
+        robot, joint = self.robot, self.session.selection.joint
         self._follow()
         shown: Values = {
             "robot": robot.name,
@@ -121,13 +121,13 @@ class PendantPanel(Panel):
             "step": self.step,
             "angles": self.angles,
             "units": "si" if self.si else "deg",
-            "override": 100.0 * self.lab.mover.override,
-            "reduced": self.lab.mover.reduced,
+            "override": 100.0 * self.context.mover.override,
+            "reduced": self.context.mover.reduced,
             "gizmo": self._gizmo_on,
             "clicks": self._clicks,
             "why": self._why(),
             "moved": self._moved,
-            "selected": -1 if self.lab.selection.joint is None else self.lab.selection.joint,
+            "selected": -1 if joint is None else joint,
             "touring": 0 if self._tour is None else self._tour.point,
         }
         q = robot.q
@@ -138,7 +138,7 @@ class PendantPanel(Panel):
         shown |= self._pose_values(robot.arm.fk(q))
         clamp = robot.world.clamp
         if clamp is not None:
-            grasp = self.lab.sim.world.grasp(robot.name)
+            grasp = self.sim.world.grasp(robot.name)
             shown |= {
                 "opening": 1000.0 * clamp.opening,
                 "holds": f"holds {grasp.held}" if grasp.held else "empty",
@@ -146,8 +146,8 @@ class PendantPanel(Panel):
         return shown | {"points": self._point_rows()}
 
     def simulation_changed(self) -> None:
-        if self.lab.opened != self._opened:  # an edited robot keeps its points
-            self._opened = self.lab.opened
+        if self.session.cells != self._opened:  # an edited robot keeps its points
+            self._opened = self.session.cells
             self._points.clear()
         self._end_tour()
         self._held = self._wanted = None
@@ -166,7 +166,8 @@ class PendantPanel(Panel):
         if self._held is not None:
             self._held.release()
             self._held = None
-            self.robot.stop()
+            if self.session.replay is None:
+                self.robot.stop()
 
     def reset(self) -> None:
         self._end_tour()
@@ -211,7 +212,7 @@ class PendantPanel(Panel):
         motion, reason = self._limited
         if reason and self.robot.motion is motion:
             return reason
-        contacts = self.lab.sim.world.contacts()
+        contacts = self.sim.world.contacts()
         return struck(contacts, self.robot.name) or held_up(contacts, self.robot)
 
     # ---- settings --------------------------------------------------------------------------
@@ -236,10 +237,10 @@ class PendantPanel(Panel):
         self.refresh()
 
     def _set_override(self, share: float) -> None:
-        self.lab.mover.override = share
+        self.context.mover.override = share
 
     def _set_reduced(self, on: bool) -> None:
-        self.lab.mover.reduced = on
+        self.context.mover.reduced = on
 
     # ---- jogging ---------------------------------------------------------------------------
 
@@ -247,17 +248,17 @@ class PendantPanel(Panel):
         # On the network's thread.
         if sign not in (-1, 1) or not 0 <= axis < 64:
             return
-        channel = self.lab.channel
+        channel = self.context.channel
         begin = channel.unless_stopped(lambda: self._begin(axis, sign))
         if fresh:
             self._wanted = (axis, sign, channel.stops)
-            self.lab.post(begin)
+            self.context.post(begin)
         elif self._wanted == (axis, sign, channel.stops):
             held = self._held
             if held is not None:
                 held.renew()
             elif self.step == "hold":
-                self.lab.post(begin)
+                self.context.post(begin)
 
     def _jog_end(self) -> None:
         # On the network's thread.
@@ -265,7 +266,7 @@ class PendantPanel(Panel):
         held = self._held
         if held is not None:
             held.release()
-        self.lab.post(lambda: self._let_go(held))  # the next press may have come by then
+        self.context.post(lambda: self._let_go(held))  # the next press may have come by then
 
     def _begin(self, axis: int, sign: int) -> None:
         robot = self.robot
@@ -274,18 +275,18 @@ class PendantPanel(Panel):
         self._end_tour()
         if self.step != "hold":
             self._wanted = None
-            self.lab.mover.step(robot, self.mode, axis, sign * self._increment(axis))
-        elif self._wanted == (axis, sign, self.lab.channel.stops) and self._held is None:
+            self.context.mover.step(robot, self.mode, axis, sign * self._increment(axis))
+        elif self._wanted == (axis, sign, self.context.channel.stops) and self._held is None:
             try:
                 motion, known = self._ran_into
                 known = known if robot.motion is motion else set()
-                held = self.lab.mover.hold(robot, self.mode, axis, sign, known)
+                held = self.context.mover.hold(robot, self.mode, axis, sign, known)
             except BrazoError:
                 self._wanted = None
                 raise
             if held is not None:
                 self._held, self._jogged, self._ran_into = held, robot, (None, set())
-                if self._wanted != (axis, sign, self.lab.channel.stops):
+                if self._wanted != (axis, sign, self.context.channel.stops):
                     self._let_go(held)  # the button came up while the jog was being made
 
     def _increment(self, axis: int) -> float:
@@ -310,10 +311,10 @@ class PendantPanel(Panel):
         self._limited = (robot.motion, held.reason)  # shown until the robot moves again
         if held.ran_into:
             self._ran_into = (robot.motion, held.ran_into)  # pressed again, the touch is meant
-            with self.lab.sim.lock:
-                touches = struck(self.lab.sim.world.contacts(), robot.name, held.ran_into)
+            with self.sim.lock:
+                touches = struck(self.sim.world.contacts(), robot.name, held.ran_into)
             told = touches or f"it touched {', '.join(sorted(held.ran_into))}: move it back"
-            self.lab.say(f"Stopped: {told}, or press again to go on", "warn")
+            self.say(f"Stopped: {told}, or press again to go on", "warn")
 
     # ---- moves -----------------------------------------------------------------------------
 
@@ -334,17 +335,17 @@ class PendantPanel(Panel):
         self._end_tour()
         robot, arm = self.robot, self.robot.arm
         if self.mode == "joint":
-            q = self.lab.mover.goal(robot).copy()
+            q = self.context.mover.goal(robot).copy()
             for i, kind in enumerate(arm.joint_kinds):
                 if f"q{i}" in given:
                     q[i] = read_quantity(given[f"q{i}"], self._quantity(kind))
             if how == "line":
-                self.lab.mover.move_tool(robot, arm.fk(q), straight=True)
+                self.context.mover.move_tool(robot, arm.fk(q), straight=True)
             else:
-                self.lab.mover.go_to(robot, q)
+                self.context.mover.go_to(robot, q)
         else:
             T = self._typed_pose(arm.fk(robot.reference.q), given)
-            self.lab.mover.move_tool(robot, T, straight=how == "line")
+            self.context.mover.move_tool(robot, T, straight=how == "line")
         self._moved += 1
 
     def _typed_pose(self, T: np.ndarray, given: dict[str, float | str]) -> np.ndarray:
@@ -380,26 +381,26 @@ class PendantPanel(Panel):
         robot = self.robot
         if self.mode == "joint" and 0 <= joint < robot.n:
             self._end_tour()
-            q = self.lab.mover.goal(robot).copy()
+            q = self.context.mover.goal(robot).copy()
             q[joint] = np.clip(
                 shown / joint_scales(self.robot.arm, self.si)[joint], *robot.arm.limits[joint]
             )
-            self.lab.mover.go_to(robot, q)
+            self.context.mover.go_to(robot, q)
 
     def _go_to_pose(self, name: str) -> None:
         poses = self.robot.arm.poses
         if name in poses:
             self._end_tour()
-            self.lab.mover.go_to(self.robot, poses[name])
+            self.context.mover.go_to(self.robot, poses[name])
 
     def _go_to_zero(self) -> None:
         self._end_tour()
         limits = self.robot.arm.limits
-        self.lab.mover.go_to(self.robot, np.clip(np.zeros(self.robot.n), *limits.T))
+        self.context.mover.go_to(self.robot, np.clip(np.zeros(self.robot.n), *limits.T))
 
     def _drag(self, robot: SimRobot, q: np.ndarray) -> None:
         self._end_tour()
-        self.lab.mover.go_to(robot, q)
+        self.context.mover.go_to(robot, q)
 
     # ---- gizmo and clamp -------------------------------------------------------------------
 
@@ -408,7 +409,7 @@ class PendantPanel(Panel):
         self._show_gizmo()
 
     def _show_gizmo(self) -> None:
-        self._gizmo.show(self.robot if self._gizmo_on and self.lab.sim.robots else None)
+        self._gizmo.show(self.robot if self._gizmo_on and self.sim.robots else None)
 
     def _set_clicks(self, on: bool) -> None:
         self._clicks = on
@@ -416,12 +417,12 @@ class PendantPanel(Panel):
     def clicked(self, robot: str, joint: int, shift: bool) -> bool:
         if not self._clicks:
             return False
-        if self.lab.selection.robot != robot or self.lab.selection.joint != joint:
-            self.lab.select(robot, joint)
+        if self.session.selection.robot != robot or self.session.selection.joint != joint:
+            self.session.select(robot, joint)
         self._end_tour()
         size = 1.0 if self.step == "hold" else float(self.step)
         by = (-1.0 if shift else 1.0) * size * self._per_unit(joint)
-        self.lab.mover.step(self.robot, "joint", joint, by)
+        self.context.mover.step(self.robot, "joint", joint, by)
         return True
 
     def follow(self) -> None:
@@ -449,19 +450,19 @@ class PendantPanel(Panel):
 
     def _teach(self) -> None:
         point = self.points.teach(self.robot.reference.q)
-        self.lab.say(f"{point.name} taught")  # its row may be out of view
+        self.say(f"{point.name} taught")  # its row may be out of view
 
     def _go_to_point(self, n: int, straight: bool) -> None:
         self._end_tour()
         q = self.points.get(n).q
         if straight:
-            self.lab.mover.move_tool(self.robot, self.robot.arm.fk(q), straight=True)
+            self.context.mover.move_tool(self.robot, self.robot.arm.fk(q), straight=True)
         else:
-            self.lab.mover.go_to(self.robot, q)
+            self.context.mover.go_to(self.robot, q)
 
     def _set_point(self, n: int) -> None:
         self.points.update(n, self.robot.reference.q)
-        self.lab.say(f"{self.points.get(n).name} updated")
+        self.say(f"{self.points.get(n).name} updated")
 
     def _rename_point(self, n: int, name: str) -> None:
         self.points.rename(n, name)
@@ -472,24 +473,24 @@ class PendantPanel(Panel):
     def _play(self) -> None:
         if not len(self.points):
             raise BrazoError("no points to play: teach some first")
-        self.lab.require_running()
+        self.session.require_running()
         self._end_tour()
         self._tour = Tour(
             self.robot,
             list(self.points),
-            self.lab.mover,
-            lambda text: self.lab.post(lambda: self.lab.say(text, "error")),
+            self.context.mover,
+            lambda text: self.context.post(lambda: self.say(text, "error")),
         )
-        self.lab.sim.add_task(self._tour)
+        self.sim.add_task(self._tour)
 
     def unsaved(self) -> list[Work]:
-        if self._opened != self.lab.opened:  # of a cell that is no longer open
+        if self._opened != self.session.cells:  # of a cell that is no longer open
             return []
         found = []
         for robot, points in self._points.items():
             if len(points):
                 some = "1 taught point" if len(points) == 1 else f"{len(points)} taught points"
-                text = as_program(robot, points, self.lab.sim.cell.name)
+                text = as_program(robot, points, self.sim.cell.name)
                 found.append(Work(f"{robot}: {some}", {f"{robot}-points.yaml": text}, robot))
         return found
 

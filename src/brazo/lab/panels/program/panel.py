@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brazo.errors import BrazoError
+from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.program_run import GoOn, Rests, describe_run, program_in
 from brazo.lab.app.unsaved import Work
@@ -26,7 +27,6 @@ from brazo.lab.panels.common.html import (
     text,
     upload,
 )
-from brazo.lab.panels.data.panel import DataPanel
 from brazo.lab.panels.program.step_text import about, verb
 from brazo.program import Execution, Program, parse_program, program_names
 from brazo.program.program_file import find_program
@@ -35,7 +35,6 @@ from brazo.simulation import Simulation
 from brazo.world import cell_names
 
 if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
     from brazo.lab.server.transfers import Upload
 
 MOST_STEPS = 2000  # of a robot that are listed
@@ -49,8 +48,8 @@ class ProgramPanel(Panel):
     rate = 10.0
     scripts = ("panels/program/program.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._sim: Simulation | None = None
         self._versions = count(1)
         self._name = ""  # of the file the text came from
@@ -78,8 +77,8 @@ class ProgramPanel(Panel):
     # ---- the program -----------------------------------------------------------------------------
 
     def simulation_changed(self) -> None:
-        if self._sim is not self.lab.sim:
-            self._sim, self._execution = self.lab.sim, program_in(self.lab.sim)
+        if self._sim is not self.sim:
+            self._sim, self._execution = self.sim, program_in(self.sim)
             if self._execution is not None:
                 self._watch_rests(self._execution)
                 self._show_program(self._execution.program)
@@ -98,11 +97,11 @@ class ProgramPanel(Panel):
 
     def _first(self) -> None:
         """The shipped program of this cell, or a beginning of one."""
-        cell = self.lab.sim.cell.name
+        cell = self.sim.cell.name
         if cell in program_names():
             self._show(cell, find_program(cell).read_text(encoding="utf-8"))
             return
-        robot = next(iter(self.lab.sim.robots), None)
+        robot = next(iter(self.sim.robots), None)
         lines = ["name: my program", "robots:"]
         if robot is not None:
             lines += [f"  {_plain(robot)}:", "    - move_joints: {to: start}", "    - wait: 0.5s"]
@@ -125,7 +124,7 @@ class ProgramPanel(Panel):
         try:
             program = parse_program(self._text, path)
             self._doubts = "\n".join(f"warning: {one}" for one in program.findings if one.slip)
-            self._steps = dict(validate(program, self.lab.sim))
+            self._steps = dict(validate(program, self.sim))
             self._program = program
         except BrazoError as error:
             self._error = str(error)
@@ -164,7 +163,7 @@ class ProgramPanel(Panel):
             self.refresh()
             self._put_steps()
 
-        self.lab.unsaved.ask(f"Loading {name} discards:", self.unsaved(), take)
+        self.context.unsaved.ask(f"Loading {name} discards:", self.unsaved(), take)
 
     def _save(self) -> None:
         self.download(f"{self._name or 'program'}.yaml", self._text)
@@ -184,17 +183,17 @@ class ProgramPanel(Panel):
 
         def open_it() -> None:
             edited, self._edited = self._edited, True  # the text stays
-            self.lab.open(f"cell:{wanted}")
+            self.context.open(f"cell:{wanted}")
             self._edited = edited
 
         if wanted:
-            self.lab.unsaved.before_opening(wanted, open_it)
+            self.context.unsaved.before_opening(wanted, open_it)
 
     def _wanted_cell(self) -> str:
         """The shipped cell the program was written for, where that is not this one."""
         found = re.search(r"^cell:[ \t]*(\S.*?)[ \t]*$", self._text, re.MULTILINE)
         name = found[1].strip("'\"") if found else ""
-        return name if name in cell_names() and name != self.lab.sim.cell.name else ""
+        return name if name in cell_names() and name != self.sim.cell.name else ""
 
     # ---- what is shown ---------------------------------------------------------------------------
 
@@ -340,27 +339,25 @@ class ProgramPanel(Panel):
     def _run(self) -> None:
         self._must_rest()
         self._start()
-        self.lab.sim.player.play()
+        self.sim.player.play()
 
     def _start(self) -> Execution:
         self._read()
         if self._program is None:
             raise BrazoError(self._error)
-        with self.lab.sim.lock:
-            self._execution = self._program.start(self.lab.sim)
+        with self.sim.lock:
+            self._execution = self._program.start(self.sim)
             self._watch_rests(self._execution)
         return self._execution
 
     def _watch_rests(self, execution: Execution) -> None:
         self._rests = Rests(execution)
-        self.lab.sim.add_task(self._rests)
+        self.sim.add_task(self._rests)
 
     def _again(self) -> None:
         self._must_rest()
-        data = self.lab.panels.get("data")
-        if isinstance(data, DataPanel):
-            data.restart_with_run()
-        self.lab.clock.reset()
+        self.context.each_panel(lambda panel: panel.run_again())
+        self.context.clock.reset()
         self._run()
 
     def _pause(self) -> None:
@@ -369,19 +366,19 @@ class ProgramPanel(Panel):
 
     def _step(self) -> None:
         if self._over:
-            with self.lab.sim.lock:
+            with self.sim.lock:
                 self._start().step()
         else:
             self._go_on(True)
-        self.lab.sim.player.play()
+        self.sim.player.play()
 
     def _go_on(self, once: bool) -> None:
-        execution, sim = self._execution, self.lab.sim
+        execution, sim = self._execution, self.sim
         if execution is None or execution.done:
             raise BrazoError("no program is under way")
 
         def failed(why: str) -> None:
-            self.lab.post(lambda: self.lab.say(f"cannot go on: {why}", "error"))
+            self.context.post(lambda: self.say(f"cannot go on: {why}", "error"))
 
         self._bring_back()
         with sim.lock:
@@ -394,18 +391,18 @@ class ProgramPanel(Panel):
 
     def _bring_back(self) -> None:
         """Send robots that were moved meanwhile to where the program stopped them."""
-        sim = self.lab.sim
+        sim = self.sim
         with sim.lock:
             away = {} if self._rests is None else self._rests.away(sim)
         for name, q in away.items():
-            self.lab.mover.go_to(sim.robot(name), q)
+            self.context.mover.go_to(sim.robot(name), q)
         if away:
             verb = "goes" if len(away) == 1 else "go"
-            self.lab.say(f"{' and '.join(away)} first {verb} back to where the program stopped")
+            self.say(f"{' and '.join(away)} first {verb} back to where the program stopped")
 
     def _end(self) -> None:
         if self._execution is not None:
-            with self.lab.sim.lock:
+            with self.sim.lock:
                 self._execution.stop()
 
     def reset(self) -> None:

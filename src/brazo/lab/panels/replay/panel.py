@@ -5,16 +5,14 @@ The timeline itself stands below the scene, whichever panels are open (`panels/r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brazo.errors import BrazoError
+from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.replay import Replay
 from brazo.lab.panels.common.html import escape, fixed, row, section, toggle
 from brazo.recording.source import Event, event_time
-
-if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
 
 LISTED = 1000  # events
 CONTACTS = ("contact begin", "contact end")
@@ -30,8 +28,8 @@ class ReplayPanel(Panel):
     rate = 10.0
     scripts = ("panels/replay/replay.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._contacts = False
         self.on("seek", self._seek, float)
         self.on("back", lambda: self._go_by(-1))
@@ -39,7 +37,7 @@ class ReplayPanel(Panel):
 
     @property
     def _replay(self) -> Replay:
-        sim = self.lab.sim
+        sim = self.session.shown
         if not isinstance(sim, Replay):
             raise BrazoError("no recording is on show")
         return sim

@@ -18,6 +18,7 @@ from brazo.errors import BrazoError
 from brazo.formats.document import read_document
 from brazo.formats.library import robot_directory
 from brazo.kinematics.orientation import rpy_from_matrix
+from brazo.lab.app.context import Context
 from brazo.lab.app.imported_files import TAKEN, ImportedFiles
 from brazo.lab.app.opening import CELL, ROBOT, all_mistakes, choices, is_cell_file, require_idle
 from brazo.lab.app.panel import Panel, Values
@@ -35,7 +36,6 @@ from brazo.lab.panels.common.html import (
     toggle,
     upload,
 )
-from brazo.lab.panels.dimensions.panel import DimensionsPanel
 from brazo.lab.panels.robots import cell_editing
 from brazo.lab.server.transfers import Upload
 from brazo.world.cell_file import cell_directory
@@ -44,7 +44,6 @@ from brazo.world.robot_source import RobotSource
 
 if TYPE_CHECKING:
     from brazo.lab.app.jobs import Job
-    from brazo.lab.app.lab import Lab
 
 OWN = "file:"  # before the name of a imported file
 PLACES = ("x", "y", "z", "yaw")
@@ -58,15 +57,16 @@ class RobotsPanel(Panel):
     rate = 4.0
     scripts = ("panels/robots/robots.js",)
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._imported = ImportedFiles()
         self._problem = ""
         self._job: Job | None = None
         self._opening = threading.Lock()
         self._chosen = ""  # the robot to place
         self._place = np.zeros(4)  # x, y, z in m, yaw in rad
-        self._opened, self._saved = 0, lab.sim.cell  # which cell is open, and as a file has it
+        self._opened = 0  # which cell is open
+        self._saved = self.session.shown.cell  # as a file has it
         self._standing = False  # whether a saved cell starts as it stands now
         self.on("open", self._open, str)
         self.on("dismiss", self._dismiss)
@@ -82,8 +82,8 @@ class RobotsPanel(Panel):
         self.on("save", self._save)
 
     def simulation_changed(self) -> None:
-        if self._opened != self.lab.opened:
-            self._opened, self._saved = self.lab.opened, self.lab.sim.cell
+        if self._opened != self.session.cells:
+            self._opened, self._saved = self.session.cells, self.sim.cell
         self.put({"slips": self._slips()})
         self.refresh()
 
@@ -171,9 +171,9 @@ class RobotsPanel(Panel):
 
     def values(self) -> Values:
         if self._job is not None and self._job.state == "done":
-            self.lab.jobs.cancel(self._job.number)  # what came of it is to be seen
+            self.context.jobs.cancel(self._job.number)  # what came of it is to be seen
             self._job = None
-        source = self.lab.channel.get("source")
+        source = self.context.channel.get("source")
         shipped = _shipped()
         return {
             "problem": self._problem,
@@ -183,7 +183,7 @@ class RobotsPanel(Panel):
             ],
             "cells": [{**one, "now": one["id"] == source} for one in shipped["cells"]],
             "robots": [{**one, "now": one["id"] == source} for one in shipped["robots"]],
-            "standing": [_standing(one) for one in self.lab.sim.cell.robots],
+            "standing": [_standing(one) for one in self.sim.cell.robots],
             "chosen": self._chosen,
             "as-it-stands": self._standing,
             "placeable": self._placeable(),
@@ -196,14 +196,14 @@ class RobotsPanel(Panel):
         return own + [[f"{ROBOT}{n}", n] for n in choices()["robots"]]
 
     def _is_open(self, name: str) -> bool:
-        return self.lab.sim.cell.path == self._imported.path(name)
+        return self.sim.cell.path == self._imported.path(name)
 
     def _findings(self) -> list[str]:
-        return _some([self._imported.shown(one) for one in self.lab.sim.findings])
+        return _some([self._imported.shown(one) for one in self.sim.findings])
 
     def _slips(self) -> str:
         """A notice of numbers that were probably meant in mm or degrees; empty without any."""
-        slips = dict.fromkeys(str(one) for one in self.lab.sim.world.findings if one.slip)
+        slips = dict.fromkeys(str(one) for one in self.sim.world.findings if one.slip)
         if not slips:
             return ""
         first = self._imported.shown(next(iter(slips)))
@@ -222,15 +222,15 @@ class RobotsPanel(Panel):
 
     def _start(self, title: str, source: Any) -> None:
         if self._job is not None:
-            self.lab.jobs.cancel(self._job.number)  # the last wish counts
+            self.context.jobs.cancel(self._job.number)  # the last wish counts
         self._problem = ""
-        lab, imported = self.lab, self._imported
+        open_it, imported = self.context.open, self._imported
 
         def work(job: Job) -> str:
             with self._opening:  # one after the other: of many wishes only the last is built
                 job.check()
                 try:
-                    lab.open(source, job.settle, title)
+                    open_it(source, job.settle, title)
                 except BrazoError as error:
                     given = isinstance(source, Path)
                     told = all_mistakes(source, error) if given else [str(error)]
@@ -241,7 +241,7 @@ class RobotsPanel(Panel):
             if self._job is job:
                 self._problem = problem
 
-        self._job = job = self.lab.jobs.start(f"Open {title}", work, done)
+        self._job = job = self.context.jobs.start(f"Open {title}", work, done)
 
     def _bring(self, upload: Upload) -> None:
         self._problem = ""
@@ -251,11 +251,11 @@ class RobotsPanel(Panel):
             self._problem = self._imported.shown(error)
             return
         if not found:
-            self.lab.say(f"{upload.name} is here; now bring the robot file that speaks of it")
+            self.say(f"{upload.name} is here; now bring the robot file that speaks of it")
         elif len(found) == 1:
             self._start(found[0], self._imported.path(found[0]))
         else:
-            self.lab.say(f"{upload.name}: {len(found)} descriptions are here; choose one to open")
+            self.say(f"{upload.name}: {len(found)} descriptions are here; choose one to open")
 
     def _dismiss(self) -> None:
         self._problem = ""
@@ -266,7 +266,7 @@ class RobotsPanel(Panel):
         if name in (one[0] for one in self._placeable()):
             source = self._source_of(name)
             self._chosen = name
-            base = cell_editing.free_place(self.lab.sim.cell, source)
+            base = cell_editing.free_place(self.sim.cell, source)
             self._place = np.array([*base[:3, 3], 0.0])
 
     def _source_of(self, name: str) -> RobotSource:
@@ -287,13 +287,13 @@ class RobotsPanel(Panel):
     def _place_robot(self) -> None:
         if not self._chosen:
             raise BrazoError("choose the robot to place first")
-        require_idle(self.lab.sim)
+        require_idle(self.sim)
         base = np.eye(4)
         for part, value in zip((0, 1, 2, 5), self._place, strict=True):
             base = cell_editing.moved(base, part, float(value))
         source = self._source_of(self._chosen)
-        cell, name = cell_editing.with_robot(self.lab.sim.cell, source, base)
-        sim = cell_editing.carried_over(self.lab.sim, cell)
+        cell, name = cell_editing.with_robot(self.sim.cell, source, base)
+        sim = cell_editing.carried_over(self.sim, cell)
         blocked = cell_editing.in_the_way(sim, name)
         if blocked:
             sim.player.close()
@@ -301,22 +301,20 @@ class RobotsPanel(Panel):
         self._go_on(sim, name)
 
     def _remove(self, name: str) -> None:
-        unsaved = self.lab.unsaved
+        unsaved = self.context.unsaved
         lost = [one for one in unsaved.work() if one.robot == name]
         unsaved.ask(f"Removing {name} discards:", lost, lambda: self._take_away(name))
 
     def _take_away(self, name: str) -> None:
-        require_idle(self.lab.sim)
-        cell = cell_editing.without_robot(self.lab.sim.cell, name)
-        sim = cell_editing.carried_over(self.lab.sim, cell)
+        require_idle(self.sim)
+        cell = cell_editing.without_robot(self.sim.cell, name)
+        sim = cell_editing.carried_over(self.sim, cell)
         self._go_on(sim, cell.robots[0].name)
 
     def _go_on(self, sim: Any, selected: str) -> None:
-        if self.lab.selection.robot not in sim.robots:
-            self.lab.selection = type(self.lab.selection)(selected)
-        self.lab.replace_simulation(sim)
-        self.lab.channel.put({"robots": list(sim.robots)})
-        self.lab.select(selected)
+        self.session.replace(sim, selected)
+        self.context.channel.put({"robots": list(sim.robots)})
+        self.session.select(selected)
 
     # ---- saving ----------------------------------------------------------------------------
 
@@ -326,19 +324,17 @@ class RobotsPanel(Panel):
     def _save(self) -> None:
         files = self._cell_files(self._standing)
         name, content = next(iter(files.items()))
-        self._saved = self.lab.sim.cell
-        dimensions = self.lab.panels.get("dimensions")
-        if isinstance(dimensions, DimensionsPanel):
-            dimensions.saved()
+        self._saved = self.sim.cell
+        self.context.each_panel(lambda panel: panel.cell_saved())
         if len(files) == 1:
             self.download(name, content)
             return
         self.download(f"{Path(name).stem}.zip", packed(files))
-        self.lab.say(f"{name} and the robot files it names are in one archive: keep them together")
+        self.say(f"{name} and the robot files it names are in one archive: keep them together")
 
     def _cell_files(self, standing: bool) -> dict[str, bytes]:
         """The cell file, first, and the files it refers to."""
-        cell = cell_editing.present_cell(self.lab.sim, standing)
+        cell = cell_editing.present_cell(self.sim, standing)
         imported = self._imported
         files: dict[str, bytes] = {}
 
@@ -357,9 +353,9 @@ class RobotsPanel(Panel):
         return {key: value.encode() for key, value in texts.items()} | files
 
     def unsaved(self) -> list[Work]:
-        cell = self.lab.sim.cell
-        if self._opened != self.lab.opened or self not in self.lab.shown_panels:
+        if self._opened != self.session.cells or self.session.replay is not None:
             return []
+        cell = self.sim.cell
         changed = cell_editing.changes(self._saved, cell)
         if not changed:
             return []
@@ -371,10 +367,10 @@ class RobotsPanel(Panel):
         part = (0, 1, 2, 5)[i]
 
         def set_base(name: str, value: float) -> None:
-            robot = self.lab.sim.robot(name)
+            robot = self.sim.robot(name)
             base = cell_editing.moved(robot.base, part, value)
-            self.lab.sim.edit(name, base=base)
-            self.lab.redraw()
+            self.sim.edit(name, base=base)
+            self.session.edited()
 
         return set_base
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.lab.app.context import Context
 from brazo.lab.app.opening import rebuilt, require_idle
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import fixed, read_quantity
@@ -44,9 +45,6 @@ from brazo.simulation import (
     JointLocked,
     TorqueLoss,
 )
-
-if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
 
 SMALLEST, LARGEST = 1e-5, 1e-2  # s, of a step, as cell files have it
 MOST_GRAVITY = 100.0  # m/s²
@@ -83,12 +81,12 @@ class SimulationPanel(Panel):
     id, title, icon, side, order = "simulation", "Simulation", "clock", "right", 10
     rate = 10.0
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._kind = "locked"
         self._joint = 0
         self._amount = 0.0
-        self.on_number("speed", lab.clock.set_speed, unit="percent")
+        self.on_number("speed", context.clock.set_speed, unit="percent")
         self.on_number("dt", self._set_step, unit="ms")
         self.on_number("gravity", self._set_gravity, int)
         self.on("mode", self._set_mode, str)
@@ -98,7 +96,7 @@ class SimulationPanel(Panel):
         self.on_number("amount", self._set_amount)
         self.on("inject", self._inject)
         self.on("mend", self._mend, int)
-        self.on("mend-all", lambda: lab.sim.clear_faults())
+        self.on("mend-all", lambda: context.session.sim.clear_faults())
 
     # ---- what is shown -------------------------------------------------------------------------
 
@@ -139,7 +137,7 @@ class SimulationPanel(Panel):
         )  # fmt: skip
 
     def values(self) -> Values:
-        sim = self.lab.sim
+        sim = self.sim
         costs, player = sim.costs, sim.player
         shown: Values = {
             "speed": 100.0 * player.speed,
@@ -152,7 +150,7 @@ class SimulationPanel(Panel):
             **{f"feedback/{name}": r.force_feedback for name, r in sim.world.robots.items()},
         }
         if sim.robots:
-            joints = self.lab.robot.arm.joint_names
+            joints = self.session.robot.arm.joint_names
             shown |= {
                 "fault": self._kind,
                 "fault-joint": joints[min(self._joint, len(joints) - 1)],
@@ -163,9 +161,9 @@ class SimulationPanel(Panel):
         return shown
 
     def selection_changed(self) -> None:
-        if self.lab.selection.joint is not None:
-            self._joint = self.lab.selection.joint
-        self._joint = min(self._joint, self.lab.robot.n - 1)
+        if self.session.selection.joint is not None:
+            self._joint = self.session.selection.joint
+        self._joint = min(self._joint, self.session.robot.n - 1)
         self.refresh()
 
     def _gravity(self) -> str:
@@ -175,7 +173,7 @@ class SimulationPanel(Panel):
         )
 
     def _feedback(self) -> str:
-        names = list(self.lab.sim.robots)
+        names = list(self.sim.robots)
         if not names:
             return ""
         return section(
@@ -186,9 +184,9 @@ class SimulationPanel(Panel):
         )
 
     def _faults(self) -> str:
-        if not self.lab.sim.robots:
+        if not self.sim.robots:
             return ""
-        kind, arm = KINDS[self._kind], self.lab.robot.arm
+        kind, arm = KINDS[self._kind], self.session.robot.arm
         content = [
             row("Robot", '<brazo-text name="/selection/robot" class="words"></brazo-text>'),
             row("Fault", select("fault", {k: v.title for k, v in KINDS.items()}, label="Fault")),
@@ -218,31 +216,31 @@ class SimulationPanel(Panel):
     def _set_step(self, step: float) -> None:
         if not SMALLEST <= step <= LARGEST:
             raise BrazoError(f"a step of {1e3 * step:g} ms; from 0.01 to 10 ms")
-        if step != self.lab.sim.dt:
+        if step != self.sim.dt:
             self._rebuild(step=step)
 
     def _set_gravity(self, axis: int, value: float) -> None:
         if not (0 <= axis < 3 and abs(value) <= MOST_GRAVITY):
             raise BrazoError(f"a gravity of {value:g} m/s²; up to {MOST_GRAVITY:g} either way")
-        gravity = np.array(self.lab.sim.cell.gravity)
+        gravity = np.array(self.sim.cell.gravity)
         if gravity[axis] != value:
             gravity[axis] = value
             gravity.flags.writeable = False
             self._rebuild(gravity=gravity)
 
     def _set_mode(self, mode: str) -> None:
-        if mode in MODES and mode != self.lab.sim.world.mode:
+        if mode in MODES and mode != self.sim.world.mode:
             self._rebuild(mode)
 
     def _rebuild(self, mode: str = "", **changes: Any) -> None:
-        sim = self.lab.sim
+        sim = self.sim
         require_idle(sim)
         cell = replace(sim.cell, **changes)
-        self.lab.replace_simulation(rebuilt(sim, cell, mode or sim.world.mode))
+        self.session.replace(rebuilt(sim, cell, mode or sim.world.mode))
 
     def _set_feedback(self, robot: str, on: bool) -> None:
-        with self.lab.sim.lock:
-            self.lab.sim.robot(robot).world.force_feedback = on
+        with self.sim.lock:
+            self.sim.robot(robot).world.force_feedback = on
 
     def _set_kind(self, kind: str) -> None:
         if kind in KINDS:
@@ -250,7 +248,7 @@ class SimulationPanel(Panel):
             self.refresh()
 
     def _set_joint(self, name: str) -> None:
-        joints = self.lab.robot.arm.joint_names
+        joints = self.session.robot.arm.joint_names
         if name in joints:
             changed = self._unit()
             self._joint = joints.index(name)
@@ -263,24 +261,24 @@ class SimulationPanel(Panel):
     def _unit(self) -> str:
         unit = KINDS[self._kind].unit
         if unit == "joint":
-            revolute = self.lab.robot.arm.joint_kinds[self._joint] == "revolute"
+            revolute = self.session.robot.arm.joint_kinds[self._joint] == "revolute"
             return "°" if revolute else "mm"
         return unit
 
     def _inject(self) -> None:
-        robot, kind = self.lab.robot, KINDS[self._kind]
+        robot, kind = self.session.robot, KINDS[self._kind]
         amount = self._amount
         if kind.unit == "joint":
             amount = read_quantity(amount, "deg" if self._unit() == "°" else "mm")
         if not math.isfinite(amount):
             raise BrazoError("a fault needs a finite number")
-        self.lab.sim.inject(kind.make(robot.name, robot.arm.joint_names[self._joint], amount))
+        self.sim.inject(kind.make(robot.name, robot.arm.joint_names[self._joint], amount))
 
     def _mend(self, number: int) -> None:
         active = self._active()
         if 0 <= number < len(active):
             fault = active[number]
-            self.lab.sim.clear_faults(fault.robot, fault)
+            self.sim.clear_faults(fault.robot, fault)
 
     def _active(self) -> list[Fault]:
-        return [fault for robot in self.lab.sim.robots.values() for fault in robot.faults]
+        return [fault for robot in self.sim.robots.values() for fault in robot.faults]

@@ -13,6 +13,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
+from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.playing import Playing, require_free
 from brazo.lab.panels.common.html import (
@@ -32,13 +33,12 @@ from brazo.lab.panels.common.html import (
     upload,
 )
 from brazo.lab.panels.trajectory.draft import CURVES, PLANES, Draft, Plan, Row, plan_of, sentence
+from brazo.lab.panels.trajectory.planned_path import PlannedPath
 from brazo.lab.panels.trajectory.unsaved import unsaved_drafts, unsaved_points
-from brazo.lab.scene.overlays.path import PlannedPath
 from brazo.trajectory import fastest_within, parse_via_list
 from brazo.trajectory.via_points import RULES
 
 if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
     from brazo.lab.app.unsaved import Work
     from brazo.lab.server.transfers import Upload
     from brazo.robot import Robot
@@ -59,19 +59,19 @@ class TrajectoryPanel(Panel):
 
     id, title, icon, side, order = "trajectory", "Trajectory", "trajectory", "left", 25
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._drafts: dict[str, Draft] = {}
         self._sim: Any = None
         self._opened = 0  # which of the cells opened the drafts belong to
         self._plan: Plan | None = None
         self._why = ""
         self._plans = 0
-        self._path = PlannedPath(lab.scene)
+        self._path = PlannedPath(context.scene)
         self._seen = True
         self._loop = False
         self._playing: Playing | None = None
-        self.on("robot", lambda name: lab.select(name), str)
+        self.on("robot", context.session.select, str)
         self.on("source", self._set_source, str)
         self.on("space", self._set_space, str)
         self.on("through", self._set_through, str)
@@ -113,7 +113,7 @@ class TrajectoryPanel(Panel):
 
     @property
     def robot(self) -> SimRobot:
-        return self.lab.robot
+        return self.session.robot
 
     @property
     def draft(self) -> Draft:
@@ -124,11 +124,11 @@ class TrajectoryPanel(Panel):
         return self._drafts[robot.name]
 
     def simulation_changed(self) -> None:
-        robots = self.lab.sim.robots
-        if self._sim is not self.lab.sim:
-            self._sim, self._playing = self.lab.sim, None
-        if self._opened != self.lab.opened:
-            self._opened = self.lab.opened
+        robots = self.sim.robots
+        if self._sim is not self.sim:
+            self._sim, self._playing = self.sim, None
+        if self._opened != self.session.cells:
+            self._opened = self.session.cells
             self._drafts.clear()
         self._drafts = {name: draft for name, draft in self._drafts.items() if name in robots}
         for name, draft in self._drafts.items():  # an edited robot has its tool elsewhere
@@ -140,7 +140,7 @@ class TrajectoryPanel(Panel):
         self._renew()
 
     def _renew(self) -> None:
-        if self.lab.sim.robots:
+        if self.sim.robots:
             arm = self.robot.arm
             for i, kind in enumerate(arm.joint_kinds):
                 unit = "deg" if kind == "revolute" else "mm"
@@ -151,9 +151,9 @@ class TrajectoryPanel(Panel):
     # ---- what is shown ---------------------------------------------------------------------------
 
     def html(self) -> str:
-        if not self.lab.sim.robots:
+        if not self.sim.robots:
             return note("There is no robot in this cell.")
-        several = list(self.lab.sim.robots)
+        several = list(self.sim.robots)
         draft = self.draft
         return (
             section(
@@ -260,7 +260,7 @@ class TrajectoryPanel(Panel):
         )
 
     def values(self) -> Values:
-        if not self.lab.sim.robots:
+        if not self.sim.robots:
             return {}
         draft, plan = self.draft, self._plan
         found: Values = {
@@ -313,7 +313,7 @@ class TrajectoryPanel(Panel):
         plan = self._plan
         whole = f" of {plan.motion.duration:.1f} s" if plan is not None else " s"
         round_ = f", round {playing.round}" if playing.loop else ""
-        return f"{playing.elapsed(self.lab.sim.time):.1f}{whole}{round_}"
+        return f"{playing.elapsed(self.sim.time):.1f}{whole}{round_}"
 
     # ---- planning --------------------------------------------------------------------------------
 
@@ -327,7 +327,7 @@ class TrajectoryPanel(Panel):
         self._plans += 1
         self._plan, self._why = None, ""
         self._path.remove()
-        if not self.lab.sim.robots or not (self.draft.curved or len(self.draft.rows) > 1):
+        if not self.sim.robots or not (self.draft.curved or len(self.draft.rows) > 1):
             return
         robot, draft, number_ = self.robot, self.draft, self._plans
         arm, q0 = robot.arm, robot.reference.q
@@ -338,9 +338,10 @@ class TrajectoryPanel(Panel):
         # Following the tool takes a while: beside everything else.
         def done(found: Plan | str) -> None:
             self._planned(found, number_)
-            self.lab.post(lambda: self.lab.jobs.cancel(job.number))  # nothing to look back at
+            # There is nothing to look back at.
+            self.context.post(lambda: self.context.jobs.cancel(job.number))
 
-        job = self.lab.jobs.start(
+        job = self.context.jobs.start(
             "Plan the path", lambda _: _tried(arm, draft, q0), done, cancellable=False
         )
 
@@ -475,7 +476,7 @@ class TrajectoryPanel(Panel):
     def _as_points(self) -> None:
         plan, draft = self._require_plan(), self.draft
         lost = unsaved_points(self.robot.name, draft)
-        self.lab.unsaved.ask(
+        self.context.unsaved.ask(
             "Points made of the curve replace:", lost, lambda: self._take_curve(plan, draft)
         )
 
@@ -504,17 +505,17 @@ class TrajectoryPanel(Panel):
     # ---- playing ---------------------------------------------------------------------------------
 
     def _play(self) -> None:
-        plan, sim, robot = self._require_plan(), self.lab.sim, self.robot
+        plan, sim, robot = self._require_plan(), self.sim, self.robot
         if plan.violations:
             raise BrazoError(f"a limit would be passed: {sentence(plan.violations[0])}")
-        self.lab.require_running()
+        self.session.require_running()
         with sim.lock:
             require_free(sim, robot)
             playing = Playing(
                 robot,
                 plan.motion,
                 self._loop,
-                lambda why: self.lab.post(lambda: self._played(playing, why)),
+                lambda why: self.context.post(lambda: self._played(playing, why)),
             )
             sim.add_task(playing)
         self._playing = playing
@@ -523,15 +524,15 @@ class TrajectoryPanel(Panel):
         if self._playing is playing:
             self._playing = None
             if why == "something else moves the robot":
-                self.lab.say(f"the trajectory ended: {why}", "warn")
+                self.say(f"the trajectory ended: {why}", "warn")
 
     def _halt(self) -> None:
         playing = self._playing
         if playing is not None:
-            with self.lab.sim.lock:
+            with self.sim.lock:
                 playing.pause()
                 for name in playing.motions:
-                    self.lab.sim.robots[name].stop()
+                    self.sim.robots[name].stop()
 
     def _set_loop(self, on: bool) -> None:
         self._loop = on
@@ -544,12 +545,14 @@ class TrajectoryPanel(Panel):
     # ---- files -----------------------------------------------------------------------------------
 
     def _save(self) -> None:
-        name = f"{self.lab.sim.cell.name}-{self.robot.name}-trajectory.yaml"
+        name = f"{self.sim.cell.name}-{self.robot.name}-trajectory.yaml"
         self.download(name, self.draft.file(self._require_plan()))
         self.draft.mark_saved()
 
     def unsaved(self) -> list[Work]:
-        return [] if self._opened != self.lab.opened else unsaved_drafts(self._drafts, self.lab.sim)
+        if not self._drafts or self._opened != self.session.cells:
+            return []
+        return unsaved_drafts(self._drafts, self.sim)
 
     def _load(self, given: Upload) -> None:
         robot = self.robot
@@ -564,7 +567,7 @@ class TrajectoryPanel(Panel):
             self._changed(html=True)
 
         lost = unsaved_points(robot.name, draft)
-        self.lab.unsaved.ask(f"Loading {given.name} discards:", lost, take)
+        self.context.unsaved.ask(f"Loading {given.name} discards:", lost, take)
 
 
 def _tried(arm: Robot, draft: Draft, q0: np.ndarray) -> Plan | str:

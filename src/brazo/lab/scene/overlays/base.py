@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from brazo.lab.scene.scene import Scene
+    from brazo.lab.scene.shown import Shown
     from brazo.lab.scene.snapshot import Snapshot
-    from brazo.simulation import Simulation
 
 
 class Overlay:
@@ -27,7 +27,7 @@ class Overlay:
         self.scene = scene
         self.handles: list[Any] = []
 
-    def build(self, sim: Simulation) -> None:
+    def build(self, sim: Shown) -> None:
         """Draw it; keep what is to be removed in `handles`."""
 
     def update(self, snapshot: Snapshot) -> None:

@@ -16,8 +16,8 @@ from brazo.lab.scene.overlays.base import Overlay
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
 
 if TYPE_CHECKING:
+    from brazo.lab.scene.shown import Shown
     from brazo.lab.scene.snapshot import Snapshot
-    from brazo.simulation import Simulation
 
 FREE, HIT = (47, 158, 68), (224, 49, 49)
 FREE_OPACITY, HIT_OPACITY = 0.22, 0.55
@@ -31,7 +31,7 @@ class CollisionSolids(Overlay):
     hint = "The solids the physics computes with: green free, red touching."
     rate = 30.0
 
-    def build(self, sim: Simulation) -> None:
+    def build(self, sim: Shown) -> None:
         world = sim.world
         model = world.mj_model
         nodes = {

@@ -9,8 +9,8 @@ import numpy as np
 from brazo.lab.scene.overlays.base import Overlay
 
 if TYPE_CHECKING:
+    from brazo.lab.scene.shown import Shown
     from brazo.lab.scene.snapshot import Snapshot
-    from brazo.simulation import Simulation
     from brazo.world import Contacts
 
 RED, ORANGE, WHITE = (224, 17, 26), (232, 104, 0), (255, 255, 255)
@@ -43,7 +43,7 @@ class ContactMarks(Overlay):
     first = True
     rate = 30.0
 
-    def build(self, sim: Simulation) -> None:
+    def build(self, sim: Shown) -> None:
         scene = self.scene.server.scene
         root = f"{self.scene.root}/contacts"
         self._root = scene.add_frame(root, show_axes=False, visible=False)
@@ -116,7 +116,7 @@ class HandOver(Overlay):
     first = True
     rate = 20.0
 
-    def build(self, sim: Simulation) -> None:
+    def build(self, sim: Shown) -> None:
         world = sim.world
         self._bodies = {one.name: i for i, one in enumerate(world.drawn) if one.kind == "object"}
         self._moving = {

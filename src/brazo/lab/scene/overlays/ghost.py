@@ -12,8 +12,8 @@ from brazo.lab.scene.overlays.base import Overlay
 from brazo.lab.server import hooks
 
 if TYPE_CHECKING:
+    from brazo.lab.scene.shown import Shown
     from brazo.lab.scene.snapshot import Snapshot
-    from brazo.simulation import Simulation
 
 BLUE, OPACITY = (51, 133, 255), 0.3
 
@@ -24,7 +24,7 @@ class DesiredRobots(Overlay):
     id, title = "desired", "Desired robot"
     hint = "Where the reference wants the robots, in blue."
 
-    def build(self, sim: Simulation) -> None:
+    def build(self, sim: Shown) -> None:
         from brazo.lab.scene.scene import STILL, node_name, placed
 
         self._still, self._placed = STILL, placed

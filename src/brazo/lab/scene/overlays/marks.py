@@ -9,7 +9,7 @@ from brazo.lab.scene.overlays.base import Overlay
 from brazo.model.shapes import Sphere
 
 if TYPE_CHECKING:
-    from brazo.simulation import Simulation
+    from brazo.lab.scene.shown import Shown
 
 MASS_COLOR = (250, 204, 21)
 
@@ -20,7 +20,7 @@ class LinkFrames(Overlay):
     id, title = "axes", "Link frames"
     hint = "x red, y green, z blue; the links are seen through."
 
-    def build(self, sim: Simulation) -> None:
+    def build(self, sim: Shown) -> None:
         for name in sim.robots:
             for i in sim.world.drawn_of(name):
                 node = f"{self.scene.names[i]}/axes"
@@ -38,7 +38,7 @@ class MassCentres(Overlay):
     id, title = "com", "Centres of mass"
     hint = "Balls whose volume grows with the mass."
 
-    def build(self, sim: Simulation) -> None:
+    def build(self, sim: Shown) -> None:
         world = sim.world
         model = world.mj_model
         found = {}
@@ -67,7 +67,7 @@ class Labels(Overlay):
     id, title = "labels", "Labels"
     hint = "Names of robots and bodies."
 
-    def build(self, sim: Simulation) -> None:
+    def build(self, sim: Shown) -> None:
         world = sim.world
         scene = self.scene.server.scene
         places = {name: int(world.drawn_of(name)[0]) for name in sim.robots}

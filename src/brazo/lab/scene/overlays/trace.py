@@ -9,8 +9,8 @@ import numpy as np
 from brazo.lab.scene.overlays.base import Overlay
 
 if TYPE_CHECKING:
+    from brazo.lab.scene.shown import Shown
     from brazo.lab.scene.snapshot import Snapshot
-    from brazo.simulation import Simulation
 
 COLORS = ((255, 193, 7), (32, 201, 151), (151, 117, 250), (255, 107, 107))
 STEP = 0.002  # distance of the points, over the size of the cell
@@ -24,7 +24,7 @@ class ToolTrace(Overlay):
     id, title = "trace", "Tool trace"
     hint = "The way the tools have come."
 
-    def build(self, sim: Simulation) -> None:
+    def build(self, sim: Shown) -> None:
         from brazo.lab.scene.scene import tip_of
 
         scene = self.scene.server.scene

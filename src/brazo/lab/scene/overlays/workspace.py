@@ -9,8 +9,8 @@ import numpy as np
 from brazo.lab.scene.overlays.base import Overlay
 
 if TYPE_CHECKING:
+    from brazo.lab.scene.shown import Shown
     from brazo.robot import Robot
-    from brazo.simulation import Simulation
 
 POINTS = 6000
 COLORS = ((255, 146, 43), (51, 154, 240), (81, 207, 102), (204, 93, 232))
@@ -22,7 +22,7 @@ class WorkspaceCloud(Overlay):
     id, title = "workspace", "Workspace"
     hint = "Places the tools reach at joint values within the limits."
 
-    def build(self, sim: Simulation) -> None:
+    def build(self, sim: Shown) -> None:
         scene = self.scene.server.scene
         for k, (_, robot) in enumerate(sim.robots.items()):
             points = reached(robot.arm) @ robot.base[:3, :3].T + robot.base[:3, 3]

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_wxyz
+from brazo.lab.app.context import Context
 from brazo.lab.app.moving import reach
 from brazo.lab.scene.scene import STILL, placed
 from brazo.lab.server import hooks
 from brazo.model.transforms import invert
-
-if TYPE_CHECKING:
-    from brazo.lab.app.lab import Lab
-    from brazo.simulation.robot import SimRobot
+from brazo.simulation.robot import SimRobot
 
 SCALE = 0.14  # over the size of the cell
 
@@ -30,8 +28,8 @@ SCALE = 0.14  # over the size of the cell
 class Gizmo:
     """The gizmo at the tool of one robot; on the lab's thread."""
 
-    def __init__(self, lab: Lab, move: Callable[[SimRobot, np.ndarray], None]) -> None:
-        self._lab = lab
+    def __init__(self, context: Context, move: Callable[[SimRobot, np.ndarray], None]) -> None:
+        self._context = context
         self._move = move
         self._handle: Any = None
         self._robot: SimRobot | None = None
@@ -42,7 +40,7 @@ class Gizmo:
         self._taken: tuple[int, int] | None = None  # when it was: STOPs so far, and who drove
         self.dragging = False
         self.reason = ""  # why the tool cannot follow
-        lab.channel.on_refused(self.resend)
+        context.channel.on_refused(self.resend)
 
     def show(self, robot: SimRobot | None) -> None:
         """Put it at the tool of a robot, or take it away."""
@@ -53,7 +51,7 @@ class Gizmo:
         self._shown[:] = np.nan
         if robot is None:
             return
-        scene = self._lab.scene
+        scene = self._context.scene
         turns = robot.arm.mobility > 3
         self._handle = scene.server.scene.add_transform_controls(
             f"{scene.root}/gizmo",
@@ -75,11 +73,11 @@ class Gizmo:
             self._ended()
         if self._handle is None or self._robot is None or self.dragging:
             return
-        with self._lab.sim.lock:
+        with self._context.session.shown.lock:
             T = self._robot.tool()
         if not np.abs(T - self._shown).max() <= STILL:
             self._shown = T
-            hooks.move(self._lab.scene.server, placed([self._handle.name], T[None]))
+            hooks.move(self._context.scene.server, placed([self._handle.name], T[None]))
 
     def resend(self) -> None:
         """Say where it is although it has not moved: somebody pulled at it who may not."""
@@ -92,7 +90,7 @@ class Gizmo:
         with self._lock:
             if event.phase == "end":
                 self._taken = None
-                self._lab.post(self._ended)
+                self._context.post(self._ended)
                 return
             if event.phase == "start" or self._taken is None:
                 self._taken = self._now()
@@ -100,10 +98,10 @@ class Gizmo:
             T[:3, :3] = matrix_from_wxyz(np.asarray(event.target.wxyz, float))
             T[:3, 3] = event.target.position
             self._wanted = T  # of several only the last counts
-        self._lab.post(self._lab.channel.unless_stopped(self._go))
+        self._context.post(self._context.channel.unless_stopped(self._go))
 
     def _now(self) -> tuple[int, int]:
-        return self._lab.channel.stops, self._lab.channel.driving.driver
+        return self._context.channel.stops, self._context.channel.driving.driver
 
     def _begun(self) -> None:
         self.dragging = True

@@ -1,14 +1,13 @@
-"""A planned way of a tool: a line with its points, red where the motion would pass a limit."""
+"""The planned path of a tool: a line with its points, red where the motion would pass a limit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from brazo.lab.panels.trajectory.draft import Plan
-    from brazo.lab.scene.scene import Scene
+from brazo.lab.panels.trajectory.draft import Plan
+from brazo.lab.scene.scene import Scene
 
 FINE, PAST, POINT = (20, 60, 255), (255, 0, 0), (255, 146, 43)
 POINT_SIZE = 0.005  # over the size of the cell

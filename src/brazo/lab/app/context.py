@@ -1,0 +1,49 @@
+"""`Context`: all that a panel sees of the lab."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from brazo.lab.app.clock import Clock
+from brazo.lab.app.jobs import Jobs
+from brazo.lab.app.live import Live
+from brazo.lab.app.moving import Mover
+from brazo.lab.app.runs import Runs
+from brazo.lab.app.session import Session
+from brazo.lab.app.unsaved import Unsaved
+from brazo.lab.scene.scene import Scene
+from brazo.lab.server.channel import Channel
+from brazo.lab.server.notices import Notices
+from brazo.lab.server.transfers import Uploads
+
+
+class Open(Protocol):
+    """Opens another cell, robot, file or simulation; see `Lab.open`."""
+
+    def __call__(
+        self, source: Any, before: Callable[[], None] | None = None, ask: str = ""
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The parts of a lab that panels work with; used on the lab's thread but for `post`."""
+
+    session: Session  # what is open and selected
+    scene: Scene
+    channel: Channel
+    notices: Notices
+    uploads: Uploads
+    download: Callable[[str, bytes | str | Path], None]
+    jobs: Jobs
+    runs: Runs  # the folder of recordings
+    unsaved: Unsaved
+    mover: Mover
+    live: Live
+    clock: Clock
+    open: Open
+    post: Callable[[Callable[[], None]], None]  # has something done on the lab's thread
+    each_panel: Callable[[Callable[[Any], Any]], None]  # calls something for every panel

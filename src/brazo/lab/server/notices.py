@@ -1,0 +1,45 @@
+"""Messages shown on the pages, and errors turned into them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from brazo.errors import BrazoError
+from brazo.lab.server.channel import Channel, topic_of
+from brazo.lab.server.repeats import Repeats
+from brazo.text import printable
+
+log = logging.getLogger(__name__)
+log.addFilter(Repeats())
+
+
+class Notices:
+    """Messages to the pages; on the lab's thread."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._count = 0
+
+    def say(self, text: str, kind: str = "info") -> None:
+        """Show a sentence: `info`, `warn` or `error`; to the page that asked, else to all."""
+        self._count += 1
+        notice = {"number": self._count, "text": printable(text), "kind": kind}
+        asked, topic = self._channel.page, topic_of(self._channel.event)
+        if asked is not None and kind == "error" and topic:
+            # One a panel: it goes with the next, or when that panel does as it is asked.
+            notice["topic"] = topic
+            asked.wrong[topic] = self._count
+        for page in self._channel.pages if asked is None else (asked,):
+            page.tell("notice", notice)
+
+    def guard(self, call: Callable[[], Any]) -> None:
+        """Make a call; show what it raises instead of raising it."""
+        try:
+            call()
+        except BrazoError as error:
+            self.say(str(error), "error")
+        except Exception as error:  # one broken panel must not stop the others
+            log.exception("the lab could not do what was asked")
+            self.say(f"this should not have happened: {type(error).__name__}: {error}", "error")
