@@ -14,14 +14,8 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from brazo.errors import BrazoError
-<<<<<<< HEAD
 from brazo.simulation.clock import steps_before
-
-if TYPE_CHECKING:
-    from brazo.simulation.simulation import Simulation
-=======
 from brazo.simulation.lock import StepLock
->>>>>>> next
 
 FASTEST = 4.0
 SLICE = 0.02  # s of steps before the clock is looked at again
@@ -54,8 +48,8 @@ class Played(Protocol):
         """Let `n` steps pass."""
         ...
 
-    def step_locked(self) -> None:
-        """One step, while `lock` is held."""
+    def step_locked(self, most: int = 1) -> int:
+        """Make 1 to `most` steps while `lock` is held; return how many."""
         ...
 
     def reset(self) -> None:

@@ -113,10 +113,7 @@ class Replay:
             for name, robot in self._world.robots.items()
         )
         self.player = _Player(self)
-<<<<<<< HEAD
-=======
         self._row = 0
->>>>>>> next
         self.about: Mapping[str, str] = source.about
         self._source = source
         self._stride = -(-source.rows // MOST_ROWS)
@@ -203,17 +200,13 @@ class Replay:
             self._row = min(max(row, 0), self.rows - 1)
         self.player.speed = self.player.speed  # its schedule begins here
 
-<<<<<<< HEAD
-    def step_locked(self, most: int = 1) -> int:
-=======
     def step(self, n: int = 1) -> None:
         """Let `n` rows pass."""
         for _ in range(n):
             with self.lock:
                 self.step_locked()
 
-    def step_locked(self) -> None:
->>>>>>> next
+    def step_locked(self, most: int = 1) -> int:
         """On to the next row; at the last one the player pauses."""
         if self._row + 1 < self.rows:
             self._row += 1
