@@ -300,7 +300,8 @@ def test_keys_that_come_together_are_read_together(monkeypatch):
             os.write(ours, b"ec\x1b[A\x1bOBp")  # arrow keys end in letters
             hand = keyboard.read(0.0, 0)
             assert (hand.engage, hand.clutch, hand.grip) == (1, True, 1.0)
-            assert set(keyboard._seen) == {"e", "c", "p"}
+            held = {key for key, switch in keyboard._held.items() if switch.held}
+            assert held == {"e", "c", "p"}
             os.close(ours)
             with pytest.raises(BrazoError, match="the terminal is gone"):
                 keyboard.read(0.1, 0)
@@ -570,17 +571,17 @@ def test_one_of_a_kind_is_told_as_one():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["follower"], "give --robot NAME or --cell NAME"),
-        (["follower", "--cell", "cooperative"], "which robot follows? --of scara1 or scara2"),
-        (["follower", "--robot", "delta", "--map", "magic"], "wanted pose or joint"),
-        (["follower", "--robot", "delta", "--box", "1,2"], "wanted xmin,xmax"),
+        (["follower"], "give either --robot NAME or --cell NAME"),
+        (["follower", "--cell", "cooperative"], "choose one: --of scara1 or scara2"),
+        (["follower", "--robot", "delta", "--map", "magic"], "expected pose or joint"),
+        (["follower", "--robot", "delta", "--box", "1,2"], "expected xmin,xmax"),
         (["follower", "--robot", "delta", "--key", "k.pem"], "both --certificate and --key"),
         (["master", "--connect", "127.0.0.1:9", "--device", "script"], "needs --script FILE"),
-        (["master", "--connect", "127.0.0.1:9", "--headless"], "leave out --headless"),
-        (["master", "--connect", "127.0.0.1:9", "--device", "hat"], "wanted script, keyboard"),
+        (["master", "--connect", "127.0.0.1:9", "--headless"], "omit --headless"),
+        (["master", "--connect", "127.0.0.1:9", "--device", "hat"], "expected script, keyboard"),
         (
             ["master", "--connect", "127.0.0.1:9", "--device", "keyboard", "--deadman", "0.5"],
-            "--deadman is the page's",
+            "--deadman applies to --device browser",
         ),
         (["master", "--connect", "a..b:9", "--device", "browser"], "invalid host name"),
         (["follower", "--robot", "delta", "--listen", "a..b:9"], "invalid host name"),

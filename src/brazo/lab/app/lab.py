@@ -24,7 +24,6 @@ from brazo.errors import BrazoError
 from brazo.lab.app import responsive
 from brazo.lab.app.clock import Clock
 from brazo.lab.app.jobs import Jobs
-from brazo.lab.app.moving import Mover
 from brazo.lab.app.opening import CELL, ROBOT, as_simulation, choices
 from brazo.lab.app.program_run import program_in
 from brazo.lab.app.replay import Replay
@@ -39,6 +38,7 @@ from brazo.lab.server.channel import topic_of
 from brazo.lab.server.lab_server import LabServer
 from brazo.lab.server.repeats import Repeats
 from brazo.lab.server.requests import Requests
+from brazo.operate import Mover, StopAll
 from brazo.simulation import Simulation
 from brazo.simulation.robot import SimRobot
 from brazo.text import printable
@@ -89,7 +89,7 @@ class Lab:
         self._notices = 0
         self._closed = False
         self._driver = 0  # number of the page that drove when the panels were last told
-        self._brakes: dict[str, Any] = {}  # by robot: the motion the last STOP left it with
+        self._stop_all = StopAll()
         self._shown_at = (-1.0, -1, False)  # of the simulation last shown: time, number, running
         self._sims = 0
         self.opened = 0  # how many cells were opened after the first; edits do not count
@@ -112,7 +112,7 @@ class Lab:
         self.scene = Scene(self._server.viser, self._clicked)
         self.view = View(self)
         self.clock = Clock(self)
-        self.mover = Mover(self)
+        self.mover = Mover(lambda: self.sim, self.require_running)
         self.unsaved = Unsaved(self)
         self.panels: dict[str, Panel] = {}
         for make in self.panel_types():
@@ -210,16 +210,7 @@ class Lab:
         with sim.lock:
             program, still = program_in(sim), not sim.moving
             ran = program is not None and not (program.paused or program.done)
-            before = {name: robot.motion for name, robot in sim.robots.items()}
-            for task in sim.tasks:
-                pause = getattr(task, "pause", None)
-                if callable(pause):
-                    pause()
-            for name, robot in sim.robots.items():
-                # A program brakes its robots on their own ways; STOP again must not lead them off.
-                if robot.motion is before[name] and robot.motion is not self._brakes.get(name):
-                    robot.stop()
-                self._brakes[name] = robot.motion
+            self._stop_all.stop(sim)
             sim.log("stop", "stopped by the user")
         if not still:
             return None

@@ -15,10 +15,10 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_wxyz
-from brazo.lab.app.moving import reach
 from brazo.lab.scene.scene import STILL, placed
 from brazo.lab.server import hooks
 from brazo.model.transforms import invert
+from brazo.operate.mover import reach
 
 if TYPE_CHECKING:
     from brazo.lab.app.lab import Lab
