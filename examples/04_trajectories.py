@@ -59,10 +59,10 @@ while go.moving:
     state, steps = go.update(0.01), steps + 1
 print("arrived at", np.degrees(state.q[[0, 1]]).round(2), f"after {0.01 * steps:.2f} s")
 
-# A held button moves the tool in a straight line up to a limit of the arm.
+# A jog moves the tool in a straight line up to a limit of the arm.
 jog = CartesianJog(arm, limits, home)
+jog.run([0.2, 0, 0, 0, 0, 0])
 for _ in range(400):
-    jog.hold([0.2, 0, 0, 0, 0, 0])
     jog.update(0.01)
 moved = arm.fk(jog.state.q)[:3, 3] - T[:3, 3]
 print("jogged by", (1000 * moved).round(1), "mm:", jog.reason)

@@ -47,9 +47,10 @@ MAY_IMPORT = {
     # robot's own dynamics.
     "world": FORMATS | {"recording", "dynamics.complementarity"},
     "simulation": SIMULATION,
+    "operate": SIMULATION,
     "program": SIMULATION,
     "recording": {"errors", "text", "files", "units"},
-    "teleop": SIMULATION | {"connections", "hosts", "peers"},
+    "teleop": SIMULATION | {"operate", "connections", "hosts", "peers"},
 }
 
 

@@ -22,7 +22,6 @@ NOT_CONVERTED = {
     "formats",
     "lab",
     "model",
-    "operate",
     "simulation",
     "teleop",
     "world",
@@ -136,7 +135,7 @@ def test_messages_and_docstrings_use_standard_terms() -> None:
 
 def test_unconverted_folders_exist() -> None:
     """A folder that was renamed or removed must not stay in the list."""
-    known = {"operate"} | {path.name for path in SOURCE.iterdir() if path.is_dir()}
+    known = {path.name for path in SOURCE.iterdir() if path.is_dir()}
     assert known >= NOT_CONVERTED
 
 

@@ -31,7 +31,7 @@ def held(jog, velocity, steps, frame="base"):
     """States while a button is held, checked against the limits of the joints."""
     limits, states = jog.limits, [jog.state]
     for _ in range(steps):
-        jog.hold(velocity, frame)
+        jog.run(velocity, frame)
         states.append(checked(jog, limits))
     return states
 
@@ -111,11 +111,11 @@ def test_in_the_tools_own_axes():
 def test_oblique_axes_are_kept_to_the_last_digit(axis):
     arm = brazo.load("puma560")
     q = arm.poses["nominal"] + np.array([0.2, 0.1, 0.1, 0.3, -0.2, 0.1])
-    jog = CartesianJog(arm, limits_of(arm), q, hold_time=1e9)
+    jog = CartesianJog(arm, limits_of(arm), q)
     T = arm.fk(q)
     velocity = np.zeros(6)
     velocity[axis] = -0.25 if axis < 3 else -1.0
-    jog.hold(velocity, "tool")
+    jog.run(velocity, "tool")
     for _ in range(300):
         jog.update(1e-3)
     jog.stop()
@@ -200,11 +200,14 @@ def test_at_a_joint_limit_it_stops_with_a_reason():
     assert arm.limits[3, 1] - 0.01 < jog.state.q[3] <= arm.limits[3, 1] + 1e-9
 
 
-def test_a_button_that_is_not_renewed_lets_go():
+def test_it_runs_until_it_is_stopped():
     arm, q = start("scara1")
-    jog = CartesianJog(arm, limits_of(arm), q, hold_time=0.15)
-    jog.hold([-0.1, 0, 0, 0, 0, 0])
-    states = [jog.update(DT) for _ in range(200)]
+    jog = CartesianJog(arm, limits_of(arm), q)
+    jog.run([-0.1, 0, 0, 0, 0, 0])
+    states = [jog.update(DT) for _ in range(15)]
+    jog.stop()
+    for _ in range(185):
+        jog.update(DT)
     assert states[10].qd.any() and not jog.moving
     assert jog.update_seconds > 0.0
 
@@ -212,10 +215,10 @@ def test_a_button_that_is_not_renewed_lets_go():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda jog: jog.hold([1, 0, 0, 0, 0, 0]), "the tool's speed is 1; at most 0.25"),
-        (lambda jog: jog.hold([0, 0, 0, 0, 0, 2]), "the tool's angular speed is 2"),
-        (lambda jog: jog.hold([0, 0, 0]), "velocity has shape (3,)"),
-        (lambda jog: jog.hold([0] * 6, "world"), "'world' is not one of base, tool"),
+        (lambda jog: jog.run([1, 0, 0, 0, 0, 0]), "the tool's speed is 1; at most 0.25"),
+        (lambda jog: jog.run([0, 0, 0, 0, 0, 2]), "the tool's angular speed is 2"),
+        (lambda jog: jog.run([0, 0, 0]), "velocity has shape (3,)"),
+        (lambda jog: jog.run([0] * 6, "world"), "'world' is not one of base, tool"),
         (lambda jog: jog.update(0), "dt is 0"),
         (lambda jog: ToolLimits(speed=0), "speed is 0"),
     ],

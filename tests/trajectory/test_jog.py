@@ -1,4 +1,4 @@
-"""Joints while a button is held: limits kept, exact stops at the ends, letting go."""
+"""Joints that run at speeds: limits kept, exact stops at the ends, braking."""
 
 import math
 
@@ -21,16 +21,16 @@ MIDDLE = LIMITS.position.mean(axis=1)
 @example(seed=1229, dt=0.008, with_rates=True)  # a rate reached only past the speed limit
 @example(seed=6804, dt=0.008, with_rates=True)
 @example(seed=137686530, dt=0.033, with_rates=True)  # speed and rate passed before dt is over
-def test_no_limit_is_passed_whatever_is_held(seed, dt, with_rates):
+def test_no_limit_is_passed_whatever_is_asked(seed, dt, with_rates):
     rng = np.random.default_rng(seed)
     low, high = LIMITS.position.T
-    jog = Jog(LIMITS, rng.uniform(low, high), hold_time=1.0)
+    jog = Jog(LIMITS, rng.uniform(low, high))
     for _ in range(150):
         event = rng.random()
         if event < 0.08:
             speeds = rng.uniform(-1, 1, 3) * LIMITS.speed * (rng.random(3) < 0.8)
             rates = rng.uniform(-2, 2, 3) * LIMITS.acceleration * (rng.random(3) < 0.7)
-            jog.hold(speeds, rates if with_rates else None)
+            jog.run(speeds, rates if with_rates else None)
         elif event < 0.1:
             jog.stop()
         before = jog.state
@@ -44,11 +44,11 @@ def test_no_limit_is_passed_whatever_is_held(seed, dt, with_rates):
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_a_held_button_ends_at_rest_on_the_limit(sign):
+def test_a_joint_that_runs_on_ends_at_rest_on_the_limit(sign):
     jog = Jog(LIMITS, MIDDLE)
     fastest = np.zeros(3)
     for _ in range(800):
-        jog.hold(sign * LIMITS.speed)
+        jog.run(sign * LIMITS.speed)
         fastest = np.maximum(fastest, np.abs(jog.update(0.01).qd))
     end = LIMITS.position[:, 1 if sign > 0 else 0]
     short = sign * (end - jog.state.q)
@@ -58,19 +58,19 @@ def test_a_held_button_ends_at_rest_on_the_limit(sign):
     assert fastest[0] == pytest.approx(1.0, rel=1e-6)
     # And back again.
     for _ in range(20):
-        jog.hold(-sign * LIMITS.speed)
+        jog.run(-sign * LIMITS.speed)
         jog.update(0.01)
     assert (sign * (end - jog.state.q) > 0).all()
     assert jog.limited is None
 
 
 def test_the_speed_asked_for_is_reached_and_kept():
-    jog = Jog(Limits(2.0, 4.0, 30.0), [0.0], hold_time=9.0)
-    jog.hold([0.7])
+    jog = Jog(Limits(2.0, 4.0, 30.0), [0.0])
+    jog.run([0.7])
     for _ in range(100):
         s = jog.update(0.01)
     assert s.qd.tolist() == [0.7] and s.qdd.tolist() == [0.0]
-    jog.hold([0.2])
+    jog.run([0.2])
     lowest = min(jog.update(0.01).qd[0] for _ in range(100))
     assert lowest == pytest.approx(0.2)
 
@@ -80,24 +80,14 @@ def test_a_speed_that_changes_is_followed_without_lag():
     for k in range(1, 800):
         t, w = k * dt, 6.0
         speed, rate = 0.1 * (1 - math.cos(w * t)), 0.1 * w * math.sin(w * t)
-        jog.hold([speed, 0.0, 0.0], [rate, 0.0, 0.0])
+        jog.run([speed, 0.0, 0.0], [rate, 0.0, 0.0])
         state = jog.update(dt)
         assert state.qd[0] == pytest.approx(speed, abs=1e-12)
 
 
-def test_a_button_that_is_not_renewed_lets_go():
-    jog = Jog(Limits(2.0, 4.0, 30.0), [0.0], hold_time=0.2)
-    jog.hold([1.0])
-    speeds = [jog.update(0.01).qd[0] for _ in range(200)]
-    assert speeds[19] > speeds[10] > 0.0
-    # Held for 0.2 s, then down again as quickly as the limits allow.
-    assert speeds[-1] == 0.0 and not jog.moving
-    assert math.isclose(np.argmax(np.array(speeds) == 0.0) * 0.01, 0.6, abs_tol=0.15)
-
-
-def test_letting_go_stops_at_once():
-    jog = Jog(Limits(2.0, 4.0, 30.0), [0.0], hold_time=9.0)
-    jog.hold([1.0])
+def test_a_stop_brakes_at_once():
+    jog = Jog(Limits(2.0, 4.0, 30.0), [0.0])
+    jog.run([1.0])
     for _ in range(100):
         jog.update(0.01)
     jog.stop()
@@ -108,19 +98,19 @@ def test_letting_go_stops_at_once():
     # Braking way from v: v²/2a + v a/2j.
     way = 1.0 / 8.0 + 4.0 / 60.0
     ran = jog.state.q[0]
-    jog2 = Jog(Limits(2.0, 4.0, 30.0), [0.0], hold_time=9.0)
-    jog2.hold([1.0])
+    jog2 = Jog(Limits(2.0, 4.0, 30.0), [0.0])
+    jog2.run([1.0])
     for _ in range(100):
         jog2.update(0.01)
     assert ran - jog2.state.q[0] == pytest.approx(way, abs=1e-12)
 
 
 def test_a_joint_outside_its_limits_may_come_back_but_go_no_further():
-    jog = Jog(Limits(1.0, 4.0, 30.0, [[-1.0, 1.0]]), [1.5], hold_time=9.0)
-    jog.hold([0.5])
+    jog = Jog(Limits(1.0, 4.0, 30.0, [[-1.0, 1.0]]), [1.5])
+    jog.run([0.5])
     for _ in range(50):
         assert jog.update(0.01).q[0] <= 1.5
-    jog.hold([-0.5])
+    jog.run([-0.5])
     for _ in range(150):
         s = jog.update(0.01)
     assert s.q[0] < 1.0
@@ -128,7 +118,7 @@ def test_a_joint_outside_its_limits_may_come_back_but_go_no_further():
 
 def test_updates_are_measured():
     jog = Jog(LIMITS, MIDDLE)
-    jog.hold([0.1, 0.1, 0.1])
+    jog.run([0.1, 0.1, 0.1])
     jog.update(0.01)
     assert 0.0 < jog.update_seconds < 0.1
 
@@ -136,10 +126,9 @@ def test_updates_are_measured():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: Jog(LIMITS, MIDDLE).hold([2.0, 0, 0]), "speed of joint 1 is 2; at most 1"),
-        (lambda: Jog(LIMITS, MIDDLE).hold([0, 0]), "speeds has shape (2,)"),
-        (lambda: Jog(LIMITS, MIDDLE).hold([0, np.nan, 0]), "must be finite"),
-        (lambda: Jog(LIMITS, MIDDLE, hold_time=0), "hold_time is 0"),
+        (lambda: Jog(LIMITS, MIDDLE).run([2.0, 0, 0]), "speed of joint 1 is 2; at most 1"),
+        (lambda: Jog(LIMITS, MIDDLE).run([0, 0]), "speeds has shape (2,)"),
+        (lambda: Jog(LIMITS, MIDDLE).run([0, np.nan, 0]), "must be finite"),
         (lambda: Jog(LIMITS, MIDDLE).update(-1), "dt is -1"),
     ],
 )

@@ -1,6 +1,6 @@
-"""`CartesianJog`: the tool moves while a button is held, in straight lines and about its own point.
+"""`CartesianJog`: the tool runs at a given velocity, in straight lines and about its own point.
 
-Hold to run, as with joints.  The tool's velocity approaches the one asked for with limited
+It runs until `stop`, as `Jog` does.  The tool's velocity approaches the one asked for with limited
 acceleration and jerk; the joints follow exactly (`joint_rates`).  What the joints cannot do is
 taken back from the tool, in this order:
 
@@ -35,7 +35,6 @@ from brazo.trajectory.base import Sample
 from brazo.trajectory.follow import hermite_end, onto
 from brazo.trajectory.go_to import GoTo
 from brazo.trajectory.jerk_limited import Planner, reach
-from brazo.trajectory.jog import HOLD_TIME
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.limits import Limits, at_limit
 from brazo.trajectory.reading import choice, positive, vector
@@ -87,7 +86,7 @@ class _Attempt:
 
 
 class CartesianJog:
-    """Hold-to-run motion of the tool of a robot that stands still at `q0` (n,).
+    """Motion at a given velocity of the tool of a robot at rest at `q0` (n,).
 
     `singular` is the margin (see `Rates.margin`) at which the tool stops on its way into a
     singularity; out of one it may always move.
@@ -99,13 +98,11 @@ class CartesianJog:
         limits: Limits,
         q0: Any,
         tool: ToolLimits | None = None,
-        hold_time: float = HOLD_TIME,
         singular: float = 0.05,
     ) -> None:
         self.robot, self.limits, self.tool = robot, limits, tool or ToolLimits()
         if limits.n != robot.n:
             raise BrazoError(f"limits are for {limits.n} joints; '{robot.name}' has {robot.n}")
-        self.hold_time = positive(hold_time, "hold_time")
         self.singular = positive(singular, "singular")
         q = vector(q0, robot.n, "q0")
         self._motion = ToolMotion(robot)
@@ -123,7 +120,6 @@ class CartesianJog:
         self._steering = Planner(most, "velocity", "line")
         self._on_line = Planner(Limits(1.0, 1.0, 1.0, n=1), "velocity", "none")
         self._allowed = [self.tool.axes("acceleration"), self.tool.axes("jerk")]
-        self._age = 0.0
         # Why the tool does not move as asked, with the joint and its limit; "" while it does.
         self.reason = ""
         self.update_seconds = 0.0  # what the last update took, by the machine's own clock
@@ -138,8 +134,8 @@ class CartesianJog:
         """Whether any joint moves."""
         return bool(self._state.qd.any() or self._state.qdd.any())
 
-    def hold(self, velocity: Any, frame: Frame = "base") -> None:
-        """Move the tool with this velocity (6,), linear then angular, for as long as renewed.
+    def run(self, velocity: Any, frame: Frame = "base") -> None:
+        """Move the tool with this velocity (6,), linear then angular, from now on.
 
         In base axes, or in the tool's own as they are at each moment.
         """
@@ -151,13 +147,13 @@ class CartesianJog:
         ):
             if np.linalg.norm(part) > most * (1.0 + 1e-12):
                 raise BrazoError(f"the tool's {what} is {np.linalg.norm(part):g}; at most {most:g}")
-        self._asked, self._frame, self._age = wanted, frame, 0.0
+        self._asked, self._frame = wanted, frame
         # Only where the arm has just been stopped it may not go on.
         if self._blocked is not None and self._in_base() @ self._blocked <= 0.0:
             self._blocked, self.reason = None, ""
 
     def stop(self) -> None:
-        """Let go: the tool comes to rest within its limits."""
+        """Bring the tool to rest within its limits."""
         self._asked = np.zeros(6)
         if self._blocked is not None and self._brake is None:
             self._blocked, self.reason = None, ""
@@ -166,9 +162,6 @@ class CartesianJog:
         """Let dt seconds pass; the state then."""
         begin = time.perf_counter()
         dt = positive(dt, "dt")
-        self._age += dt
-        if self._age > self.hold_time:
-            self.stop()
         if self._brake is not None:
             self._braking(dt)
         else:

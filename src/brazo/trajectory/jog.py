@@ -1,7 +1,7 @@
-"""`Jog`: joints that move while a button is held, jerk-limited, and stop before their limits.
+"""`Jog`: joints that run at given speeds, jerk-limited, and stop before their limits.
 
-Hold to run: `hold` asks for speeds and has to be renewed; when the last renewal is older than
-`hold_time` the joints come to rest by themselves, as they do after `stop`.
+They run until `stop`.  Whoever jogs by hand binds them to an enabling switch that has to be held
+(`brazo.operate.HeldMotion`).
 
 Each joint runs on its own towards the speed asked for.  Before every step it is made sure that it
 could still stop inside its limit afterwards; the moment it could not, it takes the shortest motion
@@ -23,21 +23,18 @@ from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive, vector
 
 Array = np.ndarray
-HOLD_TIME = 0.2  # s
 
 
 class Jog:
-    """Hold-to-run motion of single joints.
+    """Motion of single joints at given speeds.
 
     `q0` (n,) is where the joints are, at rest; a joint outside its limits may only come back.
     """
 
-    def __init__(self, limits: Limits, q0: Any, hold_time: float = HOLD_TIME) -> None:
+    def __init__(self, limits: Limits, q0: Any) -> None:
         q = vector(q0, limits.n, "q0")
         self.limits = limits
-        self.hold_time = positive(hold_time, "hold_time")
         self._axes = [_Axis(limits, i, float(value)) for i, value in enumerate(q)]
-        self._age = 0.0
         self.update_seconds = 0.0  # what the last update took, by the machine's own clock
 
     @property
@@ -50,8 +47,8 @@ class Jog:
         """Whether any joint moves."""
         return any(axis.state[1] != 0.0 or axis.state[2] != 0.0 for axis in self._axes)
 
-    def hold(self, speeds: Any, accelerations: Any = None) -> None:
-        """Run at these speeds (n,), rad/s and m/s, for as long as this is renewed.
+    def run(self, speeds: Any, accelerations: Any = None) -> None:
+        """Run at these speeds (n,), rad/s and m/s, from now on.
 
         Speeds that keep changing may be given with the rate at which they do: they are then those
         wanted at the end of the next update, and a joint that follows them does not lag behind.
@@ -63,7 +60,6 @@ class Jog:
             raise BrazoError(
                 f"speed of joint {i + 1} is {wanted[i]:g}; at most {self.limits.speed[i]:g}"
             )
-        self._age = 0.0
         rates = np.zeros(len(wanted)) if accelerations is None else accelerations
         rates = vector(rates, self.limits.n, "accelerations")
         for axis, speed, rate in zip(self._axes, wanted.tolist(), rates.tolist(), strict=True):
@@ -78,7 +74,7 @@ class Jog:
         return None
 
     def stop(self) -> None:
-        """Let go: every joint comes to rest as quickly as its limits allow."""
+        """Bring every joint to rest as quickly as its limits allow."""
         for axis in self._axes:
             axis.run(0.0)
 
@@ -86,9 +82,6 @@ class Jog:
         """Let dt seconds pass; the state then."""
         begin = time.perf_counter()
         dt = positive(dt, "dt")
-        self._age += dt
-        if self._age > self.hold_time:
-            self.stop()
         for axis in self._axes:
             axis.advance(dt)
         self.update_seconds = time.perf_counter() - begin
@@ -216,13 +209,13 @@ class _Phases:
         self.duration = sum(phase[0] for phase in phases)
 
     def at_time(self, t: float) -> tuple[list[float], list[float], list[float]]:
-        for h, q, qd, qdd, j in self._phases:
-            last = (h, q, qd, qdd, j)
-            if t <= h:
-                break
-            t -= h
-        _, q, qd, qdd, j = last
-        t = min(t, last[0])
+        """Position, speed and acceleration after t seconds, in lists of one."""
+        i = 0
+        while i < len(self._phases) - 1 and t > self._phases[i][0]:
+            t -= self._phases[i][0]
+            i += 1
+        h, q, qd, qdd, j = self._phases[i]
+        t = min(t, h)
         q += t * (qd + t * (qdd / 2.0 + t * j / 6.0))
         return [q], [qd + t * (qdd + 0.5 * t * j)], [qdd + t * j]
 

@@ -11,7 +11,8 @@ import brazo
 from brazo.lab.scene.overlays.collision import FREE, HIT
 from brazo.lab.scene.overlays.contacts import held_together, marks
 from brazo.lab.scene.overlays.workspace import reached
-from brazo.lab.scene.snapshot import Snapshot, held_up, struck
+from brazo.lab.scene.snapshot import Snapshot
+from brazo.operate.contacts import held_up, struck
 from brazo.trajectory import quintic
 from brazo.world import World
 

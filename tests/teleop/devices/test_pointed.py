@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from brazo.operate.hold_to_run import TIMEOUT
 from brazo.teleop import State
 from brazo.teleop.devices import Pointed
-from brazo.teleop.devices.pointed import DEADMAN, KEY_SPEED, SPEED
+from brazo.teleop.devices.pointed import KEY_SPEED, SPEED
 
 
 class Led:
@@ -42,9 +43,9 @@ def test_the_switch_is_down_only_while_it_is_renewed():
     led = Led()
     led.hand.press(True)
     assert led.pass_(1.0, renew=lambda: led.hand.press(False)).run
-    assert led.pass_(DEADMAN - 0.02).run  # a renewal may be late
+    assert led.pass_(TIMEOUT - 0.02).run  # a renewal may be late
     assert not led.pass_(0.04).run  # the page is gone
-    assert not led.pass_(0.1, renew=lambda: None).run
+    assert not led.pass_(0.1, renew=lambda: led.hand.press(False)).run  # back, still pressed
     assert led.hand.read(led.now, 0).engage == 1
     led.hand.press(True)
     assert led.pass_(0.01).engage == 2
@@ -58,7 +59,7 @@ def test_a_drag_holds_the_switch_while_whoever_drags_is_there():
     assert not led.pass_(0.1).run  # nobody says that the mouse is down
     hand = led.pass_(1.0, renew=led.hand.renew_grasp)
     assert hand.run and hand.engage == 1
-    hand = led.pass_(DEADMAN + 0.02)
+    hand = led.pass_(TIMEOUT + 0.02)
     assert not hand.run
     hand = led.pass_(0.1, renew=led.hand.renew_grasp)
     assert not hand.run and hand.engage == 1  # heard of again, but not taken anew
@@ -88,6 +89,7 @@ def test_after_a_stop_everything_has_to_be_taken_anew():
     led = Led()
     led.hand.press(True)
     led.hand.drag(True)
+    led.hand.push(2, 1, anew=True)
     led.hand.point(np.array([0.1, 0, 0]))
 
     def renew():
@@ -110,6 +112,8 @@ def test_after_a_stop_everything_has_to_be_taken_anew():
 def test_keys_move_while_they_are_renewed():
     led = Led()
     led.hand.read(0.0, 0)
+    assert not led.pass_(0.5, renew=lambda: led.hand.push(1, -1)).moved.any()  # never pressed
+    led.hand.push(1, -1, anew=True)
     hand = led.pass_(0.5, renew=lambda: led.hand.push(1, -1))
     assert hand.moved == pytest.approx([0, -0.5 * KEY_SPEED, 0])
     led.hand.let_keys_go()

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from brazo.lab.app.clock import Clock
 from brazo.lab.app.jobs import Jobs
 from brazo.lab.app.live import Live
-from brazo.lab.app.moving import Mover
 from brazo.lab.app.runs import Runs
 from brazo.lab.app.session import Session
 from brazo.lab.app.unsaved import Unsaved
@@ -18,6 +17,7 @@ from brazo.lab.scene.scene import Scene
 from brazo.lab.server.channel import Channel
 from brazo.lab.server.notices import Notices
 from brazo.lab.server.transfers import Uploads
+from brazo.operate import Mover
 
 
 class Open(Protocol):

@@ -21,7 +21,6 @@ from brazo.lab.app.control import Control
 from brazo.lab.app.display import Display
 from brazo.lab.app.jobs import Jobs
 from brazo.lab.app.live import Live
-from brazo.lab.app.moving import Mover
 from brazo.lab.app.opening import ROBOT, choices
 from brazo.lab.app.panel import Panel
 from brazo.lab.app.replay import Replay, ReplayRobot
@@ -35,6 +34,7 @@ from brazo.lab.scene.view import View
 from brazo.lab.server.lab_server import LabServer
 from brazo.lab.server.notices import Notices
 from brazo.lab.server.requests import Requests
+from brazo.operate import Mover
 from brazo.simulation import Simulation
 from brazo.simulation.robot import SimRobot
 
@@ -91,7 +91,7 @@ class Lab:
         self.control = Control(
             channel, lambda: self._each_panel(lambda panel: panel.driver_changed())
         )
-        self.mover = Mover(session)
+        self.mover = Mover(lambda: session.sim, session.require_running)
         self.live = Live(session, self.post)
         self.unsaved = Unsaved(
             session, channel, self.jobs, self._server.download, self.post, self._unsaved_work

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from brazo.lab.app.program_run import program_in
 from brazo.lab.app.replay import Replay
 from brazo.lab.server.repeats import Repeats
+from brazo.operate import StopAll
 from brazo.simulation import Simulation
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Brakes:
     """Brings what moves to rest, within its limits; from any thread."""
 
     def __init__(self) -> None:
-        self._applied: dict[str, Any] = {}  # by robot: the motion the last STOP left it with
+        self._stop_all = StopAll()
 
     def apply(self, sim: Simulation | Replay) -> str | None:
         """Stop a simulation or replay.
@@ -66,16 +66,7 @@ class Brakes:
         with sim.lock:
             program, still = program_in(sim), not sim.moving
             ran = program is not None and not (program.paused or program.done)
-            before = {name: robot.motion for name, robot in sim.robots.items()}
-            for task in sim.tasks:
-                pause = getattr(task, "pause", None)
-                if callable(pause):
-                    pause()
-            for name, robot in sim.robots.items():
-                # A program brakes its robots on their own paths; STOP again must not leave them.
-                if robot.motion is before[name] and robot.motion is not self._applied.get(name):
-                    robot.stop()
-                self._applied[name] = robot.motion
+            self._stop_all.stop(sim)
             sim.log("stop", "stopped by the user")
         if not still:
             return None

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brazo.world.contacts import CLASSES
+from brazo.operate.contacts import unintended
 
 if TYPE_CHECKING:
     from brazo.lab.scene.shown import Shown
-    from brazo.simulation.robot import SimRobot
     from brazo.world import Contacts
-
-COLLISIONS = ("robot-robot", "self", "robot-fixture")
-AWAY = {"revolute": math.radians(2.0), "prismatic": 5e-3}  # from where a joint was sent
-_IS_BAD = np.isin(CLASSES, COLLISIONS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,65 +36,7 @@ class Snapshot:
         contacts = self.contacts
         if not len(contacts):
             return 0
-        bad = (contacts.depth >= 0.0) & _IS_BAD[contacts.kind]
+        bad = unintended(contacts)
         return len(
             set(zip(contacts.first[bad].tolist(), contacts.second[bad].tolist(), strict=True))
         )
-
-
-def touched(contacts: Contacts, robot: str) -> set[str]:
-    """What a robot touches and should not: fixtures, other robots, two parts of its own."""
-    if not len(contacts):
-        return set()
-    names = contacts.names
-    rows = np.flatnonzero((contacts.depth >= 0.0) & _IS_BAD[contacts.kind])  # in every step: few
-    pairs = ((names[contacts.first[i]], names[contacts.second[i]]) for i in rows)
-    return {_other(a, b, robot) for a, b in pairs if _of(a, robot) or _of(b, robot)}
-
-
-def struck(contacts: Contacts, robot: str, among: Collection[str] | None = None) -> str:
-    """What a robot touches and should not, where it is pressed most, in words; "" for nothing.
-
-    `among` leaves all but these of what it has `touched` aside.
-    """
-    hits = [c for c in contacts.of(robot) if c.touching and c.kind in COLLISIONS]
-    if among is not None:
-        hits = [c for c in hits if _other(c.first, c.second, robot) in among]
-    if not hits:
-        return ""
-    hit = max(hits, key=lambda c: float(c.force @ c.force))
-    if hit.kind == "self":
-        near, far = sorted((hit.first, hit.second), key=contacts.names.index)
-        part, other = far, f"the robot's own {near.removeprefix(f'{robot}/')}"
-    elif _of(hit.first, robot):
-        part, other = hit.first, hit.second
-    else:
-        part, other = hit.second, hit.first
-    return f"{part.removeprefix(f'{robot}/')} touches {other.replace('/', ': ')}: move it back"
-
-
-def _of(part: str, robot: str) -> bool:
-    return part.startswith(f"{robot}/")
-
-
-def _other(first: str, second: str, robot: str) -> str:
-    """What stands for the other side of a touch: a fixture, a robot, a pair of its own parts."""
-    if _of(first, robot) and _of(second, robot):
-        return f"{first.removeprefix(f'{robot}/')} and {second.removeprefix(f'{robot}/')}"
-    return (second if _of(first, robot) else first).partition("/")[0]
-
-
-def held_up(contacts: Contacts, robot: SimRobot) -> str:
-    """What keeps a robot from where it was sent, in words; "" while it goes there."""
-    touches = [c for c in contacts.of(robot.name) if c.touching and c.kind == "robot-object"]
-    kinds = robot.arm.joint_kinds
-    away = np.abs(robot.q - robot.reference.q)
-    i = int(np.argmax(away / [AWAY[kind] for kind in kinds]))
-    if not touches or away[i] < AWAY[kinds[i]]:
-        return ""
-    hit = max(touches, key=lambda c: float(c.force @ c.force))
-    turns = kinds[i] == "revolute"
-    far = f"{math.degrees(away[i]):.0f}°" if turns else f"{1000.0 * away[i]:.0f} mm"
-    part = hit.first.removeprefix(f"{robot.name}/")
-    joint = robot.arm.joint_names[i]
-    return f"{part} touches {hit.second}: {joint} is {far} from where it was sent"

@@ -81,6 +81,7 @@ class Channel:
         self._pages: dict[str, Page] = {}
         self._watchers: list[Callable[[], None]] = []
         self._undoers: list[Callable[[], None]] = []
+        self._halts: list[Callable[[], object]] = []
         self._lock = threading.Lock()
 
     def on(
@@ -103,6 +104,12 @@ class Channel:
         """STOP was pressed: what is waiting is not wanted any more; from any thread."""
         with self._lock:
             self.stops += 1
+        for callback in self._halts:
+            callback()
+
+    def on_halt(self, callback: Callable[[], object]) -> None:
+        """Call back at every STOP, at once and on the thread of whoever pressed it."""
+        self._halts.append(callback)
 
     def unless_stopped(self, wish: Callable[[], None]) -> Callable[[], None]:
         """The wish, to be carried out on the lab's thread only if no STOP comes before it."""

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.operate import HoldToRun
 from brazo.teleop.devices.device import Hand, Rates
 
 SPEED = 0.15  # m/s at full deflection
@@ -44,18 +45,21 @@ class Joystick:
         self._rates = Rates()
         self._axes: dict[int, float] = {}
         self._buttons: dict[int, bool] = {}
+        self._t = 0.0
+        self._enable = HoldToRun(clock=lambda: self._t)  # renewed by every reading
         self._engage = 0
         self._grip: float | None = None
         self._held = b""
 
     def read(self, t: float, state: int) -> Hand:
+        self._t = t
         self._take_events()
         x, y, z = (_shaped(self._axes.get(axis, 0.0)) for axis in (1, 0, 4))
         self._rates.go(t, self.speed * np.array([-x, -y, -z]), np.zeros(3))
         return Hand(
             self._rates.moved,
             self._rates.turned,
-            self._buttons.get(0, False),
+            self._enable.renew(),
             self._engage,
             self._buttons.get(2, False),
             self._grip,
@@ -72,6 +76,7 @@ class Joystick:
                 return
             except OSError as error:
                 # Unplugged: nobody holds the switch any more.
+                self._enable.release()
                 self._buttons.clear()
                 self._axes.clear()
                 raise BrazoError(f"{self.path}: the joystick is gone ({error.strerror})") from None
@@ -89,11 +94,15 @@ class Joystick:
         elif kind == _BUTTON:
             pressed = bool(value)
             if pressed and not self._buttons.get(number, False):
-                if number == 1:
+                if number == 0:
+                    self._enable.press()
+                elif number == 1:
                     self._engage += 1
                 elif number in (4, 5):
                     self._grip = float(number == 5)
             self._buttons[number] = pressed
+            if number == 0 and not pressed:
+                self._enable.release()
 
 
 def _shaped(value: float) -> float:

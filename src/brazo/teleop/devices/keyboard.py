@@ -4,9 +4,9 @@
     space   hold: the enabling switch      e   engage      c   clutch on or off
     o p   clamp open, closed      + -   finer, wider      x   leave
 
-A terminal tells of presses, not of releases: a key counts as held for as long as the keyboard
-repeats it.  The first repeat comes after half a second, the others quickly; so a key is released
-0.15 s after its last repeat, at most 0.6 s after a single press.
+A terminal reports presses, not releases: a key counts as held for as long as the keyboard repeats
+it (`HoldToRun`).  The first repeat comes after half a second, the others quickly; so a key is
+released 0.15 s after its last repeat, at most 0.6 s after a single press.
 
 Of keys held together only the one pressed last repeats.  So a switch that is held stays so while
 any of the keys above is: hold space, then press and hold keys that move.  It is let go when no key
@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.operate import HoldToRun
 from brazo.teleop.devices.device import Hand, Rates
 
 SPEED = 0.1  # m/s
@@ -39,6 +40,7 @@ MOVES = {
     "f": (2, -1.0),
 }
 KEYS = (" ", *MOVES, *"ecop+-")
+LEAVE = "x\x03"
 
 
 class Keyboard:
@@ -52,8 +54,8 @@ class Keyboard:
         self._keys = keys or (self._terminal.read if self._terminal else lambda: "")
         self.speed = speed
         self._rates = Rates()
-        self._until: dict[str, float] = {}  # when a key counts as let go
-        self._seen: dict[str, float] = {}
+        self._t = 0.0
+        self._held = {key: HoldToRun(REPEAT, lambda: self._t, FIRST) for key in (*KEYS, *LEAVE)}
         self._run = False
         self._engage, self._clutch = 0, False
         self._grip: float | None = None
@@ -61,14 +63,16 @@ class Keyboard:
         self._done = False
 
     def read(self, t: float, state: int) -> Hand:
+        self._t = t
         settings: list[tuple[str, Any]] = []
-        for key in self._keys():
-            key = key.lower()
-            # A press that follows another closely is the keyboard's own repetition.
-            repeated = t - self._seen.get(key, -1e9) < FIRST
-            self._seen[key] = t
-            self._until[key] = t + (REPEAT if repeated else FIRST)
-            if repeated and key not in "+-":
+        for key in self._keys().lower():
+            if key not in self._held:
+                continue
+            # The press of a key that is held is the keyboard's own repetition.
+            repeated = self._held[key].renew()
+            if not repeated:
+                self._held[key].press()
+            elif key not in "+-":
                 continue
             if key == "e":
                 self._engage += 1
@@ -79,14 +83,14 @@ class Keyboard:
             elif key in "+-":
                 self._scale *= 1.25 if key == "+" else 0.8
                 settings.append(("scale", self._scale))
-            elif key in "x\x03":
+            elif key in LEAVE:
                 self._done = True
         velocity = np.zeros(3)
         for key, (axis, sign) in MOVES.items():
-            if t < self._until.get(key, -1e9):
+            if self._held[key].held:
                 velocity[axis] += sign * self.speed
         self._rates.go(t, velocity, np.zeros(3))
-        held = {key for key in KEYS if t < self._until.get(key, -1e9)}
+        held = {key for key in KEYS if self._held[key].held}
         self._run = " " in held or (self._run and bool(held))
         return Hand(
             self._rates.moved,

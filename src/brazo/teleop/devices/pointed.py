@@ -1,14 +1,14 @@
-"""`Pointed`: a hand that somebody else leads, such as a page in a browser; safe from any thread.
+"""`Pointed`: a handle that other code leads, such as a page in a browser; safe from any thread.
 
-It goes where it is pointed to, no faster than a hand would: a page tells of a drag a few times a
-second, and between two of these the mouse may have leapt.
+It moves to the point it is given, no faster than a hand would: a page reports a drag a few times a
+second, and between two reports the mouse may have jumped.
 
-The enabling switch is down while it is renewed, at least every `DEADMAN` seconds, so a page that
-was closed, or whose line is dead, lets go by itself.  There are two ways to hold it:
+Everything that is held is a `HoldToRun` switch: a page that was closed, or whose connection is
+lost, lets go by itself.  The follower is enabled in two ways:
 
-    the switch   a button or a key.  Pressing it anew asks for motion to begin, whatever was before
-    the drag     the handle itself, while it is dragged.  Taking hold of it asks for motion, too,
-                 but not out of HOLD: after something went wrong that takes the switch
+    the switch   a button or a key.  A fresh press asks for motion to begin, whatever was before
+    the drag     the handle itself, while it is dragged.  Grasping it asks for motion, too, but
+                 does not lead out of HOLD: after a fault that takes the switch
 """
 
 from __future__ import annotations
@@ -20,35 +20,37 @@ from typing import Any
 
 import numpy as np
 
+from brazo.operate import HoldToRun
 from brazo.teleop.devices.device import Hand
 from brazo.teleop.follow.safety import State
 
 SPEED = 0.4  # m/s
 TURNING = 2.0  # rad/s
 KEY_SPEED = 0.08  # m/s
-NEAR = 20.0  # 1/s: how quickly the last bit of a way is gone
-LONGEST_STEP = 0.05  # s: after a pause of the loop the hand has not run away
-DEADMAN = 0.25  # s without a renewal
+NEAR = 20.0  # 1/s: the gain of the approach to a point
+LONGEST_STEP = 0.05  # s: after a pause of the loop the handle has not moved far
 
 
 class Pointed:
-    """A hand led by calls; what is held and not renewed for `deadman` seconds is let go."""
+    """A handle led by calls; what is held is let go `deadman` seconds after its last renewal."""
 
     name = "browser"
     anew = "let go, then press and hold"
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, deadman: float = DEADMAN
+        self, clock: Callable[[], float] = time.monotonic, deadman: float | None = None
     ) -> None:
-        self._clock, self._deadman = clock, deadman
+        def switch() -> HoldToRun:
+            return HoldToRun(deadman, clock)
+
         self._lock = threading.Lock()
         self._moved, self._turned = np.zeros(3), np.zeros(3)
         self._goal: tuple[np.ndarray, np.ndarray] | None = None
-        self._keys: dict[tuple[int, int], float] = {}  # axis and sign, renewed when
-        self._dead: set[tuple[int, int]] = set()  # keys that STOP ended, until pressed anew
-        self._switch = self._grasp = -np.inf  # renewed when
-        self._dragging = self._stopped = False
-        self._taken = False  # the drag holds the switch
+        self._keys = {(axis, sign): switch() for axis in range(3) for sign in (-1, 1)}
+        self._switch, self._grasp = switch(), switch()
+        self._dragging = False
+        self._grasped = False  # since the drag began somebody was there
+        self._taken = False  # the drag enables
         self._engage = 0
         self._settings: list[tuple[str, Any]] = []
         self._t: float | None = None
@@ -67,60 +69,59 @@ class Pointed:
 
     def push(self, axis: int, sign: int, anew: bool = False) -> None:
         """A key that moves along x, y or z is down; `anew` when it was just pressed."""
+        key = self._keys[axis, sign]
+        if anew:
+            key.press()
+        elif not key.renew():
+            return
         with self._lock:
-            if anew:
-                self._dead.discard((axis, sign))
-            if (axis, sign) not in self._dead:
-                self._keys[axis, sign] = self._clock()
-                self._goal = None
+            self._goal = None
 
     def let_keys_go(self) -> None:
         """No such key is down any more."""
-        with self._lock:
-            self._keys.clear()
+        for key in self._keys.values():
+            key.release()
 
     def drag(self, on: bool) -> None:
-        """The handle is taken hold of, or let go; renewals come by `renew_grasp`."""
+        """The handle is grasped, or let go; renewals come by `renew_grasp`."""
         with self._lock:
             if on and not self._dragging:
-                self._stopped = False
+                self._grasped = False
             self._dragging = on
             if not on:
+                self._grasp.release()
                 self._taken, self._goal = False, None
 
     def renew_grasp(self) -> None:
         """Whoever drags is still there."""
-        self._grasp = self._clock()
+        with self._lock:
+            if self._dragging and not self._grasped:
+                self._grasped = True
+                self._grasp.press()
+            else:
+                self._grasp.renew()
 
     def press(self, anew: bool) -> None:
         """The switch is down; `anew` when it was just pressed."""
         with self._lock:
             if anew:
-                self._stopped = False
+                self._switch.press()
                 self._engage += 1
-            if not self._stopped:
-                self._switch = self._clock()
+            else:
+                self._switch.renew()
 
     def release(self) -> None:
         """The switch is up."""
-        with self._lock:
-            self._switch = -np.inf
+        self._switch.release()
 
     def stop(self) -> bool:
-        """Let go of everything; what is held counts again only when it is taken anew.
-
-        Whether anything was held.
-        """
+        """Let go of everything until it is pressed or grasped anew; whether anything was held."""
         with self._lock:
-            now = self._clock()
             held = self._taken or self._goal is not None
-            held = held or any(
-                now - t < self._deadman for t in (self._switch, *self._keys.values())
-            )
-            self._stopped, self._taken, self._goal = True, False, None
-            self._switch = -np.inf
-            self._dead |= set(self._keys)
-            self._keys.clear()
+            for switch in (self._switch, self._grasp, *self._keys.values()):
+                held = switch.stop() or held
+            self._grasped = True  # a drag under way has to be let go first
+            self._taken, self._goal = False, None
             return held
 
     def ask(self, name: str, value: Any) -> None:
@@ -132,25 +133,15 @@ class Pointed:
 
     def read(self, t: float, state: int) -> Hand:
         with self._lock:
-            now = self._clock()
             dt = 0.0 if self._t is None else min(max(t - self._t, 0.0), LONGEST_STEP)
             self._t = t
-            self._go(dt, now)
-            switched = now - self._switch < self._deadman
-            dragged = (
-                self._dragging
-                and self.drag_runs
-                and not self._stopped
-                and now - self._grasp < self._deadman
-            )
-            if self._taken and not dragged:
-                # Whoever dragged was gone: the handle has to be taken anew.
-                self._taken, self._stopped = False, True
-            elif not dragged:
-                pass
-            elif not (self._taken or switched or state == State.HOLD):
-                self._taken = True
+            self._go(dt)
+            switched = self._switch.held
+            dragged = self.drag_runs and self._grasp.held
+            if dragged and not (self._taken or switched or state == State.HOLD):
                 self._engage += 1
+                self._taken = True
+            self._taken = self._taken and dragged
             self.run = switched or self._taken
             asked, self._settings = tuple(self._settings), []
             return Hand(
@@ -164,22 +155,21 @@ class Pointed:
             )
 
     def stay(self, moved: np.ndarray, turned: np.ndarray) -> None:
-        """The arm the hand holds could not follow: be where it is."""
+        """The arm could not follow: put the handle where the arm is."""
         with self._lock:
             self._moved, self._turned = np.array(moved), np.array(turned)
-            self._keys.clear()
 
     def close(self) -> None:
         self.stop()
 
-    def _go(self, dt: float, now: float) -> None:
+    def _go(self, dt: float) -> None:
         if self._goal is not None:
             moved, turned = self._goal
             self._moved = _towards(self._moved, moved, SPEED, dt)
             self._turned = _towards(self._turned, turned, TURNING, dt)
         velocity = np.zeros(3)
-        for (axis, sign), renewed in self._keys.items():
-            if now - renewed < self._deadman:
+        for (axis, sign), key in self._keys.items():
+            if key.held:
                 velocity[axis] += sign * KEY_SPEED
         if velocity.any():
             self._moved = self._moved + dt * velocity

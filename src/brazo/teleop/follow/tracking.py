@@ -92,7 +92,7 @@ class Tracker:
     def update(self, dt: float) -> Sample:
         """Let dt seconds pass; the state then."""
         if self._goal is not None:
-            self._jog.hold(*self._asked(self._goal, dt))
+            self._jog.run(*self._asked(self._goal, dt))
         self._age += dt
         self._state = self._jog.update(dt)
         return self._state

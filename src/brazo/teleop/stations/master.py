@@ -25,6 +25,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import rotvec_from_matrix, wxyz_from_matrix
 from brazo.kinematics.result import violations
+from brazo.operate import StopLatch
 from brazo.recording.stream import Recorder
 from brazo.teleop.devices.device import (
     Device,
@@ -92,9 +93,7 @@ class MasterStation:
         self.log = Diary()
         self._zero: float | None = None  # when the hand began
         self._asked = 0
-        self._halt = threading.Event()  # STOP was pressed
-        self._halted: int | None = None  # engagements asked for before it; None without a STOP
-        self._let_go_since = False
+        self._latch = StopLatch()
         self._state = -1
         self._stopped_there = False
         self._unsent: list[str] = []  # why settings could not be asked for
@@ -168,7 +167,7 @@ class MasterStation:
     @property
     def stopped(self) -> bool:
         """Whether a STOP is still to be answered by letting go and asking anew."""
-        return self._halted is not None
+        return self._latch.stopped
 
     def stop(self) -> bool:
         """STOP: nothing runs until the device lets go and asks anew; whether anything did.
@@ -178,7 +177,7 @@ class MasterStation:
         ran = self.hand.run
         if isinstance(self.device, Halting):
             ran = self.device.stop() or ran
-        self._halt.set()
+        self._latch.stop()
         return ran and self.failure is None and not self._over.is_set()
 
     def _live(self) -> None:
@@ -254,17 +253,11 @@ class MasterStation:
 
     def _unless_stopped(self, hand: Hand, t: float, tell: Callable[[str], None]) -> Hand:
         """The hand, off the switch from a STOP until it was let go and asks for motion anew."""
-        if self._halt.is_set():
-            self._halt.clear()
-            self._halted, self._let_go_since = hand.engage, False
+        before = self._latch.stops
+        runs = self._latch.passes(hand.run, hand.engage)
+        if self._latch.stops > before:
             self._say(t, [f"STOP; to go on: {how_to_go_on(self.device)}"], tell)
-        if self._halted is None:
-            return hand
-        self._let_go_since = self._let_go_since or not hand.run
-        if self._let_go_since and hand.run and hand.engage > self._halted:
-            self._halted = None
-            return hand
-        return replace(hand, run=False)
+        return hand if runs == hand.run else replace(hand, run=runs)
 
     def _held(self, hand: Hand) -> Array:
         """The pose of the handle; of a robot, as far as its arm reaches."""
@@ -317,7 +310,7 @@ class MasterStation:
         if told is not None and told.status.state != self._state:
             self._state = told.status.state
             said.append(f"{STATES[self._state]}: {told.status.cause}")
-            if self._state == State.HOLD and self._halted is None:
+            if self._state == State.HOLD and not self._latch.stopped:
                 said.append(f"to go on: {how_to_go_on(self.device)}")
         if link.connected and (session := link.session) != self._session:
             self._session = session

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from brazo.control import PID
-from brazo.lab.app.playing import Playing
+from brazo.operate.playing import Playing
 from brazo.trajectory import quintic
 
 pytestmark = pytest.mark.browser

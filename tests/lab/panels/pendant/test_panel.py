@@ -14,9 +14,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import brazo
-from brazo.lab.app import jogging
-from brazo.lab.app.jogging import DEADMAN
 from brazo.lab.panels.pendant.layout import Layout
+from brazo.operate.hold_to_run import TIMEOUT, HoldToRun
 from brazo.trajectory import limits_of
 
 
@@ -39,7 +38,7 @@ def page(lab, line):
 @pytest.fixture
 def late_renewals(monkeypatch):
     """Let renewals be late: a loaded machine may not send one every 0.25 s."""
-    monkeypatch.setattr(jogging, "DEADMAN", 60.0)
+    monkeypatch.setattr(HoldToRun, "timeout", 60.0)
 
 
 def rest(lab, seconds: float = 20.0) -> None:
@@ -185,11 +184,11 @@ def test_without_renewals_a_jog_ends_by_itself(lab, page, late_renewals, monkeyp
     hold(page, 1, -1, 0.3)
     assert lab.sim.moving
     last = time.monotonic()
-    monkeypatch.setattr(jogging, "DEADMAN", DEADMAN)
+    monkeypatch.setattr(HoldToRun, "timeout", TIMEOUT)
     while lab.sim.moving:  # the page said nothing more
         assert time.monotonic() < last + 3
         time.sleep(0.005)
-    assert time.monotonic() - last > 0.5 * DEADMAN
+    assert time.monotonic() - last > 0.5 * TIMEOUT
     page.send(["pendant/jog-end"])
 
 
@@ -215,47 +214,48 @@ def renew(page, axis: int, sign: int, condition) -> None:
 
 def test_a_press_right_after_a_release_counts_though_the_lab_is_busy(lab, page, late_renewals):
     page.send(["pendant/step", "hold"])
-    pendant = lab.panels["pendant"]
+    keys = lab.panels["pendant"].keys
     page.ws.send(json.dumps(["pendant/jog", 0, 1, True]))
-    renew(page, 0, 1, lambda: pendant._held is not None)
-    first, busy = pendant._held, threading.Event()
+    renew(page, 0, 1, lambda: keys.jog is not None)
+    first, busy = keys.jog, threading.Event()
     lab.post(lambda: busy.wait(10))
     page.ws.send(json.dumps(["pendant/jog-end"]))
     page.ws.send(json.dumps(["pendant/jog", 0, 1, True]))
-    renew(page, 0, 1, lambda: first.released and pendant._wanted is not None)
+    renew(page, 0, 1, lambda: not first.held and keys.switch.held)
     busy.set()
-    renew(page, 0, 1, lambda: pendant._held not in (None, first))
+    renew(page, 0, 1, lambda: keys.jog not in (None, first))
     page.send(["pendant/jog-end"])
 
 
 def test_a_tap_that_ends_while_its_jog_is_being_made_leaves_none(lab, page, monkeypatch):
     page.send(["pendant/step", "hold"])
-    pendant, hold_on, made = lab.panels["pendant"], lab.mover.hold, []
+    pendant, jog, made = lab.panels["pendant"], lab.mover.jog, []
 
-    def hold(*arguments):
-        made.append(hold_on(*arguments))
+    def tapped(*arguments):
+        made.append(jog(*arguments))
         pendant._jog_end()  # as the network's thread may just then
         return made[-1]
 
-    monkeypatch.setattr(lab.mover, "hold", hold)
+    monkeypatch.setattr(lab.mover, "jog", tapped)
     page.send(["pendant/jog", 0, 1, True])
-    assert len(made) == 1 and made[0] is not None and made[0].released
-    assert pendant._held is None
+    assert len(made) == 1 and made[0] is not None and not made[0].held
+    lab.do(lambda: None)
+    assert pendant.keys.jog is None
 
 
 def test_a_touch_is_meant_only_by_pressing_again(running, line, late_renewals):
     with running("cooperative") as lab, line(lab) as page:
         page.send(["pendant/robot", "scara2"], ["pendant/step", "hold"], ["pendant/override", 20])
-        pendant, quill = lab.panels["pendant"], 3
+        keys, quill = lab.panels["pendant"].keys, 3
         q = lab.robot.q
         q[[0, quill]] = np.radians(-60.0), 0.18
 
         def press() -> float:
             """Down until it stops by itself; where it then is."""
-            before = pendant._ran_into
+            before = keys._last
             page.ws.send(json.dumps(["pendant/jog", quill, 1, True]))
-            renew(page, quill, 1, lambda: pendant._ran_into is not before)  # under way
-            end = lambda: pendant._ran_into[1] or lab.robot.reference.q[quill] > 0.1999  # noqa: E731
+            renew(page, quill, 1, lambda: keys._last is not before)  # under way
+            end = lambda: keys._last[2] or lab.robot.reference.q[quill] > 0.1999  # noqa: E731
             renew(page, quill, 1, end)
             page.send(["pendant/jog-end"])
             rest(lab)
@@ -418,7 +418,7 @@ def test_watchers_leave_the_jog_of_the_driver_alone(lab, page, line, late_renewa
             time.sleep(0.03)
 
     renewed(0.4)
-    held = lab.panels["pendant"]._held
+    held = lab.panels["pendant"].keys.jog
     assert held is not None and held.held
     with line(lab) as watcher:  # comes,
         renewed(0.1)
@@ -427,7 +427,7 @@ def test_watchers_leave_the_jog_of_the_driver_alone(lab, page, line, late_renewa
         watcher.ws.send('["pendant/jog-end"]')
         renewed(0.2)
     renewed(0.2)  # and goes
-    assert lab.panels["pendant"]._held is held and held.held and lab.sim.moving
+    assert lab.panels["pendant"].keys.jog is held and held.held and lab.sim.moving
     with line(lab) as other:
         other.ws.send('["control/ask"]')
         other.until("control/asking", other.told["me/number"])
@@ -487,7 +487,7 @@ def test_points_are_taught_named_played_and_forgotten(lab, page):
     lab.do(lab.session.edited)  # as after an edit
     assert len(shown(lab)["points"]) == 3
     page.send(["pendant/point-delete", rows[1]["id"]], ["pendant/point-go", rows[1]["id"]])
-    assert "gone" in page.told["notice"]["text"]
+    assert "no longer exists" in page.told["notice"]["text"]
     assert len(shown(lab)["points"]) == 2
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_wxyz
 from brazo.lab.app.context import Context
-from brazo.lab.app.moving import reach
 from brazo.lab.scene.scene import STILL, placed
 from brazo.lab.server import hooks
 from brazo.model.transforms import invert
+from brazo.operate.mover import reach
 from brazo.simulation.robot import SimRobot
 
 SCALE = 0.14  # over the size of the cell

@@ -16,7 +16,6 @@ from brazo.control import Controller, controllers
 from brazo.errors import BrazoError
 from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
-from brazo.lab.app.playing import require_free
 from brazo.lab.app.quantities import read_quantity
 from brazo.lab.app.unsaved import Work
 from brazo.lab.panels.common.feeds import Feed, Figure, Line, plot
@@ -39,6 +38,7 @@ from brazo.lab.panels.common.html import (
 from brazo.lab.panels.control.controller_choice import OPTIONS, Option, as_program, changed, titles
 from brazo.lab.panels.control.step_response import BAND, USUAL, Response, StepTest
 from brazo.lab.server.channel import Typed
+from brazo.operate.playing import require_free
 from brazo.simulation.robot import IDEAL
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brazo.kinematics.sampling import sampling_box
-from brazo.lab.app.moving import Frame
 from brazo.lab.panels.common.html import (
     button,
     buttons,
@@ -24,6 +23,7 @@ from brazo.lab.panels.common.html import (
     text,
     toggle,
 )
+from brazo.operate.mover import Frame
 
 if TYPE_CHECKING:
     from brazo.robot import Robot

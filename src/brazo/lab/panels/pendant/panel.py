@@ -22,16 +22,16 @@ from brazo.kinematics.orientation import (
     rpy_from_matrix,
 )
 from brazo.lab.app.context import Context
-from brazo.lab.app.jogging import Held
-from brazo.lab.app.moving import Frame, displaced
 from brazo.lab.app.panel import Panel, Values
-from brazo.lab.app.points import Points, Tour, as_program
+from brazo.lab.app.point_program import as_program
 from brazo.lab.app.quantities import fixed, read_quantity
 from brazo.lab.app.unsaved import Work
 from brazo.lab.panels.common.gizmo import Gizmo
 from brazo.lab.panels.common.html import note
 from brazo.lab.panels.pendant.layout import ANGLES, MODES, STEPS, Layout, joint_scales
-from brazo.lab.scene.snapshot import held_up, struck
+from brazo.operate import JogKeys, PointRun, Points
+from brazo.operate.contacts import held_up, struck
+from brazo.operate.mover import Frame, displaced
 
 if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
@@ -55,17 +55,12 @@ class PendantPanel(Panel):
         self.si = False  # radians and metres
         self._points: dict[str, Points] = {}
         self._opened = 0  # which of the cells opened they belong to
-        self._tour: Tour | None = None
+        self._tour: PointRun | None = None
         self._gizmo = Gizmo(context, self._drag)
         self._gizmo_on = False
         self._clicks = False  # whether a click on a link moves its joint
-        self._held: Held | None = None
-        self._jogged: SimRobot | None = None  # the robot that jog is of
-        # What the last jog stopped for, and its motion: with any other that is forgotten.
-        self._ran_into: tuple[Any, set[str]] = (None, set())
-        self._limited: tuple[Any, str] = (None, "")  # the motion a limit ended, and which
-        # Axis and sign of the button that is down, and how often STOP had been pressed by then.
-        self._wanted: tuple[int, int, int] | None = None
+        self.keys = JogKeys(context.mover)
+        context.channel.on_halt(self.keys.stop)
         self._moved = 0
         self.on("mode", self._set_mode, str)
         self.on("robot", context.session.select, str)
@@ -114,7 +109,7 @@ class PendantPanel(Panel):
         if not self.sim.robots:
             return {}
         robot, joint = self.robot, self.session.selection.joint
-        self._follow()
+        self._settle()
         shown: Values = {
             "robot": robot.name,
             "mode": self.mode,
@@ -150,31 +145,26 @@ class PendantPanel(Panel):
             self._opened = self.session.cells
             self._points.clear()
         self._end_tour()
-        self._held = self._wanted = None
+        self.keys.forget()
         self._gizmo.forget()
         self.refresh()
         self._show_gizmo()
 
     def selection_changed(self) -> None:
-        self._release()
+        self.keys.release()
         self.refresh()
         self._show_gizmo()
 
     def stopped(self) -> None:
         self._end_tour()
-        self._wanted = None
-        if self._held is not None:
-            self._held.release()
-            self._held = None
-            if self.session.replay is None:
-                self.robot.stop()
+        self.keys.stop()
 
     def reset(self) -> None:
         self._end_tour()
-        self._held = self._wanted = None
+        self.keys.forget()
 
     def driver_changed(self) -> None:
-        self._release()
+        self.keys.release()
 
     # ---- numbers ---------------------------------------------------------------------------
 
@@ -207,10 +197,7 @@ class PendantPanel(Panel):
     def _why(self) -> str:
         if self._gizmo.reason:
             return self._gizmo.reason
-        if self._held is not None and self._held.reason:
-            return self._held.reason
-        motion, reason = self._limited
-        if reason and self.robot.motion is motion:
+        if reason := self.keys.reason(self.robot):
             return reason
         contacts = self.sim.world.contacts()
         return struck(contacts, self.robot.name) or held_up(contacts, self.robot)
@@ -219,7 +206,7 @@ class PendantPanel(Panel):
 
     def _set_mode(self, mode: str) -> None:
         if mode in MODES:
-            self._release()
+            self.keys.release()
             self.mode = mode  # type: ignore[assignment]
             self.refresh()
 
@@ -248,46 +235,33 @@ class PendantPanel(Panel):
         # On the network's thread.
         if sign not in (-1, 1) or not 0 <= axis < 64:
             return
-        channel = self.context.channel
-        begin = channel.unless_stopped(lambda: self._begin(axis, sign))
-        if fresh:
-            self._wanted = (axis, sign, channel.stops)
+        press = self.keys.press(axis, sign) if fresh else self.keys.renew(axis, sign)
+        if press is not None and (fresh or self.step == "hold"):
+            begin = self.context.channel.unless_stopped(lambda: self._begin(axis, sign, press))
             self.context.post(begin)
-        elif self._wanted == (axis, sign, channel.stops):
-            held = self._held
-            if held is not None:
-                held.renew()
-            elif self.step == "hold":
-                self.context.post(begin)
 
     def _jog_end(self) -> None:
         # On the network's thread.
-        self._wanted = None
-        held = self._held
-        if held is not None:
-            held.release()
-        self.context.post(lambda: self._let_go(held))  # the next press may have come by then
+        self.keys.release()
+        self.context.post(self._settle)
 
-    def _begin(self, axis: int, sign: int) -> None:
+    def _begin(self, axis: int, sign: int, press: int) -> None:
         robot = self.robot
         if axis >= (robot.n if self.mode == "joint" else 6):
             return
         self._end_tour()
         if self.step != "hold":
-            self._wanted = None
+            self.keys.release()
             self.context.mover.step(robot, self.mode, axis, sign * self._increment(axis))
-        elif self._wanted == (axis, sign, self.context.channel.stops) and self._held is None:
-            try:
-                motion, known = self._ran_into
-                known = known if robot.motion is motion else set()
-                held = self.context.mover.hold(robot, self.mode, axis, sign, known)
-            except BrazoError:
-                self._wanted = None
-                raise
-            if held is not None:
-                self._held, self._jogged, self._ran_into = held, robot, (None, set())
-                if self._wanted != (axis, sign, self.context.channel.stops):
-                    self._let_go(held)  # the button came up while the jog was being made
+        else:
+            self._warn(self.keys.begin(robot, self.mode, press))
+
+    def _settle(self) -> None:
+        self._warn(self.keys.settle())
+
+    def _warn(self, message: str) -> None:
+        if message:
+            self.say(message, "warn")
 
     def _increment(self, axis: int) -> float:
         if self.mode == "joint":
@@ -297,24 +271,6 @@ class PendantPanel(Panel):
     def _per_unit(self, joint: int) -> float:
         """A degree or a millimetre, in SI."""
         return math.pi / 180.0 if self.robot.arm.joint_kinds[joint] == "revolute" else 1e-3
-
-    def _release(self) -> None:
-        self._wanted = None
-        self._let_go(self._held)
-
-    def _let_go(self, held: Held | None) -> None:
-        if held is None or held is not self._held or self._jogged is None:
-            return
-        held.release()
-        self._held = None
-        robot = self._jogged
-        self._limited = (robot.motion, held.reason)  # shown until the robot moves again
-        if held.ran_into:
-            self._ran_into = (robot.motion, held.ran_into)  # pressed again, the touch is meant
-            with self.sim.lock:
-                touches = struck(self.sim.world.contacts(), robot.name, held.ran_into)
-            told = touches or f"it touched {', '.join(sorted(held.ran_into))}: move it back"
-            self.say(f"Stopped: {told}, or press again to go on", "warn")
 
     # ---- moves -----------------------------------------------------------------------------
 
@@ -426,22 +382,9 @@ class PendantPanel(Panel):
         return True
 
     def follow(self) -> None:
-        """Keep the gizmo at the tool, say what ended a jog; called with every frame."""
+        """Keep the gizmo at the tool, report what ended a jog; called with every frame."""
         self._gizmo.follow()
-        self._end_touching()
-
-    def _end_touching(self) -> None:
-        held = self._held
-        if held is not None and held.ran_into:
-            if not held.released:
-                self._wanted = None  # the button is still down: it has to be pressed anew
-            self._let_go(held)
-
-    def _follow(self) -> None:
-        held = self._held
-        if held is not None and not held.held and not held.jog.moving:
-            self._end_touching()
-            self._let_go(held)
+        self._settle()
 
     def _grip(self) -> None:
         self.robot.grip()
@@ -475,7 +418,7 @@ class PendantPanel(Panel):
             raise BrazoError("no points to play: teach some first")
         self.session.require_running()
         self._end_tour()
-        self._tour = Tour(
+        self._tour = PointRun(
             self.robot,
             list(self.points),
             self.context.mover,

@@ -15,7 +15,6 @@ from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
 from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
-from brazo.lab.app.playing import Playing, require_free
 from brazo.lab.panels.common.html import (
     button,
     buttons,
@@ -35,6 +34,7 @@ from brazo.lab.panels.common.html import (
 from brazo.lab.panels.trajectory.draft import CURVES, PLANES, Draft, Plan, Row, plan_of, sentence
 from brazo.lab.panels.trajectory.planned_path import PlannedPath
 from brazo.lab.panels.trajectory.unsaved import unsaved_drafts, unsaved_points
+from brazo.operate.playing import Playing, require_free
 from brazo.trajectory import fastest_within, parse_via_list
 from brazo.trajectory.via_points import RULES
 
@@ -308,7 +308,7 @@ class TrajectoryPanel(Panel):
         playing = self._playing
         if playing is None:
             return "not playing"
-        if not playing.on_way:
+        if not playing.on_path:
             return "going to the beginning"
         plan = self._plan
         whole = f" of {plan.motion.duration:.1f} s" if plan is not None else " s"

@@ -1,4 +1,4 @@
-"""Motions as they come: held, slowed, asked seldom."""
+"""Live motions: held, capped in speed, resampled."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.lab.app import jogging
-from brazo.lab.app.jogging import FOR_EVER, Coarse, Held, Slowed
+from brazo.operate import HeldMotion, HoldToRun, SpeedCapped
+from brazo.operate.resampled import Resampled
 from brazo.trajectory import CartesianJog, GoTo, Jog, limits_of
 
 DT = 1e-3
@@ -38,30 +38,48 @@ def consistent(samples, start) -> None:
     assert np.abs(np.diff(qd, axis=0) / DT - 0.5 * (qdd[1:] + qdd[:-1])).max() < 0.2
 
 
-def test_a_held_jog_ends_when_nothing_renews_it(arm, q, monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(jogging.time, "monotonic", lambda: now[0])
-    jog = Jog(limits_of(arm), q, FOR_EVER)
-    jog.hold(0.5 * limits_of(arm).speed)
-    held = Held(jog)
+class Pressed:
+    """A jog of all joints whose switch has just been pressed, on a clock of its own."""
+
+    def __init__(self, arm, q, **given):
+        self.now = 100.0
+        self.switch = HoldToRun(clock=lambda: self.now)
+        jog = Jog(limits_of(arm), q)
+        jog.run(0.5 * limits_of(arm).speed)
+        self.motion = HeldMotion(jog, self.switch, self.switch.press(), **given)
+
+
+def test_a_held_motion_ends_when_nothing_renews_it(arm, q):
+    pressed = Pressed(arm, q)
+    held = pressed.motion
     run(held, 0.5)
-    now[0] += 0.2
-    held.renew()
-    now[0] += 0.2
+    pressed.now += 0.2
+    pressed.switch.renew()
+    pressed.now += 0.2
     run(held, 0.1)
     assert held.held and held.moving
-    now[0] += 0.1  # the last renewal is 0.3 s old
+    pressed.now += 0.1  # the last renewal is 0.3 s old
     run(held, 0.8)
     assert not held.held and not held.moving
     assert not held.state.qd.any()
 
 
-def test_a_held_jog_ends_at_a_touch_but_not_for_what_is_known(arm, q, monkeypatch):
-    monkeypatch.setattr(jogging.time, "monotonic", lambda: 100.0)
+def test_a_tool_jog_that_is_not_renewed_comes_to_rest():
+    arm = brazo.load("scara1")
+    now, dt = [0.0], 0.01
+    switch = HoldToRun(0.15, lambda: now[0])
+    jog = CartesianJog(arm, limits_of(arm), arm.poses["home"])
+    jog.run([-0.1, 0, 0, 0, 0, 0])
+    held, states = HeldMotion(jog, switch, switch.press()), []
+    for _ in range(200):
+        now[0] += dt
+        states.append(held.update(dt))
+    assert states[10].qd.any() and not held.moving
+
+
+def test_a_held_motion_ends_at_a_contact_but_not_for_what_is_known(arm, q):
     touches = {"table"}
-    jog = Jog(limits_of(arm), q, FOR_EVER)
-    jog.hold(0.5 * limits_of(arm).speed)
-    held = Held(jog, lambda: set(touches), known={"wall"})
+    held = Pressed(arm, q, touched=lambda: set(touches), known={"wall"}).motion
     run(held, 0.1)
     touches.add("wall")
     run(held, 0.1)
@@ -75,22 +93,34 @@ def test_a_held_jog_ends_at_a_touch_but_not_for_what_is_known(arm, q, monkeypatc
 
 
 def test_a_release_in_the_middle_of_a_step_counts(arm, q):
-    jog = Jog(limits_of(arm), q, FOR_EVER)
-    jog.hold(0.5 * limits_of(arm).speed)
-    held = Held(jog)
-    held._touched = lambda: held.release() or set()  # as another thread may just then
-    held.update(DT)
-    assert not held.held and held.released and held.ran_into == set()
+    pressed = Pressed(arm, q)
+    # As another thread may just then.
+    pressed.motion._touched = lambda: {"post"} if pressed.switch.release() else set()
+    pressed.motion.update(DT)
+    assert not pressed.motion.held and pressed.motion.ran_into == set()
 
 
-def test_a_coarse_motion_is_smooth_and_goes_where_its_inner_one_goes(arm, q):
-    jog = CartesianJog(arm, limits_of(arm), q, hold_time=FOR_EVER)
-    jog.hold([0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
-    coarse = Coarse(jog)
-    samples = run(coarse, 0.4)
+def test_a_press_that_was_released_while_its_jog_was_made_moves_nothing(arm, q):
+    now = [0.0]
+    switch = HoldToRun(clock=lambda: now[0])
+    press = switch.press()
+    switch.release()
+    jog = Jog(limits_of(arm), q)
+    jog.run(0.5 * limits_of(arm).speed)
+    held = HeldMotion(jog, switch, press)
+    switch.press()  # another one does not count for it
+    assert all(np.array_equal(sample.q, q) for sample in run(held, 0.2))
+    assert not held.moving
+
+
+def test_a_resampled_motion_is_smooth_and_goes_where_its_inner_one_goes(arm, q):
+    jog = CartesianJog(arm, limits_of(arm), q)
+    jog.run([0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
+    resampled = Resampled(jog)
+    samples = run(resampled, 0.4)
     jog.stop()
-    samples += run(coarse, 1.0)
-    assert not coarse.moving
+    samples += run(resampled, 1.0)
+    assert not resampled.moving
     consistent(samples, q)
     assert samples[-1].q == pytest.approx(jog.state.q, abs=1e-12)
     assert np.abs(samples[-1].qd).max() < 1e-12
@@ -101,21 +131,21 @@ def test_a_coarse_motion_is_smooth_and_goes_where_its_inner_one_goes(arm, q):
     assert (np.abs([s.qdd for s in samples]).max(axis=0) <= 1.02 * limits.acceleration).all()
 
 
-def test_a_coarse_motion_costs_little(arm, q):
-    jog = CartesianJog(arm, limits_of(arm), q, hold_time=FOR_EVER)
-    jog.hold([0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
-    coarse = Coarse(jog)
+def test_a_resampled_motion_costs_little(arm, q):
+    jog = CartesianJog(arm, limits_of(arm), q)
+    jog.run([0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
+    resampled = Resampled(jog)
     begin = time.process_time()
-    run(coarse, 0.4)
+    run(resampled, 0.4)
     assert time.process_time() - begin < 0.5 * 0.4
 
 
-def test_a_slowed_motion_keeps_its_tool_below_the_cap_and_its_way(arm, q):
+def test_a_capped_motion_keeps_its_tool_below_the_cap_and_its_way(arm, q):
     goal = q + [1.2, 0.5, -0.4, 0.3, 0.2, -1.0]
     free, slowed = (GoTo(limits_of(arm), q) for _ in range(2))
     for one in (free, slowed):
         one.target(goal)
-    capped = Slowed(slowed, arm, 0.25)
+    capped = SpeedCapped(slowed, arm, 0.25)
     samples = []
     while capped.moving and len(samples) < 20_000:
         samples.append(capped.update(DT))

@@ -1,17 +1,17 @@
-"""Taught points of a robot, and going through them one after the other."""
+"""Taught points of a robot, and running through them one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from brazo.errors import BrazoError
 
 if TYPE_CHECKING:
-    from brazo.lab.app.moving import Mover
+    from brazo.operate.mover import Mover
     from brazo.simulation import Simulation
     from brazo.simulation.robot import SimRobot
 
@@ -53,7 +53,7 @@ class Points:
     def get(self, number: int) -> Point:
         """A point by number."""
         if number not in self._points:
-            raise BrazoError("that point is gone")
+            raise BrazoError("that point no longer exists")
         return self._points[number]
 
     def rename(self, number: int, name: str) -> None:
@@ -63,7 +63,7 @@ class Points:
             self._points[number] = replace(self.get(number), name=self._named(name))
 
     def update(self, number: int, q: np.ndarray) -> None:
-        """Teach a point anew."""
+        """Touch up a point: give it other joint values."""
         self._points[number] = replace(self.get(number), q=q.copy())
 
     def delete(self, number: int) -> None:
@@ -79,34 +79,27 @@ class Points:
         return again
 
 
-def as_program(robot: str, points: Iterable[Point], cell: str) -> str:
-    """The text of a program through the points, each after a note with its name."""
-    from brazo.program.program import Program
-    from brazo.program.steps import MoveJoints, Note, Step
+class PointRun:
+    """A task of a simulation that runs through points; `pause` ends it, as STOP does.
 
-    steps: list[Step] = []
-    for point in points:
-        to = tuple(float(value) for value in point.q)
-        steps += [Note(text=point.name), MoveJoints(to=to)]
-    return Program(f"{robot} taught points", cell=cell, steps={robot: steps}).to_yaml()
+    `failed` is called with a message where a point cannot be moved to.
+    """
 
-
-class Tour:
-    """A task that goes through points; `pause` ends it, as STOP does."""
-
-    def __init__(self, robot: SimRobot, points: list[Point], mover: Mover, failed: Any) -> None:
+    def __init__(
+        self, robot: SimRobot, points: list[Point], mover: Mover, failed: Callable[[str], None]
+    ) -> None:
         self.robot = robot.name
-        self.at = -1  # which point it is going to
+        self.at = -1  # index of the point it moves to
         self.over = False
         self._robot, self._points, self._mover, self._failed = robot, points, mover, failed
 
     @property
     def point(self) -> int:
-        """Number of the point it is going to; 0 when it is over."""
+        """Number of the point it moves to; 0 when it is over."""
         return 0 if self.over else self._points[max(self.at, 0)].number
 
     def tick(self, sim: Simulation) -> bool:
-        """Go on to the next point once the robot rests."""
+        """Move on to the next point once the robot rests."""
         if not self.over and not self._robot.moving:
             self.at += 1
             self.over = self.at >= len(self._points)

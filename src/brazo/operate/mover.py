@@ -1,22 +1,25 @@
-"""How people move a robot: to joint values, along a line, by a step, while a button is held.
+"""`Mover`: joint moves, linear moves, step jog and hold-to-run jog of the robots of a simulation.
 
-All of it keeps the joints' limits (`limits_of`), the override (a share of every speed) and, in the
-reduced mode, 250 mm/s at the tool (ISO 10218's speed for working beside a robot).  What cannot be
-done raises `BrazoError` with the reason; the robot then stays as it is.
+All of them keep the joint limits (`limits_of`), the override (a share of every speed) and, in
+reduced mode, 250 mm/s at the tool (the speed of ISO 10218 for working beside a robot).  A request
+that cannot be met raises `BrazoError` with the reason, and the robot keeps its motion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec
-from brazo.lab.app.jogging import FOR_EVER, Coarse, Held, Inner, Slowed, source_of
-from brazo.lab.app.playing import require_no_task
-from brazo.lab.scene.snapshot import touched
+from brazo.operate.contacts import touched
+from brazo.operate.held_motion import HeldMotion, source_of
+from brazo.operate.hold_to_run import HoldToRun
+from brazo.operate.playing import require_no_task
+from brazo.operate.resampled import Resampled
+from brazo.operate.speed_cap import LiveMotion, SpeedCapped
 from brazo.trajectory import (
     CartesianJog,
     GoTo,
@@ -31,23 +34,29 @@ from brazo.trajectory import (
 from brazo.trajectory.limits import at_limit
 
 if TYPE_CHECKING:
-    from brazo.lab.app.session import Session
     from brazo.robot import Robot
+    from brazo.simulation import Simulation
     from brazo.simulation.robot import SimRobot
+    from brazo.world import Contacts
 
 Frame = Literal["joint", "world", "tool"]
 REDUCED = 0.25  # m/s
 FULL_SPEED = 1.0  # m/s along a line, not reduced
 ANGULAR = 1.5  # rad/s
 RAMP = 0.25  # s from rest to full speed along a line
-JOG_SHARE = 0.5  # of a joint's greatest speed, at full override
+JOG_SHARE = 0.5  # of a joint's max speed, at full override
 
 
 class Mover:
-    """Moves robots of a lab; on the lab's thread, but for `Held` itself."""
+    """Moves the robots of a simulation; to be called from one thread.
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    `simulation` gives the simulation of the moment, `require_running` raises while it is paused.
+    """
+
+    def __init__(
+        self, simulation: Callable[[], Simulation], require_running: Callable[[], None]
+    ) -> None:
+        self._simulation, self._require_running = simulation, require_running
         self._override = 1.0
         self._reduced = True
         self._sources: dict[str, GoTo] = {}  # by robot, made for the present override
@@ -78,10 +87,10 @@ class Mover:
     # ---- moves --------------------------------------------------------------------------------
 
     def go_to(self, robot: SimRobot, q: Any) -> None:
-        """Go to joint values from wherever the robot is and however it moves."""
+        """Move to joint values (n,) from any state, also while the robot moves."""
         self._may_move(robot)
         q = within_limits(robot.arm, q)
-        with self._session.sim.lock:
+        with self._simulation().lock:
             source = self._sources.get(robot.name)
             if source is None or source_of(robot.motion) is not source:
                 source = GoTo(limits_of(robot.arm).scaled(self.override), *_state(robot))
@@ -91,14 +100,14 @@ class Mover:
             self._goals[robot.name] = q
 
     def goal(self, robot: SimRobot) -> np.ndarray:
-        """Where the robot is going (n,), as far as it was sent there from here, or stands."""
+        """The target (n,) of the joint move in progress, else the present reference."""
         source = self._sources.get(robot.name)
         if source is not None and source.moving and source_of(robot.motion) is source:
             return self._goals[robot.name]
         return robot.reference.q
 
     def move_tool(self, robot: SimRobot, T: np.ndarray, straight: bool) -> None:
-        """Bring the tool to a pose (4, 4) in the base, by a joint move or along a line."""
+        """Move the tool to a pose (4, 4) in the base, by a joint move or a linear move."""
         self._may_move(robot)
         q = reach(robot.arm, T, robot.reference.q)
         if not straight:
@@ -110,8 +119,7 @@ class Mover:
         T0 = arm.fk(q0)
         if np.abs(T0 - T).max() < 1e-9:
             return
-        v = self.override * (REDUCED if self.reduced else FULL_SPEED)
-        w = self.override * ANGULAR
+        v, w = self._tool_speeds()
         timing = Timing(
             "trapezoid",
             speed=v,
@@ -124,7 +132,7 @@ class Mover:
         robot.move(fastest_within(motion, arm, limits_of(arm).scaled(self.override)))
 
     def step(self, robot: SimRobot, frame: Frame, axis: int, by: float) -> None:
-        """Go on by one increment (rad, m) of a joint, or of the tool along or about an axis."""
+        """Move a joint, or the tool along or about an axis, by one increment (rad, m)."""
         if frame == "joint":
             q = self.goal(robot).copy()  # clicks add up
             before, q[axis] = q[axis], np.clip(q[axis] + by, *robot.arm.limits[axis])
@@ -137,64 +145,89 @@ class Mover:
         twist[axis] = by
         self.move_tool(robot, displaced(T, twist, frame), straight=True)
 
-    # ---- while a button is held ------------------------------------------------------------------
+    # ---- hold-to-run jog -------------------------------------------------------------------------
 
-    def hold(
-        self, robot: SimRobot, frame: Frame, axis: int, sign: int, known: Collection[str] = ()
-    ) -> Held | None:
-        """Begin to jog; None while the robot still has to come to rest first.
+    def jog(
+        self,
+        robot: SimRobot,
+        frame: Frame,
+        axis: int,
+        sign: int,
+        switch: HoldToRun,
+        press: int,
+        known: Collection[str] = (),
+    ) -> HeldMotion | None:
+        """Jog while a press of the switch is held; None while the robot has to come to rest first.
 
-        It ends where the robot runs into something but what it touches now or what is `known`.
+        The jog ends at a contact with anything but what the robot touches now or what is `known`.
         """
         self._may_move(robot)
-        with self._session.sim.lock:
+        with self._simulation().lock:
             if robot.moving:
-                if not isinstance(source_of(robot.motion), Held):
+                if not isinstance(source_of(robot.motion), HeldMotion):
                     robot.stop()
                 return None
-            arm, q = robot.arm, robot.reference.q
-            limits = limits_of(arm)
-            if frame == "joint":
-                jog: Any = Jog(limits, q, FOR_EVER)
-                speeds = np.zeros(arm.n)
-                speeds[axis] = sign * JOG_SHARE * self.override * limits.speed[axis]
-                jog.hold(speeds)
+            arm = robot.arm
+            jog, limit = (
+                self._joint_jog(robot, axis, sign)
+                if frame == "joint"
+                else self._tool_jog(robot, frame, axis, sign)
+            )
+            world = self._simulation().world
 
-                def limit() -> str:
-                    return "" if jog.limited is None else at_limit(arm, limits, *jog.limited)
-            else:
-                v = self.override * (REDUCED if self.reduced else FULL_SPEED)
-                most = ToolLimits(speed=v, angular_speed=self.override * ANGULAR)
-                jog = CartesianJog(arm, limits, q, most, FOR_EVER)
-                velocity = np.zeros(6)
-                velocity[axis] = sign * (v if axis < 3 else self.override * ANGULAR)
-                jog.hold(velocity, "base" if frame == "world" else "tool")
-
-                def limit() -> str:
-                    return jog.reason
-
-            world = self._session.sim.world
-
-            def feels() -> set[str]:  # where force feedback is off it rides through
+            def contacts() -> set[str]:  # without contact response it passes through
                 return touched(world.contacts(), robot.name) if robot.force_feedback else set()
 
-            held = Held(jog, feels, known, limit)
-            # Along a line every step costs milliseconds, which the simulation does not have.
-            robot.follow(self._capped(held, arm) if frame == "joint" else Coarse(held))
+            held = HeldMotion(jog, switch, press, contacts, known, limit)
+            # Along a line every update costs milliseconds, more than a step of the simulation has.
+            robot.follow(self._capped(held, arm) if frame == "joint" else Resampled(held))
             return held
+
+    def _joint_jog(self, robot: SimRobot, axis: int, sign: int) -> tuple[Jog, Callable[[], str]]:
+        arm, limits = robot.arm, limits_of(robot.arm)
+        jog = Jog(limits, robot.reference.q)
+        speeds = np.zeros(arm.n)
+        speeds[axis] = sign * JOG_SHARE * self.override * limits.speed[axis]
+        jog.run(speeds)
+
+        def limit() -> str:
+            return "" if jog.limited is None else at_limit(arm, limits, *jog.limited)
+
+        return jog, limit
+
+    def _tool_jog(
+        self, robot: SimRobot, frame: Frame, axis: int, sign: int
+    ) -> tuple[CartesianJog, Callable[[], str]]:
+        v, w = self._tool_speeds()
+        most = ToolLimits(speed=v, angular_speed=w)
+        jog = CartesianJog(robot.arm, limits_of(robot.arm), robot.reference.q, most)
+        velocity = np.zeros(6)
+        velocity[axis] = sign * (v if axis < 3 else w)
+        jog.run(velocity, "base" if frame == "world" else "tool")
+        return jog, lambda: jog.reason
+
+    def contacts(self) -> Contacts:
+        """The contacts of the simulation now."""
+        sim = self._simulation()
+        with sim.lock:
+            return sim.world.contacts()
 
     # ---- inside ----------------------------------------------------------------------------------
 
     def _may_move(self, robot: SimRobot) -> None:
-        self._session.require_running()
-        require_no_task(self._session.sim, robot)
+        self._require_running()
+        require_no_task(self._simulation(), robot)
 
-    def _capped(self, source: Inner, arm: Robot) -> Any:
-        return Slowed(source, arm, REDUCED) if self.reduced else source
+    def _capped(self, source: LiveMotion, arm: Robot) -> Any:
+        return SpeedCapped(source, arm, REDUCED) if self.reduced else source
+
+    def _tool_speeds(self) -> tuple[float, float]:
+        """Speeds of the tool along (m/s) and about (rad/s) a line."""
+        return self.override * (REDUCED if self.reduced else FULL_SPEED), self.override * ANGULAR
 
 
 def within_limits(arm: Robot, q: Any) -> np.ndarray:
-    """Joint values (n,) that the robot can have; raises with the joint and its limits."""
+    """Joint values (n,) inside the limits to rounding; raises where one is not, with its limits."""
     q = np.array(q, dtype=float)
     for i, (value, (low, high)) in enumerate(zip(q, arm.limits, strict=True)):
         if not low - 1e-9 <= value <= high + 1e-9:
@@ -208,7 +241,7 @@ def within_limits(arm: Robot, q: Any) -> np.ndarray:
 
 
 def reach(arm: Robot, T: np.ndarray, q0: np.ndarray, branch: str | None = None) -> np.ndarray:
-    """Joint values near q0 that bring the tool to T; raises with the reason when none do."""
+    """Joint values near q0 with the tool at T (4, 4); raises with the reason if there are none."""
     found = arm.ik(T, q0=q0, branch=branch)
     if not found.success:
         raise BrazoError(f"{arm.name} cannot reach that pose: {found.reason}")
@@ -216,7 +249,7 @@ def reach(arm: Robot, T: np.ndarray, q0: np.ndarray, branch: str | None = None) 
 
 
 def displaced(T: np.ndarray, twist: np.ndarray, frame: Frame) -> np.ndarray:
-    """A pose moved by a small displacement (6,): linear, then about the axes of base or tool."""
+    """A pose (4, 4) displaced by a twist (6,), linear then angular, in base or tool axes."""
     moved = T.copy()
     R = np.eye(3) if frame == "world" else T[:3, :3]
     moved[:3, 3] += R @ twist[:3]

@@ -1,7 +1,7 @@
-"""A motion played on a robot of the lab, once or over and over: approach, way, and again.
+"""`Playing`: a trajectory run on a robot, once or in a loop, after an approach to its start.
 
-From wherever the robot rests it first goes to the beginning of the way, as quickly as its limits
-allow.  Whatever else moves the robot meanwhile, or STOP, ends it.
+From its present position the robot first moves to the start of the trajectory, as quickly as its
+limits allow.  STOP, or any other motion of the robot, ends the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ THERE = 1e-6  # rad or m: nearer than this no approach is needed
 
 
 def require_no_task(sim: Simulation, robot: SimRobot) -> None:
-    """Raise when a task moves the robot: a program, unless the task says in `what` what it is."""
+    """Raise while a task moves the robot; the task names itself in `what`, else it is a program."""
     for task in sim.tasks:
         if robot.name in getattr(task, "motions", ()) and not getattr(task, "paused", False):
             what = getattr(task, "what", "")
@@ -38,30 +38,30 @@ def require_free(sim: Simulation, robot: SimRobot) -> None:
 
 
 class Playing:
-    """A task; `done(why)` is called once it is over, with "" when the way was gone to its end."""
+    """A task of a simulation; `done(why)` is called at its end, with "" where it was completed."""
 
     paused = False
     what = "a trajectory"
 
     def __init__(
-        self, robot: SimRobot, way: Piecewise, loop: bool, done: Callable[[str], None]
+        self, robot: SimRobot, trajectory: Piecewise, loop: bool, done: Callable[[str], None]
     ) -> None:
         self.motions = {robot.name: None}  # so that nobody else moves it meanwhile
         self.loop = loop
         self.round = 0
-        self.on_way = False
-        self._robot, self._way, self._done = robot, way, done
+        self.on_path = False
+        self._robot, self._trajectory, self._done = robot, trajectory, done
         self._began = 0.0
         self._motion: object = None
         self._why = ""  # what ended it early
 
     def pause(self) -> None:
-        """STOP: go no further."""
+        """STOP: end the run."""
         self._why = "stopped"
 
     def elapsed(self, now: float) -> float:
-        """Seconds into the way; 0 while it is approached."""
-        return min(now - self._began, self._way.duration) if self.on_way else 0.0
+        """Seconds into the trajectory; 0 during the approach."""
+        return min(now - self._began, self._trajectory.duration) if self.on_path else 0.0
 
     def tick(self, sim: Simulation) -> bool:
         robot = self._robot
@@ -71,17 +71,17 @@ class Playing:
             return self._end()
         if self._motion is not None and robot.moving:
             return True
-        if self.on_way and not self.loop:
+        if self.on_path and not self.loop:
             return self._end()
-        here, start = robot.motion.q.copy(), self._way.sample(self._way.start).q
+        here, start = robot.motion.q.copy(), self._trajectory.sample(self._trajectory.start).q
         if np.abs(here - start).max() > THERE:
-            self.on_way = False
+            self.on_path = False
             robot.move(jerk_limited(here, start, limits_of(robot.arm)))
         else:
-            self.on_way = True
+            self.on_path = True
             self.round += 1
             self._began = sim.time
-            robot.move(self._way)
+            robot.move(self._trajectory)
         self._motion = robot.motion
         return True
 

@@ -1,0 +1,21 @@
+"""Taught points as a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from brazo.operate import Point
+
+
+def as_program(robot: str, points: Iterable[Point], cell: str) -> str:
+    """The text of a program through the points, each after a note with its name."""
+    from brazo.program.program import Program
+    from brazo.program.steps import MoveJoints, Note, Step
+
+    steps: list[Step] = []
+    for point in points:
+        to = tuple(float(value) for value in point.q)
+        steps += [Note(text=point.name), MoveJoints(to=to)]
+    return Program(f"{robot} taught points", cell=cell, steps={robot: steps}).to_yaml()

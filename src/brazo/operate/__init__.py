@@ -1,0 +1,34 @@
+"""How a person or a link moves a robot: below any page, on clocks that are given.
+
+HoldToRun            the enabling switch: pressed, renewed, released, stopped, timed out
+HeldMotion           a jog that runs only while its press of the switch is held
+JogKeys              the jog keys of a pendant
+Mover                joint and linear moves, step jog and hold-to-run jog of simulated robots
+SpeedCapped          a motion whose tool keeps below a speed
+Points, PointRun     taught points, and running through them
+Playing              a trajectory run on a robot, once or in a loop
+StopAll, StopLatch   STOP for every robot of a simulation, and for a switch that stays held
+"""
+
+from brazo.operate.held_motion import HeldMotion
+from brazo.operate.hold_to_run import HoldToRun, StopLatch
+from brazo.operate.jog_keys import JogKeys
+from brazo.operate.mover import Mover
+from brazo.operate.playing import Playing
+from brazo.operate.points import Point, PointRun, Points
+from brazo.operate.speed_cap import SpeedCapped
+from brazo.operate.stop import StopAll
+
+__all__ = [
+    "HeldMotion",
+    "HoldToRun",
+    "JogKeys",
+    "Mover",
+    "Playing",
+    "Point",
+    "PointRun",
+    "Points",
+    "SpeedCapped",
+    "StopAll",
+    "StopLatch",
+]

@@ -1,0 +1,138 @@
+"""`HoldToRun`: an enabling (deadman) switch as a state machine; the clock is given.
+
+             press
+      UP ────────────► DOWN   while renewed at least every `timeout` seconds
+       ▲                │
+       └────────────────┘ release, stop, or no renewal for `timeout` seconds
+
+Only a fresh press leads to DOWN.  A renewal that comes after a release, a stop or a timeout counts
+for nothing: a page that was disconnected and comes back with the button still held moves nothing.
+Each press has a number, and motion is bound to it (`holds`), so whatever is still being prepared
+when the switch goes up never begins to move.
+
+`StopLatch` does the same for a switch that is read as a level, without presses and renewals.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+
+TIMEOUT = 0.25  # s without a renewal
+
+
+class HoldToRun:
+    """The switch; safe from any thread.
+
+    `first` (s) is the time allowed between a press and its first renewal where it differs, as it
+    does for keys that a terminal repeats.
+    """
+
+    timeout = TIMEOUT
+
+    def __init__(
+        self,
+        timeout: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        first: float | None = None,
+    ) -> None:
+        if timeout is not None:
+            self.timeout = timeout
+        self._first = first
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._presses = 0
+        self._down = False
+        self._renewed = -math.inf
+        self._fresh = False  # pressed and not renewed yet
+
+    @property
+    def presses(self) -> int:
+        """How often it has been pressed: the number of the last press."""
+        return self._presses
+
+    @property
+    def held(self) -> bool:
+        """Whether it is down and renewed in time."""
+        with self._lock:
+            return self._check()
+
+    def holds(self, press: int) -> bool:
+        """Whether this press still holds it."""
+        with self._lock:
+            return press == self._presses and self._check()
+
+    def press(self) -> int:
+        """Press it afresh; the number of this press."""
+        with self._lock:
+            self._presses += 1
+            self._down = self._fresh = True
+            self._renewed = self._clock()
+            return self._presses
+
+    def renew(self) -> bool:
+        """Report that it is still down; whether that counts."""
+        with self._lock:
+            if not self._check():
+                return False
+            self._fresh, self._renewed = False, self._clock()
+            return True
+
+    def release(self, press: int | None = None) -> bool:
+        """Let it go, or only if this press holds it; whether that ended a press."""
+        with self._lock:
+            if press not in (None, self._presses) or not self._check():
+                return False
+            self._down = False
+            return True
+
+    def stop(self) -> bool:
+        """STOP, which differs from a release only in who asks for it; whether it was held."""
+        return self.release()
+
+    def _check(self) -> bool:
+        timeout = self.timeout
+        if self._fresh and self._first is not None:
+            timeout = self._first
+        # A timeout is final: a clock that goes back does not undo it.
+        self._down = self._down and self._clock() - self._renewed <= timeout
+        return self._down
+
+
+class StopLatch:
+    """Keeps a switch that is read as a level off after STOP.
+
+    The switch counts again once it has been seen up and its press count is higher than at the
+    STOP.  `stop` is safe from any thread; the rest is for the thread that reads the switch.
+    """
+
+    def __init__(self) -> None:
+        self._pressed = threading.Event()
+        self._presses: int | None = None  # at the STOP; None without one
+        self._seen_up = False
+        self.stops = 0  # how many have taken effect
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a STOP still keeps the switch off."""
+        return self._presses is not None
+
+    def stop(self) -> None:
+        """Keep the switch off from the next reading on."""
+        self._pressed.set()
+
+    def passes(self, down: bool, presses: int) -> bool:
+        """Whether a switch that reads `down`, pressed `presses` times so far, counts as held."""
+        if self._pressed.is_set():
+            self._pressed.clear()
+            self.stops += 1
+            self._presses, self._seen_up = presses, False
+        if self._presses is None:
+            return down
+        self._seen_up = self._seen_up or not down
+        if self._seen_up and down and presses > self._presses:
+            self._presses = None
+            return True
+        return False

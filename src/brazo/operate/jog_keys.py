@@ -1,0 +1,107 @@
+"""`JogKeys`: the jog keys of a pendant, of which at most one is down.
+
+A press that finds the robot still in motion brakes it and waits; the renewals of the key begin the
+jog once the robot rests.  A jog that a contact ended needs a fresh press, and that one may move on
+against the same contact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from brazo.errors import BrazoError
+from brazo.operate.contacts import struck
+from brazo.operate.hold_to_run import HoldToRun
+
+if TYPE_CHECKING:
+    from brazo.operate.held_motion import HeldMotion
+    from brazo.operate.mover import Frame, Mover
+    from brazo.simulation.robot import SimRobot
+
+
+class JogKeys:
+    """The keys of one pendant: `press`, `renew`, `release` and `stop` from any thread.
+
+    The other methods belong to the thread of the mover.
+    """
+
+    def __init__(self, mover: Mover, switch: HoldToRun | None = None) -> None:
+        self.switch = HoldToRun() if switch is None else switch
+        self._mover = mover
+        self._down: tuple[int, int, int] = (-1, 0, 0)  # axis, sign and press of the last key
+        self._jog: HeldMotion | None = None
+        self._robot: SimRobot | None = None  # the one that jog moves
+        # The motion that the last jog left its robot with; with any other these are out of date.
+        self._last: tuple[Any, str, set[str]] = (None, "", set())  # and its limit and contacts
+
+    @property
+    def jog(self) -> HeldMotion | None:
+        """The jog of the key that is down."""
+        return self._jog
+
+    # ---- keys, from any thread -----------------------------------------------------------------
+
+    def press(self, axis: int, sign: int) -> int:
+        """A key goes down; the number of the press, for `begin`."""
+        press = self.switch.press()
+        self._down = axis, sign, press
+        return press
+
+    def renew(self, axis: int, sign: int) -> int | None:
+        """A key is still down; its press where that has no jog yet."""
+        if self._down[:2] != (axis, sign) or not self.switch.renew():
+            return None
+        return self._down[2] if self._jog is None else None
+
+    def release(self) -> None:
+        """The key goes up."""
+        self.switch.release()
+
+    def stop(self) -> None:
+        """STOP: the key counts again only when it is pressed afresh."""
+        self.switch.stop()
+
+    # ---- jogs, on the thread of the mover ------------------------------------------------------
+
+    def begin(self, robot: SimRobot, frame: Frame, press: int) -> str:
+        """Begin the jog of a press that is still held; the message of `settle`."""
+        message = self.settle()
+        axis, sign, last = self._down
+        if self._jog is None and press == last and self.switch.holds(press):
+            motion, _, contacts = self._last
+            known = contacts if robot.motion is motion else set()
+            try:
+                self._jog = self._mover.jog(robot, frame, axis, sign, self.switch, press, known)
+            except BrazoError:
+                self.switch.release(press)
+                raise
+            if self._jog is not None:
+                self._robot = robot
+                self._last = (None, "", set())
+        return message
+
+    def settle(self) -> str:
+        """Give up a jog that is no longer held; a message where a contact ended it."""
+        jog, robot = self._jog, self._robot
+        if jog is None or robot is None or jog.held:
+            return ""
+        self._jog = None
+        self._last = (robot.motion, jog.reason, jog.ran_into)
+        if not jog.ran_into:
+            return ""
+        contacts = struck(self._mover.contacts(), robot.name, jog.ran_into)
+        names = ", ".join(sorted(jog.ran_into))
+        why = contacts or f"contact with {names}: move it back"
+        return f"Stopped: {why}, or press again to continue"
+
+    def forget(self) -> None:
+        """The simulation was replaced or reset: release the key and forget its jog."""
+        self.switch.release()
+        self._jog, self._last = None, (None, "", set())
+
+    def reason(self, robot: SimRobot) -> str:
+        """Why the robot does not move as the last jog asked; "" once it has moved otherwise."""
+        if self._jog is not None:
+            return self._jog.reason
+        motion, reason, _ = self._last
+        return reason if robot.motion is motion else ""

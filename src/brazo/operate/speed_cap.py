@@ -1,0 +1,58 @@
+"""`SpeedCapped`: a motion played more slowly wherever its tool would be faster than a cap.
+
+With the inner motion at q, q̇ and the Jacobian J_v of the tool point, time passes at the rate
+
+    s = min(1, v_max / |J_v(q) q̇|),        q̇_out = s q̇
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from brazo.trajectory import Sample
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+
+class LiveMotion(Protocol):
+    """A motion that is updated step by step, as `brazo.trajectory` has them."""
+
+    @property
+    def state(self) -> Sample: ...
+    @property
+    def moving(self) -> bool: ...
+    def update(self, dt: float) -> Sample: ...
+
+
+class SpeedCapped:
+    """A motion whose tool keeps below a speed (m/s)."""
+
+    def __init__(self, inner: LiveMotion, arm: Robot, cap: float) -> None:
+        self.inner = inner
+        self._arm = arm
+        self._cap = 0.98 * cap  # within a step the inner motion may grow a little
+        self._qd = inner.state.qd.copy()
+
+    @property
+    def moving(self) -> bool:
+        """Whether it moves."""
+        return self.inner.moving
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until it rests, were it not capped."""
+        return float(getattr(self.inner, "remaining", float("nan")))
+
+    def update(self, dt: float) -> Sample:
+        """Advance by dt seconds; the state then."""
+        state = self.inner.state
+        speed = float(np.linalg.norm(self._arm.jacobian(state.q)[:3] @ state.qd))
+        share = min(1.0, self._cap / speed) if speed > 0.0 else 1.0
+        sample = self.inner.update(share * dt)
+        qd = share * sample.qd
+        qdd = (qd - self._qd) / dt if share < 1.0 else sample.qdd
+        self._qd = qd
+        return Sample(sample.q, qd, qdd)

@@ -1,0 +1,77 @@
+"""The enabling switch: only a fresh press leads to motion, and every way out is final."""
+
+from __future__ import annotations
+
+import pytest
+
+from brazo.operate.hold_to_run import TIMEOUT, HoldToRun, StopLatch
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def switch(clock):
+    return HoldToRun(clock=clock)
+
+
+def test_it_is_held_while_it_is_renewed(switch, clock):
+    assert not switch.held
+    press = switch.press()
+    for _ in range(20):
+        clock.now += 0.9 * TIMEOUT
+        assert switch.holds(press)
+        assert switch.renew()
+    clock.now += 1.01 * TIMEOUT
+    assert not switch.held
+
+
+@pytest.mark.parametrize("end", ["release", "stop", "timeout"])
+def test_renewals_do_not_bring_it_back(switch, clock, end):
+    first = switch.press()
+    if end == "timeout":
+        clock.now += 1.01 * TIMEOUT
+    else:
+        assert getattr(switch, end)()
+    assert not switch.renew() and not switch.held
+    clock.now -= 2 * TIMEOUT  # not even a clock that goes back does
+    assert not switch.renew() and not switch.held
+    second = switch.press()
+    assert second > first and switch.holds(second) and not switch.holds(first)
+
+
+def test_a_press_may_be_released_on_its_own(switch):
+    first = switch.press()
+    second = switch.press()
+    assert not switch.release(first) and switch.holds(second)
+    assert switch.release(second) and not switch.held
+    assert not switch.release(second)
+
+
+def test_the_first_renewal_of_a_repeated_key_may_take_longer(clock):
+    key = HoldToRun(0.15, clock, first=0.6)
+    key.press()
+    clock.now += 0.5
+    assert key.renew()
+    clock.now += 0.2
+    assert not key.held
+
+
+def test_a_latch_passes_a_level_on_until_a_stop():
+    latch = StopLatch()
+    assert latch.passes(True, 1) and not latch.passes(False, 1)
+    latch.stop()
+    assert not latch.passes(True, 2) and latch.stopped
+    assert not latch.passes(True, 3)  # still down
+    assert not latch.passes(False, 3)
+    assert not latch.passes(True, 2)  # up meanwhile, but not pressed again since the STOP
+    assert latch.passes(True, 3) and not latch.stopped
