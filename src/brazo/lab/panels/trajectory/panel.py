@@ -16,22 +16,11 @@ from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
 from brazo.lab.app.context import Context
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.panels.common.html import (
-    button,
-    buttons,
-    column,
     fixed,
     note,
-    number,
-    row,
-    section,
-    segments,
-    select,
-    table,
-    text,
-    toggle,
-    upload,
 )
 from brazo.lab.panels.trajectory.draft import CURVES, PLANES, Draft, Plan, Row, plan_of, sentence
+from brazo.lab.panels.trajectory.layout import SHOWN, SOURCES, SPACES, THROUGH, TOOL, TURNS, layout
 from brazo.lab.panels.trajectory.planned_path import PlannedPath
 from brazo.lab.panels.trajectory.unsaved import unsaved_drafts, unsaved_points
 from brazo.operate.playing import Playing, require_free
@@ -46,12 +35,6 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 500
 ADDED = 24  # points a curve becomes
-SHOWN = {"revolute": ("°", 180.0 / np.pi), "prismatic": ("mm", 1e3)}
-TOOL = {"x": "mm", "y": "mm", "z": "mm", "roll": "°", "pitch": "°", "yaw": "°"}
-THROUGH = {"cubic": "Cubics", "quintic": "Quintics", "line": "Straight lines"}
-TURNS = {"full": "fixed", "nearest": "closest feasible", "free": "free"}
-SOURCES = {"points": "Points", "curve": "Curve"}
-SPACES = {"joint": "Joints", "tool": "Tool"}
 
 
 class TrajectoryPanel(Panel):
@@ -153,111 +136,7 @@ class TrajectoryPanel(Panel):
     def html(self) -> str:
         if not self.sim.robots:
             return note("There is no robot in this cell.")
-        several = list(self.sim.robots)
-        draft = self.draft
-        return (
-            section(
-                "Motion",
-                row("Robot", select("robot", several, label="Robot")) if len(several) > 1 else "",
-                segments("source", SOURCES, label="Motion through"),
-                self._curve_html() if draft.curved else self._points_html(),
-                id="motion",
-            )
-            + section(
-                "Preview",
-                toggle("seen", "Path in the scene", title="Red where a limit would be passed"),
-                row("Time", text("duration", "s")),
-                row("Tool path", text("length", "mm")),
-                '<brazo-text class="brazo-why" name="why"></brazo-text>',
-                table("limits", [column("text", "Limits that are passed")], label="Limits"),
-                buttons(
-                    button(
-                        "Slow down to fit",
-                        "slow",
-                        enabled="may-slow",
-                        title="As slow as speeds and torques need it",
-                    )
-                ),
-                id="preview",
-            )
-            + section(
-                "Play",
-                buttons(
-                    button("Play", "play", look="primary", icon="play", enabled="may-play"),
-                    button("Stop", "halt", icon="stop", enabled="playing"),
-                ),
-                toggle("loop", "Loop"),
-                row("Now", text("now", wide=True)),
-                id="play",
-            )
-            + section(
-                "File",
-                buttons(
-                    button("Save", "save", icon="download", enabled="may-save"),
-                    upload("Load…", "load", ".yaml", ".yml"),
-                ),
-                id="file",
-            )
-        )
-
-    def _points_html(self) -> str:
-        draft, arm = self.draft, self.robot.arm
-        columns = [column("t", "t", unit="s", digits=2, event="cell/t")]
-        if draft.space == "joint":
-            columns += [
-                column(f"q{i}", name, unit=SHOWN[kind][0], digits=2, event=f"cell/q{i}")
-                for i, (name, kind) in enumerate(zip(arm.joint_names, arm.joint_kinds, strict=True))
-            ]
-        else:
-            columns += [
-                column(key, key, unit=unit, digits=2, event=f"cell/{key}")
-                for key, unit in TOOL.items()
-            ]
-        columns += [
-            column("set", "Set", event="point-set", kind="button"),
-            column("delete", "×", event="point-delete", kind="button"),
-        ]
-        through = row("Interpolation", select("through", THROUGH, label="Interpolation"))
-        rule = row("Waypoint velocities", select("rule", RULES, label="Waypoint velocities"))
-        turn = row("Orientation", select("orientation", TURNS, label="Orientation"))
-        return (
-            row("Points of", segments("space", SPACES, label="Points of"))
-            + table("rows", columns, label="Points", empty="No points yet: move, then add.")
-            + buttons(
-                button("Add this pose", "add", icon="plus", look="primary"),
-                button("Clear", "clear", icon="trash", enabled="any"),
-            )
-            + through
-            + (rule if draft.through != "line" else "")
-            + (turn if draft.space == "tool" or draft.through == "line" else "")
-        )
-
-    def _curve_html(self) -> str:
-        curve = self.draft.curve
-        fields = [
-            row(
-                size.title,
-                number(
-                    f"size/{curve.kind}/{name}",
-                    "" if size.unit == "number" else size.unit,
-                    label=size.title,
-                    digits=2,
-                ),
-            )
-            for name, size in CURVES[curve.kind].items()
-        ]
-        return (
-            row("Curve", select("curve", {k: k.capitalize() for k in CURVES}, label="Curve"))
-            + row("Plane", segments("plane", {p: p.upper() for p in PLANES}, label="Plane"))
-            + "".join(fields)
-            + row("Time", number("time", "s", label="Time", digits=2))
-            + row("Orientation", select("orientation", TURNS, label="Orientation"))
-            + row("Begins at", text("begin", "mm"))
-            + buttons(
-                button("Begin here", "here", title="Where the tool is now"),
-                button("As points", "as-points", title="Make points of it, to edit"),
-            )
-        )
+        return layout(list(self.sim.robots), self.draft, self.robot.arm)
 
     def values(self) -> Values:
         if not self.sim.robots:

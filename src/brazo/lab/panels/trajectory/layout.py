@@ -1,0 +1,139 @@
+"""What the trajectory manager looks like: points or a curve, the preview, and what plays it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from brazo.lab.panels.common.html import (
+    button,
+    buttons,
+    column,
+    number,
+    row,
+    section,
+    segments,
+    select,
+    table,
+    text,
+    toggle,
+    upload,
+)
+from brazo.lab.panels.trajectory.draft import CURVES, PLANES, Draft
+from brazo.robot import Robot
+from brazo.trajectory.via_points import RULES
+
+SOURCES = {"points": "Points", "curve": "Curve"}
+SPACES = {"joint": "Joints", "tool": "Tool"}
+THROUGH = {"cubic": "Cubics", "quintic": "Quintics", "line": "Straight lines"}
+TURNS = {"full": "fixed", "nearest": "closest feasible", "free": "free"}
+SHOWN = {"revolute": ("°", 180.0 / np.pi), "prismatic": ("mm", 1e3)}
+TOOL = {"x": "mm", "y": "mm", "z": "mm", "roll": "°", "pitch": "°", "yaw": "°"}
+
+
+def layout(several: Sequence[str], draft: Draft, arm: Robot) -> str:
+    """The panel for a draft of one of several robots."""
+    return (
+        section(
+            "Motion",
+            row("Robot", select("robot", several, label="Robot")) if len(several) > 1 else "",
+            segments("source", SOURCES, label="Motion through"),
+            _curve(draft) if draft.curved else _points(draft, arm),
+            id="motion",
+        )
+        + section(
+            "Preview",
+            toggle("seen", "Path in the scene", title="Red where a limit would be passed"),
+            row("Time", text("duration", "s")),
+            row("Tool path", text("length", "mm")),
+            '<brazo-text class="brazo-why" name="why"></brazo-text>',
+            table("limits", [column("text", "Limits that are passed")], label="Limits"),
+            buttons(
+                button(
+                    "Slow down to fit",
+                    "slow",
+                    enabled="may-slow",
+                    title="As slow as speeds and torques need it",
+                )
+            ),
+            id="preview",
+        )
+        + section(
+            "Play",
+            buttons(
+                button("Play", "play", look="primary", icon="play", enabled="may-play"),
+                button("Stop", "halt", icon="stop", enabled="playing"),
+            ),
+            toggle("loop", "Loop"),
+            row("Now", text("now", wide=True)),
+            id="play",
+        )
+        + section(
+            "File",
+            buttons(
+                button("Save", "save", icon="download", enabled="may-save"),
+                upload("Load…", "load", ".yaml", ".yml"),
+            ),
+            id="file",
+        )
+    )
+
+
+def _points(draft: Draft, arm: Robot) -> str:
+    columns = [column("t", "t", unit="s", digits=2, event="cell/t")]
+    if draft.space == "joint":
+        columns += [
+            column(f"q{i}", name, unit=SHOWN[kind][0], digits=2, event=f"cell/q{i}")
+            for i, (name, kind) in enumerate(zip(arm.joint_names, arm.joint_kinds, strict=True))
+        ]
+    else:
+        columns += [
+            column(key, key, unit=unit, digits=2, event=f"cell/{key}") for key, unit in TOOL.items()
+        ]
+    columns += [
+        column("set", "Set", event="point-set", kind="button"),
+        column("delete", "×", event="point-delete", kind="button"),
+    ]
+    through = row("Interpolation", select("through", THROUGH, label="Interpolation"))
+    rule = row("Waypoint velocities", select("rule", RULES, label="Waypoint velocities"))
+    turn = row("Orientation", select("orientation", TURNS, label="Orientation"))
+    return (
+        row("Points of", segments("space", SPACES, label="Points of"))
+        + table("rows", columns, label="Points", empty="No points yet: move, then add.")
+        + buttons(
+            button("Add this pose", "add", icon="plus", look="primary"),
+            button("Clear", "clear", icon="trash", enabled="any"),
+        )
+        + through
+        + (rule if draft.through != "line" else "")
+        + (turn if draft.space == "tool" or draft.through == "line" else "")
+    )
+
+
+def _curve(draft: Draft) -> str:
+    curve = draft.curve
+    fields = [
+        row(
+            size.title,
+            number(
+                f"size/{curve.kind}/{name}",
+                "" if size.unit == "number" else size.unit,
+                label=size.title,
+                digits=2,
+            ),
+        )
+        for name, size in CURVES[curve.kind].items()
+    ]
+    return (
+        row("Curve", select("curve", {k: k.capitalize() for k in CURVES}, label="Curve"))
+        + row("Plane", segments("plane", {p: p.upper() for p in PLANES}, label="Plane"))
+        + "".join(fields)
+        + row("Time", number("time", "s", label="Time", digits=2))
+        + row("Orientation", select("orientation", TURNS, label="Orientation"))
+        + row("Begins at", text("begin", "mm"))
+        + buttons(
+            button("Begin here", "here", title="Where the tool is now"),
+            button("As points", "as-points", title="Make points of it, to edit"),
+        )
+    )
