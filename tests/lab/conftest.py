@@ -19,6 +19,7 @@ from websockets.sync.client import connect
 
 from brazo.lab.app.lab import Lab
 from brazo.lab.serving import serve
+from brazo.operate.hold_to_run import HoldToRun
 
 
 @contextmanager
@@ -164,3 +165,9 @@ def browser(chromium_path) -> Iterator[Browser]:
         )
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def late_renewals(monkeypatch):
+    """Let renewals be late: a loaded machine may not send one every 0.25 s."""
+    monkeypatch.setattr(HoldToRun, "timeout", 60.0)

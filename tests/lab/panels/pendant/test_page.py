@@ -50,7 +50,9 @@ def rest(lab) -> None:
     lab.sim.player.speed = 1.0
 
 
-def test_a_joint_moves_while_its_button_is_held_and_rests_when_it_is_let_go(lab, opened):
+def test_a_joint_moves_while_its_button_is_held_and_rests_when_it_is_let_go(
+    lab, opened, late_renewals
+):
     plus = opened.button("waist plus")
     box = plus.bounding_box()
     opened.page.mouse.move(box["x"] + 10, box["y"] + 10)
@@ -69,7 +71,7 @@ def test_a_joint_moves_while_its_button_is_held_and_rests_when_it_is_let_go(lab,
 
 
 @pytest.mark.parametrize("end", ["blur", "hidden"])
-def test_leaving_the_window_ends_a_jog(lab, opened, end):
+def test_leaving_the_window_ends_a_jog(lab, opened, end, late_renewals):
     box = opened.button("waist minus").bounding_box()
     opened.page.mouse.move(box["x"] + 10, box["y"] + 10)
     opened.page.mouse.down()
@@ -169,7 +171,7 @@ def test_the_puma_goes_to_a_pose_typed_in_the_world_frame(lab, opened):
     assert lab.robot.arm.fk(lab.robot.q)[:3, 3] == pytest.approx(T[:3, 3], abs=1e-6)
 
 
-def test_jogging_in_the_tool_frame(lab, opened):
+def test_jogging_in_the_tool_frame(lab, opened, late_renewals):
     opened.panel.get_by_role("radio", name="Tool").click()
     T = lab.robot.arm.fk(lab.robot.reference.q)
     box = opened.button("Z minus").bounding_box()

@@ -35,12 +35,6 @@ def page(lab, line):
         yield page
 
 
-@pytest.fixture
-def late_renewals(monkeypatch):
-    """Let renewals be late: a loaded machine may not send one every 0.25 s."""
-    monkeypatch.setattr(HoldToRun, "timeout", 60.0)
-
-
 def rest(lab, seconds: float = 20.0) -> None:
     """Wait until no robot is on its way and the last bits of motion have died away."""
     lab.sim.player.speed = 4.0
@@ -291,7 +285,7 @@ def test_stop_ends_a_jog_though_the_button_stays_down(lab, page, late_renewals):
     ],
 )
 def test_a_jog_that_cannot_move_names_the_limit_until_the_robot_moves(
-    running, line, mode, axis, why
+    running, line, mode, axis, why, late_renewals
 ):
     with running("robot:rv2aj") as lab, line(lab) as page:
         lab.set_q(np.radians([0.0, 10.0, 80.0, 90.0, 0.0]))

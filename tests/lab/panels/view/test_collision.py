@@ -92,7 +92,7 @@ def above_the_platform(lab, opened) -> None:
         until(opened.page, lambda: not lab.robot.moving)
 
 
-def test_a_jog_ends_at_the_first_touch_and_goes_on_when_pressed_again(lab, opened):
+def test_a_jog_ends_at_the_first_touch_and_goes_on_when_pressed_again(lab, opened, late_renewals):
     page, panel = opened.page, opened.panel
     above_the_platform(lab, opened)
     typed(panel.get_by_label("Speed override value"), "20")
@@ -133,7 +133,7 @@ def test_a_jog_ends_at_the_first_touch_and_goes_on_when_pressed_again(lab, opene
     assert opened.errors == []
 
 
-def test_a_robot_that_feels_nothing_jogs_on_through(lab, opened):
+def test_a_robot_that_feels_nothing_jogs_on_through(lab, opened, late_renewals):
     page = opened.page
     lab.robot.force_feedback = False
     above_the_platform(lab, opened)
