@@ -142,7 +142,7 @@ def test_run_starts_with_the_first_page_and_reports_its_result(program, tmp_path
             panel = page.locator("#panel-program")
             expect(panel.get_by_text("done at ")).to_be_visible(timeout=1000 * SOON)
             # The panel shows the program given on the shell.
-            assert "name: short" in panel.get_by_label("Text of the program").input_value()
+            assert "name: short" in panel.get_by_label("Program text").input_value()
             browser.close()
         shell.until("short: done in ")
         shell.until("replay: brazo replay ")

@@ -226,7 +226,7 @@ class Mine(Controller):
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        ("command", "own.py:6: robot 'scara1', law Mine, t = 0.0000 s: ValueError: boom"),
+        ("command", "own.py:6: robot 'scara1', controller Mine, t = 0.0000 s: ValueError: boom"),
         ("torque", "own.py: controller class Mine does not define command"),
         (None, "no controller 'Mine'; available: "),
     ],

@@ -90,12 +90,12 @@ def test_master_without_a_follower_reports_it_once_and_prints_its_counts():
                 assert master.stdout is not None
                 assert "page: " in master.stdout.readline()
                 line = master.stdout.readline()
-                assert f"s  nobody answers at {there}; start `brazo teleop follower`" in line
+                assert f"s  no answer from {there}; start `brazo teleop follower`" in line
             finally:
                 master.send_signal(signal.SIGINT)
                 out, error = master.communicate(timeout=60)
     assert master.returncode == 0, error
-    assert "nobody answers" not in out and out.endswith(" attempts\n")
+    assert "no answer from" not in out and out.endswith(" attempts\n")
 
 
 def test_script_without_a_link_fails(tmp_path):
@@ -108,7 +108,7 @@ def test_script_without_a_link_fails(tmp_path):
         master = brazo("master", "--connect", there, "--script", script, *here)
         _, error = master.communicate(timeout=60)
     assert master.returncode == 1
-    assert f"error: the script ran without a link to ws://{there}/teleop: nobody answers" in error
+    assert f"error: the script ran without a link to ws://{there}/teleop: no answer from" in error
 
 
 def test_both_stations_have_a_page():

@@ -59,7 +59,7 @@ def test_fault_lasts_until_cleared_and_controller_until_the_next():
         {"t": 0.0, "kind": "control", "text": "a: PID", "robot": "a"},
         {"t": 0.0, "kind": "control", "text": "b: PID", "robot": "b"},
         {"t": 1.0, "kind": "fault", "text": "a: joint 'elbow' is locked", "robot": "a"},
-        {"t": 2.0, "kind": "fault", "text": "a: joint 'wrist' swings free", "robot": "a"},
+        {"t": 2.0, "kind": "fault", "text": "a: joint 'wrist' is unpowered", "robot": "a"},
         {"t": 3.0, "kind": "fault cleared", "text": "a: joint 'elbow' is locked", "robot": "a"},
         {"t": 4.0, "kind": "control", "text": "a: LQR", "robot": "a"},
     ]

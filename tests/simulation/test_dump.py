@@ -108,9 +108,15 @@ class Short(Controller):
 @pytest.mark.parametrize(
     ("law", "match"),
     [
-        (Raises, r"robot 'puma560', law Raises, t = 0\.0050 s: ZeroDivisionError: division by"),
-        (Nothing, r"robot 'puma560', law Nothing, t = 0\.0050 s: .*joint 1 .* is nan"),
-        (Short, r"robot 'puma560', law Short, t = 0\.0000 s: .*shape \(1,\); expected \(6,\)"),
+        (
+            Raises,
+            r"robot 'puma560', controller Raises, t = 0\.0050 s: ZeroDivisionError: division by",
+        ),
+        (Nothing, r"robot 'puma560', controller Nothing, t = 0\.0050 s: .*joint 1 .* is nan"),
+        (
+            Short,
+            r"robot 'puma560', controller Short, t = 0\.0000 s: .*shape \(1,\); expected \(6,\)",
+        ),
     ],
 )
 def test_a_law_that_gives_no_torque_is_named(law, match):

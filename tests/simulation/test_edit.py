@@ -112,7 +112,7 @@ def test_force_feedback_is_switched_while_running():
     robot.force_feedback = False
     sim.step(1000)
     assert robot.q[0] == pytest.approx(robot.reference.q[0], abs=1e-3)
-    assert "arm rides through contacts" in [event.text for event in sim.events]
+    assert "arm contact response off" in [event.text for event in sim.events]
 
 
 def test_a_robot_without_masses_goes_where_it_is_asked_and_pushes_what_is_there():

@@ -174,10 +174,10 @@ def test_an_ideal_robot_with_a_locked_joint_leaves_it_where_it_is():
     [
         (JointLocked("arm", "knee"), "no joint 'knee'; joints: shoulder, elbow"),
         (JointLocked("leg", "knee"), "no robot named 'leg'"),
-        (TorqueLoss("arm", "elbow", 1.5), "a torque loss of 1.5; from 0 to 1"),
-        (EncoderNoise("arm", "elbow", -1.0), "wanted a finite number from 0 up"),
+        (TorqueLoss("arm", "elbow", 1.5), "torque loss 1.5: must be from 0 to 1"),
+        (EncoderNoise("arm", "elbow", -1.0), "must be finite, 0 or more"),
         (EncoderBias("arm", "elbow", float("nan")), "must be finite"),
-        (CommandDelay("arm", -1.0), "a delay of -1 s"),
+        (CommandDelay("arm", -1.0), "delay -1 s: must be finite"),
         (CommandDelay("arm", 1e9), "at most 100 s"),
         ("rust", "a fault is one of"),
     ],
@@ -191,7 +191,7 @@ def test_faults_that_make_no_sense_are_refused(fault, match):
 def test_a_fault_of_the_past_is_refused():
     sim = Simulation(cell(ARM))
     sim.step(100)
-    with pytest.raises(brazo.BrazoError, match=r"a fault at 0\.05 s: it is 0\.1 s already"):
+    with pytest.raises(brazo.BrazoError, match=r"a fault at 0\.05 s: the time is 0\.1 s already"):
         sim.inject(JointLocked("arm", "elbow"), at=0.05)
 
 

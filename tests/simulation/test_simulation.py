@@ -175,12 +175,12 @@ def test_gripping_is_an_event_and_carrying_takes_the_droop_away():
     ("call", "match"),
     [
         (lambda s: s.robot("scara9"), "no robot named 'scara9'.*scara1, scara2"),
-        (lambda s: s.step(-1), "time only goes on"),
+        (lambda s: s.step(-1), "time only increases"),
         (lambda s: s.add_task(3), "a task has a method tick"),
-        (lambda s: s.robots["scara1"].use("Magic"), "no law named 'Magic'.*ComputedTorque"),
+        (lambda s: s.robots["scara1"].use("Magic"), "no controller named 'Magic'.*ComputedTorque"),
         (lambda s: s.robots["scara1"].carry("bar 9"), "no free body named 'bar 9'"),
         (lambda s: s.robots["scara1"].follow(3), "cannot be followed"),
-        (lambda s: s.stop_recording(), "no recording is under way"),
+        (lambda s: s.stop_recording(), "no recording is running"),
         (lambda s: s.run(until=np.inf), "wanted a finite time"),
     ],
 )

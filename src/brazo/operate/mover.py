@@ -70,7 +70,7 @@ class Mover:
     @override.setter
     def override(self, share: float) -> None:
         if not 0.0 < share <= 1.0:
-            raise BrazoError(f"an override of {100 * share:g} %; above 0, up to 100 %")
+            raise BrazoError(f"override {100 * share:g} %: must be above 0, at most 100 %")
         self._override = float(share)
         self._sources.clear()
 
@@ -114,7 +114,7 @@ class Mover:
             self.go_to(robot, q)
             return
         if robot.moving:
-            raise BrazoError(f"{robot.name} still moves: wait until it rests, or stop it first")
+            raise BrazoError(f"{robot.name} is moving: wait until it stops, or stop it first")
         arm, q0 = robot.arm, robot.reference.q
         T0 = arm.fk(q0)
         if np.abs(T0 - T).max() < 1e-9:
@@ -234,7 +234,7 @@ def within_limits(arm: Robot, q: Any) -> np.ndarray:
             turn = arm.joint_kinds[i] == "revolute"
             scale, unit = (180.0 / np.pi, "°") if turn else (1000.0, " mm")
             raise BrazoError(
-                f"{arm.joint_names[i]} cannot go to {scale * value:.2f}{unit}: its limits are "
+                f"{arm.joint_names[i]} cannot move to {scale * value:.2f}{unit}: its limits are "
                 f"{scale * low:.2f} to {scale * high:.2f}{unit}"
             )
     return np.clip(q, *arm.limits.T)

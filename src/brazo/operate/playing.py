@@ -34,7 +34,7 @@ def require_free(sim: Simulation, robot: SimRobot) -> None:
     """Raise when something else moves the robot."""
     require_no_task(sim, robot)
     if robot.moving:
-        raise BrazoError(f"{robot.name} still moves: wait until it rests, or stop it first")
+        raise BrazoError(f"{robot.name} is moving: wait until it stops, or stop it first")
 
 
 class Playing:

@@ -44,7 +44,7 @@ class Points:
     def teach(self, q: np.ndarray, name: str = "") -> Point:
         """Remember joint values."""
         if len(self) >= MOST:
-            raise BrazoError(f"{MOST} points are enough; delete some first")
+            raise BrazoError(f"at most {MOST} points: delete some first")
         self._count += 1
         point = Point(self._count, self._named(name or f"P{self._count}"), q.copy())
         self._points[point.number] = point

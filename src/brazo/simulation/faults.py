@@ -112,12 +112,12 @@ class TorqueLoss(JointFault):
 
     @property
     def text(self) -> str:
-        return f"{self.robot}: the drive of '{self.joint}' has lost {self.share:.0%} of its torque"
+        return f"{self.robot}: torque loss of {self.share:.0%} at joint '{self.joint}'"
 
     def check(self, robot: WorldRobot, dt: float) -> None:
         self.index(robot)
         if not 0.0 <= self.share <= 1.0:
-            raise BrazoError(f"a torque loss of {self.share:g}; from 0 to 1")
+            raise BrazoError(f"torque loss {self.share:g}: must be from 0 to 1")
 
     def weaken(self, gain: Array, robot: WorldRobot) -> None:
         gain[self.index(robot)] *= 1.0 - self.share
@@ -129,7 +129,7 @@ class JointFree(JointFault):
 
     @property
     def text(self) -> str:
-        return f"{self.robot}: joint '{self.joint}' swings free"
+        return f"{self.robot}: joint '{self.joint}' is unpowered"
 
     def weaken(self, gain: Array, robot: WorldRobot) -> None:
         gain[self.index(robot)] = 0.0
@@ -144,12 +144,12 @@ class EncoderBias(JointFault):
 
     @property
     def text(self) -> str:
-        return f"{self.robot}: the encoder of '{self.joint}' is off by {self.bias:g}"
+        return f"{self.robot}: encoder bias of '{self.joint}': {self.bias:g}"
 
     def check(self, robot: WorldRobot, dt: float) -> None:
         self.index(robot)
         if not math.isfinite(self.bias):
-            raise BrazoError(f"an encoder's bias must be finite, not {self.bias}")
+            raise BrazoError(f"encoder bias {self.bias}: must be finite")
 
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
         return _Bias(self.index(robot), self.bias)
@@ -165,13 +165,13 @@ class EncoderNoise(JointFault):
 
     @property
     def text(self) -> str:
-        return f"{self.robot}: the encoder of '{self.joint}' is noisy, σ = {self.std:g}"
+        return f"{self.robot}: encoder noise of '{self.joint}': σ = {self.std:g}"
 
     def check(self, robot: WorldRobot, dt: float) -> None:
         self.index(robot)
         for value in (self.std, self.rate_std):
             if not (math.isfinite(value) and value >= 0.0):
-                raise BrazoError(f"noise of {value:g}; wanted a finite number from 0 up")
+                raise BrazoError(f"noise {value:g}: must be finite, 0 or more")
 
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
         return _Noise(self.index(robot), self.std, self.rate_std, rng)
@@ -185,7 +185,7 @@ class EncoderFrozen(JointFault):
 
     @property
     def text(self) -> str:
-        return f"{self.robot}: the encoder of '{self.joint}' is frozen"
+        return f"{self.robot}: encoder of '{self.joint}' is stuck"
 
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
         index = self.index(robot)
@@ -201,13 +201,13 @@ class CommandDelay(Fault):
 
     @property
     def text(self) -> str:
-        return f"{self.robot}: torques come {1e3 * self.delay:g} ms late"
+        return f"{self.robot}: command delay {1e3 * self.delay:g} ms"
 
     def check(self, robot: WorldRobot, dt: float) -> None:
         if not (math.isfinite(self.delay) and self.delay >= 0.0):
-            raise BrazoError(f"a delay of {self.delay:g} s; wanted a finite time from 0 up")
+            raise BrazoError(f"delay {self.delay:g} s: must be finite, 0 s or more")
         if round(self.delay / dt) > MOST_WAITING:
-            raise BrazoError(f"a delay of {self.delay:g} s; at most {MOST_WAITING * dt:g} s")
+            raise BrazoError(f"delay {self.delay:g} s: at most {MOST_WAITING * dt:g} s")
 
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
         return _Delay(round(self.delay / dt), robot.torque.copy())

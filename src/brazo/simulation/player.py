@@ -90,7 +90,7 @@ class Player:
     def speed(self, value: float) -> None:
         value = float(value)
         if not 0.0 <= value <= FASTEST:
-            raise BrazoError(f"a speed of {100 * value:g} %; from 0 to {100 * FASTEST:g} %")
+            raise BrazoError(f"speed {100 * value:g} %: must be from 0 to {100 * FASTEST:g} %")
         with self._wake:
             self._speed = value
             self._count_anew()

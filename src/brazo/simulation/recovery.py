@@ -77,7 +77,7 @@ class FaultTolerance:
         for joint in found:
             name = robot.arm.joint_names[joint]
             self.locked[joint] = float(q[joint])
-            text = f"{robot.name}: '{name}' does not move: locked at {q[joint]:.4f}"
+            text = f"{robot.name}: '{name}' is locked at {q[joint]:.4f}"
             sim.log("fault detected", text, robot=robot.name, joint=name)
         try:
             recovery = plan_recovery(robot, self.locked, sim.dt)
@@ -89,8 +89,8 @@ class FaultTolerance:
         robot.move(recovery.trajectory, jump=True)
         sim.log(
             "recovery",
-            f"{robot.name}: the other joints take over in {recovery.bridge:g} s, the tool then "
-            f"within {1e3 * recovery.position_error:.2f} mm of its way",
+            f"{robot.name}: the other joints compensate within {recovery.bridge:g} s; tool error "
+            f"at most {1e3 * recovery.position_error:.2f} mm",
             robot=robot.name,
             bridge=recovery.bridge,
             position_error=recovery.position_error,
@@ -130,7 +130,7 @@ def plan_recovery(robot: SimRobot, locked: Mapping[int, float], dt: float) -> Re
             position, angle = errors[k:].max(axis=0).tolist()
             return Recovery(trajectory, float(t[0]), position, angle, perf_counter() - begin)
         reason = str(wrong[0])
-    raise BrazoError(f"no way on with the locked joints keeps the limits: {reason}")
+    raise BrazoError(f"no motion with the locked joints keeps the limits: {reason}")
 
 
 def _along(

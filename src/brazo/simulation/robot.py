@@ -59,7 +59,7 @@ class SimRobot(Declared):
 
     def __repr__(self) -> str:
         law = "ideal" if self._positioned else self._controller.name if self._controller else "none"
-        return f"<brazo robot {self.name} in a simulation: {self.n} joints, law {law}>"
+        return f"<brazo robot {self.name} in a simulation: {self.n} joints, controller {law}>"
 
     # ---- where it is -----------------------------------------------------------------------
 
@@ -160,24 +160,24 @@ class SimRobot(Declared):
             known = controllers()
             if law not in known:
                 raise BrazoError(
-                    f"robot '{self.name}': no law named '{law}'; there are: "
+                    f"robot '{self.name}': no controller named '{law}'; there are: "
                     f"{', '.join(known)}, {IDEAL}"
                 )
             law = known[law]()
         if not isinstance(law, Controller):
             raise BrazoError(
-                f"robot '{self.name}': a controller is a brazo.control.Controller, the name of a "
-                f"law, '{IDEAL}' or None, not {law!r}"
+                f"robot '{self.name}': a controller is a brazo.control.Controller, the name of "
+                f"one, '{IDEAL}' or None, not {law!r}"
             )
         if not self.arm.has_dynamics:
             raise BrazoError(
                 f"robot '{self.name}': its file gives no masses, so forces cannot move it and no "
-                f"law can drive it; use '{IDEAL}', or give the masses"
+                f"controller can drive it; use '{IDEAL}', or give the masses"
             )
         taken = [other.name for other in self._sim.robots.values() if other._controller is law]
         if taken and taken != [self.name]:
             raise BrazoError(
-                f"the law given to '{self.name}' already drives '{taken[0]}'; give each its own"
+                f"this controller already drives '{taken[0]}': give '{self.name}' its own"
             )
         if not law.is_bound_to(self.arm, self._sim.dt):
             law.bind(self.arm, self._sim.dt)
@@ -205,7 +205,7 @@ class SimRobot(Declared):
     def force_feedback(self, on: bool) -> None:
         with self._sim.lock:
             self.world.force_feedback = on
-            text = f"{self.name} {'feels contacts' if on else 'rides through contacts'}"
+            text = f"{self.name} contact response {'on' if on else 'off'}"
             self._sim.log("force feedback", text, robot=self.name, on=bool(on))
 
     # ---- motion ----------------------------------------------------------------------------
@@ -396,7 +396,7 @@ class SimRobot(Declared):
         what = f"{type(error).__name__}: {error}" if own else str(error)
         head = f"{place}: " if own and (place := user_place(error)) else ""
         return BrazoError(
-            f"{head}robot '{self.name}', law {self._controller.name}, t = {t:.4f} s: {what}"
+            f"{head}robot '{self.name}', controller {self._controller.name}, t = {t:.4f} s: {what}"
         )
 
     def restart(self) -> None:

@@ -180,7 +180,7 @@ class Simulation:
     def step(self, n: int = 1) -> None:
         """Let `n` steps pass."""
         if n < 0:
-            raise BrazoError(f"cannot step {n} times; time only goes on")
+            raise BrazoError(f"cannot step {n} times; time only increases")
         while n > 0:
             with self.lock.inner:
                 n -= self.step_locked(n)
@@ -324,7 +324,7 @@ class Simulation:
         """
         with self.lock:
             if self.recorder is not None:
-                raise BrazoError("a recording is already under way; stop it first")
+                raise BrazoError("a recording is already running; stop it first")
             signals = Signals(self.world, self.robots)
             file = None if path is None else Path(path)
             self.recorder = RunRecorder(
@@ -367,7 +367,7 @@ class Simulation:
         with self.lock:
             recorder, self.recorder = self.recorder, None
             if recorder is None:
-                raise BrazoError("no recording is under way; start one first")
+                raise BrazoError("no recording is running; start one first")
             return recorder.finish()
 
     def abandon_recording(self) -> None:
@@ -448,7 +448,7 @@ class Simulation:
             }
             text = ", ".join(f"{name} = {value}" for name, value in changes.items())
             if restored:
-                text = ", ".join(filter(None, ["earlier edits taken back", text]))
+                text = ", ".join(filter(None, ["earlier edits reverted", text]))
             self.log("edit", f"{robot}: {text}", robot=robot, changes=changes)
 
     # ---- faults ----------------------------------------------------------------------------
@@ -463,7 +463,7 @@ class Simulation:
             if at is None:
                 self._break(fault)
             elif not np.isfinite(at) or at < self.time - 0.5 * self.dt:
-                raise BrazoError(f"a fault at {at:g} s: it is {self.time:g} s already")
+                raise BrazoError(f"a fault at {at:g} s: the time is {self.time:g} s already")
             else:
                 self._scheduled.append((float(at), fault))
                 self._scheduled.sort(key=lambda entry: entry[0])
@@ -512,7 +512,7 @@ class Simulation:
             path = free_name(folder, f"{self.cell.name}-{error.time:.4f}s", ".npz")
             write_dump(path, self.world.mj_model, box.states(), error, self._about())
         except (OSError, BrazoError) as problem:
-            note = f"its last steps could not be kept: {problem}"
+            note = f"its last steps could not be saved: {problem}"
         else:
             note = f"its last steps are in {path}: Simulation.replay_dump runs them again"
             error.dump = path
@@ -542,7 +542,7 @@ class Simulation:
 
     def _on_contact(self, event: ContactEvent) -> None:
         contact = event.contact
-        verb = {"warning": "comes near", "begin": "touches", "end": "parts from"}[event.phase]
+        verb = {"warning": "comes near", "begin": "touches", "end": "separates from"}[event.phase]
         self.log(
             f"contact {event.phase}",
             f"{contact.first} {verb} {contact.second}",
@@ -552,7 +552,7 @@ class Simulation:
         )
 
     def _on_grasp(self, event: GraspEvent) -> None:
-        verb = "holds" if event.phase == "grasped" else "lets go of"
+        verb = "holds" if event.phase == "grasped" else "releases"
         text = f"{event.robot} {verb} {event.body}"
         self.log(event.phase, text, robot=event.robot, body=event.body)
 

@@ -179,7 +179,7 @@ class Clamp:
         value = greatest if force is None else float(force)
         if not abs(value) <= greatest:
             raise BrazoError(
-                f"clamp of '{self.robot}': a force of {value:g} N; at most {greatest:g} N"
+                f"gripper of '{self.robot}': a force of {value:g} N; at most {greatest:g} N"
             )
         self._command[:] = FORCE, value
 
@@ -189,7 +189,7 @@ class Clamp:
         value = high if opening is None else float(opening)
         if not low <= value <= high:
             raise BrazoError(
-                f"clamp of '{self.robot}': an opening of {value:g} m; from {low:g} to {high:g} m"
+                f"gripper of '{self.robot}': an opening of {value:g} m; from {low:g} to {high:g} m"
             )
         self._command[:] = OPENING, value
 

@@ -109,7 +109,7 @@ class RobotSource:
             if replace(edits, parameters={}) != Edits():
                 raise BrazoError(
                     f"robot '{self.model.name}' was read from {self.model.path}: only robot files "
-                    "(.yaml) have a width, a clamp and masses to edit"
+                    "(.yaml) have a width, a gripper and masses to edit"
                 )
             assert self._source is not None
             model = self._source.rebuild(merged.parameters)

@@ -84,7 +84,7 @@ class World:
     def step(self, n: int = 1) -> None:
         """Let `n` steps pass; raises `Diverged` when the numbers blow up."""
         if n < 0:
-            raise BrazoError(f"cannot step {n} times; time only goes on")
+            raise BrazoError(f"cannot step {n} times; time only increases")
         for _ in range(n):
             self.advance()
 

@@ -65,7 +65,7 @@ def test_an_archive_keeps_its_folders(brought):
     ["../../evil.yaml", "/etc/evil.yaml", "a/../../evil.yaml", "C:\\evil.yaml", "..\\x.yaml"],
 )
 def test_nothing_is_unpacked_outside(brought, name, tmp_path):
-    with pytest.raises(BrazoError, match="would lie outside the archive"):
+    with pytest.raises(BrazoError, match="would be outside the archive"):
         brought.take(Upload("evil.zip", archive({"ok.yaml": "name: a", name: "name: b"})))
     assert brought.descriptions == ()
 
@@ -74,9 +74,9 @@ def test_links_and_lies_are_refused(brought, monkeypatch):
     link = archive({"a.yaml": "/etc/passwd"}, mode=stat.S_IFLNK | 0o777)
     with pytest.raises(BrazoError, match="outside the archive"):
         brought.take(Upload("link.zip", link))
-    with pytest.raises(BrazoError, match="not an archive that can be read"):
+    with pytest.raises(BrazoError, match="not a readable archive"):
         brought.take(Upload("no.zip", b"PK nothing"))
-    with pytest.raises(BrazoError, match="nothing in it that is read"):
+    with pytest.raises(BrazoError, match="contains no supported file"):
         brought.take(Upload("texts.zip", archive({"a.txt": "solid"})))
     assert brought.take(Upload("meshes.zip", archive({"a.stl": "solid"}))) == []
     monkeypatch.setattr(module, "MAX_BYTES", 1000)
@@ -85,13 +85,13 @@ def test_links_and_lies_are_refused(brought, monkeypatch):
     with pytest.raises(BrazoError, match="when unpacked"):
         brought.take(Upload("bomb.zip", bomb))
     brought.take(Upload("a.yaml", b"x" * 800))
-    with pytest.raises(BrazoError, match="no more room"):
+    with pytest.raises(BrazoError, match="too much data"):
         brought.take(Upload("b.yaml", b"x" * 800))
 
 
 def test_only_what_was_brought_can_be_opened(brought):
     for name in ("../x.yaml", "/etc/hosts", "arm.yaml"):
-        with pytest.raises(BrazoError, match="not among the files"):
+        with pytest.raises(BrazoError, match="not an imported file"):
             brought.path(name)
 
 
@@ -117,7 +117,7 @@ def test_a_member_longer_than_declared_is_not_unpacked(brought):
     data = archive({"a.yaml": "0" * (64 << 20)})
     small = data.replace(struct.pack("<I", 64 << 20), struct.pack("<I", 100))
     tracemalloc.start()
-    with pytest.raises(BrazoError, match=r"not as long as the archive says|cannot be read"):
+    with pytest.raises(BrazoError, match=r"size differs from its directory entry|cannot be read"):
         brought.take(Upload("bomb.zip", small))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -186,14 +186,14 @@ def test_every_step_of_the_shipped_programs_is_a_sentence():
     assert lines[1] == "move to (−100, 0, 85) mm in bar 1"
     assert lines[4] == "grip bar 1, 120 N"
     assert lines[5] == "line by (0, 0, 170) mm"
-    assert lines[7] == "meet in the air"
+    assert lines[7] == "sync in the air"
 
 
 @pytest.mark.parametrize(
     ("step", "says"),
     [
         ("move_joints: {to: [0, 1, 2]}", "move joints to 3 values"),
-        ("move_to: {rpy: [0, 0, 90deg], in: bar 1}", "move turned (0, 0, 90)° in bar 1"),
+        ("move_to: {rpy: [0, 0, 90deg], in: bar 1}", "move rotated (0, 0, 90)° in bar 1"),
         ("path: {circle: {centre: [0, 0, 0], radius: 5cm}, in: base}", "path circle in base"),
         ("release: {opening: 3cm}", "release to 30 mm"),
         ("wait_until: {held: bar 1, by: scara2}", "wait until bar 1 is held by scara2"),

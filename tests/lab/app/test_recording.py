@@ -41,7 +41,7 @@ def test_a_length_stays_above_nothing(lab, page):
     before = lab.robot.arm.model.parameters["L_base"]
     page.send(["dimensions/parameter-mm", "L_base", "-5"])
     page.send()
-    assert "L_base cannot be -5 mm: a length is above 0" in page.told["notice"]["text"]
+    assert "L_base -5 mm: a length must be above 0" in page.told["notice"]["text"]
     assert lab.robot.arm.model.parameters["L_base"] == before
 
 

@@ -121,7 +121,7 @@ def test_a_robot_alone_in_the_lab(tmp_path):
 
 def test_a_csv_is_told_its_cell(run, tmp_path):
     table = Recording.open(run).to_csv(tmp_path / "run.csv")
-    with pytest.raises(BrazoError, match=r"does not say what cell.*--cell"):
+    with pytest.raises(BrazoError, match=r"does not name its cell.*--cell"):
         Replay(table)
     replay = Replay(table, cell="cooperative")
     assert replay.rows == 400 and replay.notes == []
@@ -166,7 +166,7 @@ def test_a_cell_file_that_is_gone_is_said(tmp_path):
     path = without_source(path)
     elsewhere = tmp_path / "elsewhere.yaml"
     shutil.move(file, elsewhere)
-    with pytest.raises(BrazoError, match=r"made in cell 'my-cell', which is not here.*--cell"):
+    with pytest.raises(BrazoError, match=r"made in cell 'my-cell', which is not found.*--cell"):
         Replay(path)
     assert Replay(path, cell=elsewhere).notes == []
     # A cell of a shipped one's name is not taken for it without a word.
@@ -177,7 +177,7 @@ def test_a_cell_file_that_is_gone_is_said(tmp_path):
     recorded(brazo.Simulation(file), again, steps=20)
     file.unlink()
     (note,) = Replay(without_source(again)).notes
-    assert "is gone" in note and str(file) in note
+    assert "no longer exists" in note and str(file) in note
     # The same content elsewhere is no news: a shipped cell on another machine.
     moved = tmp_path / "moved.parquet"
     file.write_text(text, encoding="utf-8")
@@ -194,7 +194,7 @@ def test_a_robot_that_was_edited_before_the_run_is_said(tmp_path):
     recorded(sim, tmp_path / "run.parquet", steps=20)
     assert Replay(tmp_path / "run.parquet").notes == []
     (note,) = Replay(without_source(tmp_path / "run.parquet")).notes
-    assert note.startswith("scara1 stands otherwise") and "10 mm" in note
+    assert note.startswith("scara1 differs from the run") and "10 mm" in note
 
 
 def test_a_long_recording_is_thinned_and_says_so(run, monkeypatch):

@@ -66,7 +66,7 @@ def test_the_page_plays_the_run(run, tmp_path, browser):
         timeout=SOON,
     )
     assert " of 0.5 s of simulated time" in page.locator("#brazo-replay output").inner_text()
-    page.get_by_text("What happened").click()
+    page.get_by_text("Events", exact=True).click()
     page.get_by_text("off </script> we go").wait_for(timeout=SOON)
     assert page.title() == "cooperative"
     for moment in (0.4, 0.1, 0.3):  # forwards and backwards
@@ -156,7 +156,7 @@ def test_what_cannot_be_drawn_is_said(run, tmp_path):
     with pytest.raises(brazo.BrazoError, match="brazo report"):
         write_replay(tmp_path / "x.html", plain)
     gone = memory_source({"t": (t, "s")}, (), {"cell": "nowhere"})
-    with pytest.raises(brazo.BrazoError, match="cell 'nowhere', which is not here"):
+    with pytest.raises(brazo.BrazoError, match="cell 'nowhere', which is not found"):
         recorded_cell(gone, tmp_path / "x.html")
     cut = open_source(run).select("scara1.q")
     with pytest.raises(brazo.BrazoError, match="'scara2' cannot be drawn"):

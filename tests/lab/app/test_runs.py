@@ -279,7 +279,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path, monkeypatch):
 
 def test_a_path_that_is_no_folder_is_refused(tmp_path):
     (tmp_path / "runs").write_text("")
-    with pytest.raises(BrazoError, match="cannot be"):
+    with pytest.raises(BrazoError, match="cannot save recordings"):
         Runs(tmp_path / "runs").new("cell")
 
 

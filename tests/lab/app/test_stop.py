@@ -97,7 +97,7 @@ def test_a_motion_that_waits_is_not_made_after_stop(lab, page, event):
     busy.end()
     assert still(lab)
     page.send()
-    assert "STOP came first" in page.told["notice"]["text"]
+    assert "STOP: pending requests were cancelled" in page.told["notice"]["text"]
     page.send(event)  # asked for after it
     moves(lab)
     page.send(["stop"])

@@ -74,7 +74,7 @@ def test_a_robot_in_metres_taken_for_mm_is_framed_and_its_slips_stay_in_view(
         notice = opened.page.locator(".brazo-notices .notice.warn")
         notice.wait_for()
         assert "mm.yaml:2: parameters.H: 600 without a unit" in notice.inner_text()
-        assert "2 more under Robots and cells, Findings" in notice.inner_text()
+        assert "2 more under Robots and cells, Warnings" in notice.inner_text()
         opened.ready()
         assert opened.page.evaluate(SEEN)
         lab.open(tmp_path / "m.yaml")

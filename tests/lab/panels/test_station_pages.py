@@ -150,10 +150,13 @@ def test_the_pages_say_what_they_are_and_know(session, master_page, follower_pag
         expect(shown).to_contain_text(["time", "simulated"])
         offline = opened.page.locator(".brazo-offline")
         expect(offline).to_contain_text("The station does not answer")
-    for opened, what in ((master_page, "let go"), (follower_page, "the robot holds")):
+    for opened, what in (
+        (master_page, "STOP: release the handle"),
+        (follower_page, "STOP the robot"),
+    ):
         opened.page.keyboard.press("?")
         keys = opened.page.locator(".brazo-help")
-        expect(keys).to_contain_text(f"STOP: {what}")
+        expect(keys).to_contain_text(what)
         expect(keys).not_to_contain_text("Play or pause")  # a station's time goes on
         opened.page.keyboard.press("Escape")
         expect(keys).to_be_hidden()
@@ -197,11 +200,11 @@ def test_a_pulled_cable_is_hold_and_a_grey_page_on_both_sides(session, master_pa
     session.proxy.set()
     expect(strip(master_page.page, "state")).to_have_text("HOLD")
     expect(strip(master_page.page, "link")).to_contain_text("link up")
-    expect(master_page.page.locator("#panel-link .station-state p")).to_contain_text("link is lost")
+    expect(master_page.page.locator("#panel-link .station-state p")).to_contain_text("link lost")
     happened = follower_page.page.locator("#panel-link td")
     expect(happened.filter(has_text="→ HOLD").first).to_be_visible()
-    expect(happened.filter(has_text="the link to 'browser' is lost")).to_be_visible()
-    expect(happened.filter(has_text="'browser' is back")).to_be_visible()
+    expect(happened.filter(has_text="link to 'browser' lost")).to_be_visible()
+    expect(happened.filter(has_text="'browser' reconnected")).to_be_visible()
     assert session.state is State.HOLD
 
 
@@ -257,11 +260,11 @@ def test_stop_on_the_followers_page_is_hold(session, master_page, follower_page)
     until(lambda: session.state is State.ENGAGED, "engaged by the button")
     follower_page.page.locator(".brazo-bar .stop").dispatch_event("pointerdown")
     until(lambda: session.state is State.HOLD, "HOLD")
-    expect(strip(follower_page.page, "cause")).to_contain_text("stopped here")
+    expect(strip(follower_page.page, "cause")).to_contain_text("stopped at the follower")
     expect(strip(page, "state")).to_have_text("HOLD")
     # What to do stands at the end of the cause: nothing of it is cut.
     cause = strip(page, "cause")
-    expect(cause).to_contain_text("let go, then press and hold to go on")
+    expect(cause).to_contain_text("release, then press and hold to resume")
     assert cause.evaluate(
         "(node) => node.scrollWidth <= node.clientWidth && "
         "node.parentNode.scrollHeight <= node.parentNode.clientHeight"
@@ -282,7 +285,7 @@ def test_the_follower_is_moved_from_its_own_page(session, follower_page):
 def test_time_and_robot_of_a_station_stay(session, follower_page):
     page = follower_page.page
     page.evaluate("async () => (await import('/lab/server/page/channel.js')).send('pause')")
-    expect(page.get_by_text("a station's time goes on")).to_be_visible()
+    expect(page.get_by_text("a station cannot be paused")).to_be_visible()
     assert session.follower.sim.player.running
     expect(page.locator(".brazo-bar brazo-select")).to_be_hidden()
 

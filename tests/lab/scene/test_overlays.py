@@ -65,7 +65,7 @@ def test_an_overlay_is_there_while_it_is_on_and_with_the_next_cell(lab, which, k
 def test_a_page_may_switch_only_what_there_is(lab, line):
     with line(lab) as page:
         page.send(["view/show", "everything", True])
-        assert "nothing to show called 'everything'" in page.told["notice"]["text"]
+        assert "no overlay 'everything'" in page.told["notice"]["text"]
         page.send(["view/show", "floor", False])
         assert not lab.scene.floor_visible
         page.send(["view/show", "floor", True])
@@ -146,7 +146,7 @@ def test_a_robot_that_presses_on_a_body_is_told_how_far_it_is_from_its_way():
     robot.move(quintic(robot.reference.q, there, 1.5))
     sim.step(2000)
     words = held_up(sim.world.contacts(), robot)
-    assert re.fullmatch(r"[a-z ]+ touches bar \d: quill is \d\d mm from where it was sent", words)
+    assert re.fullmatch(r"[a-z ]+ touches bar \d: quill is \d\d mm from its target", words)
 
 
 def test_arrows_point_where_the_force_does(lab, pressed):

@@ -326,7 +326,7 @@ def test_the_camera_projects_with_one_scale_for_both_axes(opened, golden):
 
 def test_another_cell_takes_the_scene_over(lab, opened):
     page = opened.page
-    hint = page.get_by_text("drawing the cell")
+    hint = page.get_by_text("loading the cell")
     expect(hint).to_be_hidden()
     go_on = threading.Event()
     lab.post(lambda: go_on.wait(SOON / 1000))  # so that it takes as long as one likes to look
@@ -433,27 +433,27 @@ def test_a_lab_that_goes_away_is_said_and_one_that_returns_is_taken_up(running, 
         port = first._server.port
         away = open_page(first)
     expect(away.page.locator(".brazo-status")).to_contain_text("offline", timeout=SOON)
-    expect(away.page.get_by_text("The lab does not answer")).to_be_visible()
+    expect(away.page.get_by_text("No connection to the lab")).to_be_visible()
     with running("robot:panda", port=port) as second:
         assert second._server.port == port
         away.ready("panda")
         expect(away.page.locator(".brazo-status")).to_contain_text("connected", timeout=SOON)
-        expect(away.page.get_by_text("The lab does not answer")).to_be_hidden()
+        expect(away.page.get_by_text("No connection to the lab")).to_be_hidden()
         away.page.context.close()
 
 
 def test_two_pages_show_the_same_and_one_of_them_acts(lab, opened, open_page, view):
     other = open_page(lab)
-    expect(opened.page.get_by_text("You drive · 1 watching")).to_be_visible()
-    expect(other.page.get_by_text(re.compile(r"Watching · page \d+ drives"))).to_be_visible()
+    expect(opened.page.get_by_text("In control · 1 view only")).to_be_visible()
+    expect(other.page.get_by_text(re.compile(r"View only · page \d+ in control"))).to_be_visible()
     other.page.get_by_role("tab", name="View").click()
     switch(other, "Link frames")
-    expect(other.page.get_by_text("You are watching.")).to_be_visible()
+    expect(other.page.get_by_text("View only: request control.")).to_be_visible()
     other.settle(lab)
     assert not lab.view.on["axes"]
-    other.page.get_by_role("button", name="Take control").click()
+    other.page.get_by_role("button", name="Request control").click()
     opened.page.get_by_role("button", name="Hand over").click()
-    expect(other.page.get_by_text("You drive · 1 watching")).to_be_visible()
+    expect(other.page.get_by_text("In control · 1 view only")).to_be_visible()
     switch(other, "Link frames")
     opened.wait(
         "(name) => Boolean(window.__viserMutable.nodeRefFromName[`${name}/axes`])",
@@ -462,7 +462,7 @@ def test_two_pages_show_the_same_and_one_of_them_acts(lab, opened, open_page, vi
     switch(other, "Link frames")
     other.settle(lab)
     other.page.context.close()
-    opened.page.get_by_role("button", name="Take control").click()
+    opened.page.get_by_role("button", name="Request control").click()
     expect(opened.page.locator(".brazo-bar .control")).to_be_hidden()
 
 
@@ -509,7 +509,7 @@ def test_the_welcome_is_said_once_and_help_shows_the_keys(fresh):
     expect(page.get_by_text("Welcome to the lab.")).to_be_hidden()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Help")).to_be_visible()
-    expect(page.get_by_text("all robots come to rest")).to_be_visible()
+    expect(page.get_by_text("STOP all robots")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Help")).to_be_hidden()
 
@@ -517,21 +517,21 @@ def test_the_welcome_is_said_once_and_help_shows_the_keys(fresh):
 def test_a_phone_is_not_told_of_keys(lab, open_page):
     page = open_page(lab, viewport={"width": 390, "height": 844}, has_touch=True).page
     card = page.get_by_role("note", name="Welcome")
-    expect(card).to_contain_text("STOP brings everything to rest")
+    expect(card).to_contain_text("STOP stops all robots")
     assert card.locator("kbd").count() == 0
 
 
 def test_a_panel_floats_and_stays_where_it_was_put(fresh):
     page = fresh.page
     page.get_by_role("tab", name="View").click()
-    page.locator(".brazo-dock.right").get_by_role("button", name="Float as a window").click()
+    page.locator(".brazo-dock.right").get_by_role("button", name="Open as a window").click()
     window = page.locator(".brazo-window", has=page.locator("#panel-view"))
     expect(window).to_be_visible()
     page.reload()
     fresh.ready("scara1")
     expect(page.get_by_text("Welcome to the lab.")).to_be_hidden()
     expect(window).to_be_visible()
-    window.get_by_role("button", name="Back into the dock").click()
+    window.get_by_role("button", name="Back to the dock").click()
     expect(window).to_have_count(0)
     expect(page.locator(".brazo-dock.right #panel-view")).to_be_visible()
 

@@ -53,14 +53,14 @@ def test_a_file_arrives_whole(lab, page, received):
 @pytest.mark.parametrize(
     ("first", "pieces", "words"),
     [
-        (["probe/load", "arm.exe", 1], [b"x"], "wanted a file ending in .yaml, .urdf"),
-        (["probe/load", "arm", 1], [b"x"], "wanted a file"),
+        (["probe/load", "arm.exe", 1], [b"x"], "expected a file ending in .yaml, .urdf"),
+        (["probe/load", "arm", 1], [b"x"], "expected a file"),
         (["probe/load", "arm.yaml", 300_000_000], [], "at most 0 MB"),
         (["probe/load", "arm.yaml", -1], [], "at most"),
-        (["probe/load", "arm.yaml", 2], [b"longer than that"], "other bytes"),
-        (["nobody", "arm.yaml", 1], [b"x"], "nothing here takes files"),
-        (["probe/load"], [], "did not say"),
-        ("nonsense", [], "did not say"),
+        (["probe/load", "arm.yaml", 2], [b"longer than that"], "the size differs"),
+        (["nobody", "arm.yaml", 1], [b"x"], "no panel accepts files"),
+        (["probe/load"], [], "has no name or size"),
+        ("nonsense", [], "has no name or size"),
     ],
 )
 def test_what_nobody_wants_is_refused_with_a_reason(lab, page, received, first, pieces, words):
@@ -72,7 +72,7 @@ def test_what_nobody_wants_is_refused_with_a_reason(lab, page, received, first, 
 def test_a_watcher_brings_nothing(lab, page, received, line):
     with line(lab) as watcher:
         for key in (watcher.key, "", "x" * 20):
-            assert "take control" in send(lab, key, ["probe/load", "a.yaml", 1], b"x")["error"]
+            assert "request control" in send(lab, key, ["probe/load", "a.yaml", 1], b"x")["error"]
     assert not received
 
 
@@ -141,7 +141,7 @@ def test_who_drives_and_what_has_a_use_is_asked_when_the_file_is_there(lab, page
         page.ws.send('["control/hand-over"]')
         other.until("control/driver", other.told["me/number"])
         ws.send(b"b")
-        assert "you are watching" in json.loads(ws.recv(timeout=10))["error"]
+        assert "view only" in json.loads(ws.recv(timeout=10))["error"]
         other.send(["control/hand-over"])
     page.send()
     busy, allows = threading.Event(), lab.channel.allows
@@ -151,8 +151,11 @@ def test_who_drives_and_what_has_a_use_is_asked_when_the_file_is_there(lab, page
         lab.channel.allows = lambda event: event != "probe/load"  # another cell has come meanwhile
         busy.set()
         page.send()
-        assert "nothing here takes files" in page.told["notice"]["text"]
-        assert "nothing here" in send(lab, page.key, ["probe/load", "arm.yaml", 1], b"x")["error"]
+        assert "no panel accepts files" in page.told["notice"]["text"]
+        assert (
+            "no panel accepts files"
+            in send(lab, page.key, ["probe/load", "arm.yaml", 1], b"x")["error"]
+        )
     finally:
         busy.set()
         lab.channel.allows = allows

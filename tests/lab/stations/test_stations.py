@@ -58,7 +58,7 @@ def test_directions_are_said_in_axes():
     assert directions_in_words(np.eye(3)) == "X, Y, Z"
     c = np.sqrt(0.5)
     assert directions_in_words(np.array([[c, -c, 0], [c, c, 0], [0, 0, 1]])) == (
-        "turned, turned, Z"
+        "rotated, rotated, Z"
     )
 
 
@@ -204,7 +204,7 @@ def test_stop_on_the_masters_page_acts_for_every_device(device, tmp_path):
 
 def test_a_coupled_robot_is_moved_by_its_master_alone(labs):
     _, follower_lab, _ = labs
-    with pytest.raises(BrazoError, match="moved by forces"):
+    with pytest.raises(BrazoError, match="force-controlled"):
         follower_lab.do(lambda: follower_lab.panels["follower"]._home())
 
 
@@ -241,7 +241,7 @@ def test_a_master_whose_follower_is_gone_knows_nothing_of_it():
             follower.close()
             until(lambda: lab.status().link == "dead", "dead")
             state = lab.status()
-            assert state.state == "" and state.wrench is None and "does not answer" in state.about
+            assert state.state == "" and state.wrench is None and "has not answered" in state.about
             assert values(lab, "master")["tool/z"] == "–" == values(lab, "link")["heard"]
             assert values(lab, "link")["force/2"] is None
         finally:
@@ -253,13 +253,13 @@ def test_both_lists_tell_of_a_link_that_is_lost_and_comes_back():
     sim = Simulation(as_cell("robot:delta"))
     follower = FollowerLab(FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT), port=0)
     link = follower.station.link
-    busy = "'first' drives this follower; trying again"
+    busy = "'first' controls this follower; retrying"
 
     def happened(lab) -> list[str]:
         return [row["text"] for row in values(lab, "link")["history"]][::-1]
 
     try:
-        for came in ("is connected", "is back"):
+        for came in ("connected", "reconnected"):
             with MasterLink(link.url, name="first", rules=LINK):
                 until(lambda c=came: f"'first' {c}" in happened(follower), came)
                 with MasterLink(link.url, rules=LINK) as other:
@@ -272,7 +272,7 @@ def test_both_lists_tell_of_a_link_that_is_lost_and_comes_back():
                         assert happened(second).count(busy) == 1
                     finally:
                         second.stop()
-            until(lambda: happened(follower)[-1] == "the link to 'first' is lost", "lost")
+            until(lambda: happened(follower)[-1] == "link to 'first' lost", "lost")
         history = follower.status().history
         assert [t for t, _ in history] == sorted(t for t, _ in history)
         assert history[-1][0] <= follower.time()
@@ -326,14 +326,14 @@ def test_a_master_whose_seat_was_taken_says_who_has_it():
                 until(lambda: lab.status().state == "IDLE", "the follower's state")
                 proxy.set(half_open=True)
                 until(lambda: lab.status().link == "dead", "dead")
-                assert "does not answer" in lab.status().about
-                with pytest.raises(BrazoError, match=r"no link: .* another scale"):
+                assert "has not answered" in lab.status().about
+                with pytest.raises(BrazoError, match=r"no link: cannot change .* scale"):
                     lab.do(lambda: panel._ask("scale", 2.0))
                 until(lambda: follower.link.master == "", "a free seat")
                 with MasterLink(follower.link.url, name="second", rules=LINK) as other:
                     other.wait(30.0)
                     proxy.set()
-                    until(lambda: "'second' drives" in lab.status().about, "who has it")
+                    until(lambda: "'second' controls" in lab.status().about, "who has it")
                     assert lab.status().link == "dead"
             finally:
                 lab.stop()
@@ -378,12 +378,12 @@ def test_stop_on_the_followers_page_acts_without_a_master_and_is_written_down():
         lab.stop_motion()
         until(lambda: not station.moving, "at rest")
         assert abs(sim.robot("teleop-scara").reference.q[0] - goal[0]) > 0.1
-        assert lab.status().state == "HOLD" and "stopped here" in lab.status().cause
+        assert lab.status().state == "HOLD" and "stopped at the follower" in lab.status().cause
         lab.stop_motion()
         told = [text for _, text in lab.status().history]
         assert told[-2:] == [
-            "IDLE → HOLD, stopped here: on the page",
-            "stopped here, in HOLD already: on the page",
+            "IDLE → HOLD, stopped at the follower: on the page",
+            "stopped at the follower, in HOLD already: on the page",
         ]
         lab.do(lambda: lab.panels["follower"]._move(0, goal[0]))  # by hand it can go on
         until(lambda: station.moving, "moved by hand again")

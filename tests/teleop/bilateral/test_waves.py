@@ -277,7 +277,7 @@ def test_a_lying_sender_is_not_followed_back():
 def test_time_does_not_go_back():
     scheme = WaveVariables()
     scheme.master(1.0, STILL, STILL, [])
-    with pytest.raises(BrazoError, match=r"time only goes on: 0\.5"):
+    with pytest.raises(BrazoError, match=r"time only increases: 0\.5"):
         scheme.master(0.5, STILL, STILL, [])
 
 

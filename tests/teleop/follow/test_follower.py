@@ -192,14 +192,16 @@ def test_stop_while_moved_by_hand_keeps_a_waiting_master_out():
         bench.send()
         step = bench.step()
     assert step.state is State.IDLE and step.sample.qd.all()
-    assert "still coming to rest" in step.cause
+    assert "still braking" in step.cause
     bench.follower.stop(bench.t, "on the page")
     for k in range(500):
         bench.send((1e-4 * k,) * 2)
         step = bench.step()
         assert step.state is State.HOLD, f"{step.state.name} {1e3 * DT * k:.0f} ms after STOP"
     assert not bench.follower.tracker.moving and bench.before.q[0] < 0.49
-    assert step.cause == "stopped here: on the page; let go, then press and hold to go on"
+    assert (
+        step.cause == "stopped at the follower: on the page; release, then press and hold to resume"
+    )
     bench.engage()
 
 
@@ -225,7 +227,7 @@ def test_clutch_lets_the_master_move_alone():
         bench.send((0.1 - 0.002 * k,) * 2, flags=RUN | CLUTCH)
         step = bench.step()
         assert step.state is State.ENGAGED
-    assert step.warnings == ("clutched: the master moves alone",)
+    assert step.warnings == ("clutch: only the master moves",)
     rested = step.sample.q[0]
     assert rested == pytest.approx(0.1, abs=0.01)
     for k in range(250):

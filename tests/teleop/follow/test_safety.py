@@ -40,7 +40,7 @@ def test_a_run_of_the_machine():
         Cause.STALE,
     ]
     assert str(safety.log[-1]) == (
-        "DEGRADED → HOLD, no good command in time: the newest is 120 ms old"
+        "DEGRADED → HOLD, no valid command in time: the newest is 120 ms old"
     )
 
 
@@ -55,10 +55,10 @@ def test_hold_is_left_only_by_release_and_a_new_engagement():
 
     assert then(True, 1) is State.HOLD  # the switch is still held
     assert then(True, 2) is State.HOLD  # a new number, but the switch was never let go
-    assert safety.refusal == "let go first, then press and hold"
+    assert safety.refusal == "release first, then press and hold"
     assert then(False, 2) is State.HOLD
     assert then(True, 1) is State.HOLD
-    assert safety.refusal == "let go, then press and hold to go on"
+    assert safety.refusal == "release, then press and hold to resume"
     assert then(True, 2) is State.ENGAGED
 
 
@@ -93,7 +93,7 @@ def test_every_fault_holds_a_moving_follower_and_only_stop_one_at_rest(cause):
     safety = Safety(RULES)
     safety.fault(0.0, cause)
     if cause is Cause.STOP:
-        assert [str(entry) for entry in safety.log] == ["IDLE → HOLD, stopped here"]
+        assert [str(entry) for entry in safety.log] == ["IDLE → HOLD, stopped at the follower"]
     else:
         assert safety.state is State.IDLE and not safety.log
     safety = engaged()

@@ -13,16 +13,16 @@ from tests.teleop.rig import until
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (ConnectionRefusedError(111, "Connect call failed"), "nobody answers at a:1; start"),
-        (OSError("Multiple exceptions: [Errno 111] Connect"), "nobody answers at a:1; start"),
-        (TimeoutError("timed out"), "nobody answers at a:1 in time"),
+        (ConnectionRefusedError(111, "Connect call failed"), "no answer from a:1; start"),
+        (OSError("Multiple exceptions: [Errno 111] Connect"), "no answer from a:1; start"),
+        (TimeoutError("timed out"), "no answer from a:1 in time"),
         (
             socket.gaierror(-2, "Name or service not known"),
-            "no machine is known by the name",
+            "unknown host name",
         ),
-        (ConnectionResetError(104, "reset"), "a:1 hung up"),
-        (EOFError(), "a:1 hung up"),
-        (ssl.SSLError(1, "wrong version number"), "a:1 does not encrypt as asked"),
+        (ConnectionResetError(104, "reset"), "a:1 closed the connection"),
+        (EOFError(), "a:1 closed the connection"),
+        (ssl.SSLError(1, "wrong version number"), "TLS with a:1 failed"),
         (OSError(13, "Connect call failed"), "a:1 cannot be reached: Permission denied"),
     ],
 )
@@ -38,4 +38,4 @@ def test_a_master_says_that_nobody_answers():
         with MasterLink(there) as link:
             until(lambda: link.trouble, "trouble")
             start = "start `brazo teleop follower` there"
-            assert link.trouble == f"nobody answers at {there}; {start}; trying again"
+            assert link.trouble == f"no answer from {there}; {start}; retrying"

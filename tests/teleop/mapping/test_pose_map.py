@@ -156,7 +156,7 @@ def test_at_the_edge_of_the_reach_the_arm_waits_and_comes_back(scara):
         largest = max(largest, float(np.abs(target.q - last).max() / DT))
         last = target.q
         said |= set(target.warnings)
-    assert said & {"the tool is at the edge of its reach", "the arm is next to a singularity"}
+    assert said & {"the tool is at the edge of its reach", "the arm is close to a singularity"}
     assert largest <= limits_of(scara).speed.max() * (1 + 1e-9)
     radius = np.linalg.norm(scara.fk(target.q)[:2, 3])
     for k in range(899, 500, -1):

@@ -146,7 +146,7 @@ def test_stop_lets_go_for_every_device_until_it_is_pressed_anew():
     assert cycle(True, 2)[0] is False  # pressed anew, but asks for nothing
     cycle(False, 2)
     assert cycle(True, 3) == (True, 3)
-    assert "STOP; to go on: let go, then press and hold" in said[-1]
+    assert "STOP; to resume: release, then press and hold" in said[-1]
 
 
 def test_a_script_that_was_stopped_stays_so_and_does_not_engage_again():
@@ -161,7 +161,7 @@ def test_a_script_that_was_stopped_stays_so_and_does_not_engage_again():
             link = Wire()
             station = MasterStation(link, script)
             station.cycle(str)  # the first word of the follower
-            link.state, link.cause = 3, "stopped here: on the page"
+            link.state, link.cause = 3, "stopped at the follower: on the page"
             station.cycle(str)
         stood = script.read(0.7, State.HOLD).moved
         for t in np.arange(0.7, 3.5, 0.01):
@@ -197,7 +197,7 @@ def test_an_arm_that_cannot_follow_the_hand_names_the_limit_until_it_moves():
 
 def test_a_stop_from_before_a_master_came_is_none_of_its_own():
     link = Wire()
-    link.state, link.cause = 3, "stopped here: on the page"
+    link.state, link.cause = 3, "stopped at the follower: on the page"
     station = MasterStation(link, Lever())
     for _ in range(3):
         station.cycle(str)
@@ -209,23 +209,23 @@ def test_a_stop_from_before_a_master_came_is_none_of_its_own():
 def test_what_to_do_after_a_hold_is_said_with_the_devices_own_keys():
     for make, words in (
         (lambda: Keyboard(str), "press e, then hold space"),
-        (lambda: parse_script(SCRIPT), "the script lets go and engages again"),
-        (Pointed, "let go, then press and hold"),
+        (lambda: parse_script(SCRIPT), "the script releases and engages again"),
+        (Pointed, "release, then press and hold"),
     ):
         link, said = Wire(), []
         station = MasterStation(link, make())
         station.cycle(said.append)
-        link.state, link.cause = 3, "the link is lost"
+        link.state, link.cause = 3, "link lost"
         station.cycle(said.append)
-        assert said[-2].endswith("HOLD: the link is lost")
-        assert "to go on: " in said[-1] and words in said[-1]
+        assert said[-2].endswith("HOLD: link lost")
+        assert "to resume: " in said[-1] and words in said[-1]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("again: true", "no steps"),
-        ("steps: [{move: [0, 0, 0]}]", "says when it begins"),
+        ("steps: [{move: [0, 0, 0]}]", "needs its start time"),
         ("steps: [{at: 0s}]", "does one thing"),
         ("steps: [{at: 0s, engage: true, release: true}]", "does one thing"),
         ("steps: [{at: 0s, move: [0, 0, 0]}]", "how long it takes is missing"),
@@ -303,7 +303,7 @@ def test_keys_that_come_together_are_read_together(monkeypatch):
             held = {key for key, switch in keyboard._held.items() if switch.held}
             assert held == {"e", "c", "p"}
             os.close(ours)
-            with pytest.raises(BrazoError, match="the terminal is gone"):
+            with pytest.raises(BrazoError, match="the terminal is closed"):
                 keyboard.read(0.1, 0)
         finally:
             keyboard.close()
@@ -559,7 +559,7 @@ def test_a_station_that_died_behind_its_page_ends_the_command(tmp_path, monkeypa
         main()
     assert left.value.code == 2
     error = capsys.readouterr().err
-    assert "the station stopped: " in error and "the joystick is gone" in error
+    assert "the station stopped: " in error and "the joystick no longer exists" in error
     assert error.count("\n") == 1
 
 

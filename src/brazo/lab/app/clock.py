@@ -75,7 +75,7 @@ class Clock:
         running = self._player.running
         if self._player.error is not None and self._player.error is not self._said:
             self._said = self._player.error
-            self._notices.say(f"the simulation stopped: {self._said}", "error")
+            self._notices.say(f"simulation stopped: {self._said}", "error")
         if now < self._due and running:
             return
         self._due = now + EVERY

@@ -60,7 +60,7 @@ class ImportedFiles:
     def path(self, name: str) -> Path:
         """Where a description lies; the name must be one of `descriptions`."""
         if self._folder is None or name not in self._offered:
-            raise BrazoError(f"'{name}' is not among the files that were brought")
+            raise BrazoError(f"'{name}' is not an imported file")
         return self._folder / name
 
     def name_of(self, path: Path) -> str | None:
@@ -108,8 +108,8 @@ class ImportedFiles:
             self._folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
         if self._bytes + len(content) > MAX_BYTES or len(self._files) >= MAX_FILES:
             raise BrazoError(
-                f"{name}: no more room; {MAX_FILES} files of {MAX_BYTES >> 20} MiB together are "
-                "kept, until the lab ends"
+                f"{name}: too much data; {MAX_FILES} files of {MAX_BYTES >> 20} MiB in total are "
+                "kept until the lab closes"
             )
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ class ImportedFiles:
         try:
             archive = zipfile.ZipFile(io.BytesIO(upload.content))
         except _ZIP_ERRORS as error:
-            raise BrazoError(f"{upload.name}: not an archive that can be read ({error})") from None
+            raise BrazoError(f"{upload.name}: not a readable archive ({error})") from None
         wanted = (*DESCRIPTIONS, *MESHES, *BESIDE)
         with archive:
             # `is_dir` of Python 3.11 fails at an empty name.
@@ -135,7 +135,7 @@ class ImportedFiles:
             chosen = [m for m in members if PurePosixPath(m.filename).suffix.lower() in wanted]
             names = {m: _inside(upload.name, m) for m in chosen}
             if not names:
-                raise BrazoError(f"{upload.name}: nothing in it that is read ({', '.join(wanted)})")
+                raise BrazoError(f"{upload.name}: contains no supported file ({', '.join(wanted)})")
             room = MAX_BYTES - self._bytes
             for member, name in names.items():
                 content = _content(upload.name, archive, member, room)
@@ -150,7 +150,7 @@ def _inside(archive: str, member: zipfile.ZipInfo) -> str:
     odd = path.is_absolute() or ".." in path.parts or ":" in member.filename
     link = stat.S_ISLNK(member.external_attr >> 16)
     if odd or link or len(path.parts) > MAX_DEPTH or not str(path).isprintable():
-        raise BrazoError(f"{archive}: '{member.filename[:80]!a}' would lie outside the archive")
+        raise BrazoError(f"{archive}: '{member.filename[:80]!a}' would be outside the archive")
     return str(PurePosixPath(*(safe_name(part) for part in path.parts)))
 
 
@@ -175,5 +175,5 @@ def _content(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, room:
     if total > room:
         raise BrazoError(f"{where}: more than {MAX_BYTES >> 20} MiB when unpacked")
     if total != member.file_size:
-        raise BrazoError(f"{where}: not as long as the archive says")
+        raise BrazoError(f"{where}: size differs from its directory entry")
     return b"".join(pieces)

@@ -284,7 +284,7 @@ class Lab:
     def _after_stop(self, unseen: str | None = None) -> None:
         overtaken, self.channel.overtaken = self.channel.overtaken, False
         if overtaken:
-            self.say("STOP came first: what was asked for and had not begun is not done", "warn")
+            self.say("STOP: pending requests were cancelled", "warn")
         elif unseen:
             self.say(unseen)
         self._each_panel(lambda panel: panel.stopped())

@@ -72,7 +72,7 @@ def as_cell(source: Any) -> Cell:
             raise BrazoError(
                 f"no cell and no robot named '{name[:80]}'; {hint}cells: "
                 f"{', '.join(cell_names())}; robots: {', '.join(robot_names())}; the path of a "
-                "cell or robot file works too"
+                "cell or robot file is accepted, too"
             )
         return lone_robot(name.removeprefix(ROBOT))
     return load_cell(source)
@@ -177,20 +177,20 @@ def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
 def require_idle(sim: Simulation) -> None:
     """Raise, with what to stop first, when something is under way that a rebuilt one would lose."""
     if sim.recording:
-        raise BrazoError("a recording is under way, which this would end: stop it first")
+        raise BrazoError("a recording is running and would end: stop it first")
     program = program_in(sim)
     if program is not None and not program.done:
-        raise BrazoError("a program is under way, which this would end: end it first")
+        raise BrazoError("a program is running and would end: stop it first")
     for name, robot in sim.robots.items():
         if robot.moving:
-            raise BrazoError(f"{name} still moves: wait until it rests, or stop it first")
+            raise BrazoError(f"{name} is moving: wait until it stops, or stop it first")
     for task in sim.tasks:
         # One that is over goes with the next step, which a paused simulation does not make.
         over = getattr(task, "done", False) or getattr(task, "over", False)
         if not (over or getattr(task, "background", False)):
             raise BrazoError(
-                f"something is under way here ({type(task).__name__}), which this would end: "
-                "wait until it is over, or stop it first"
+                f"a task is running ({type(task).__name__}) and would end: "
+                "wait until it is done, or stop it first"
             )
 
 

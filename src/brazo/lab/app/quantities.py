@@ -34,12 +34,12 @@ def read_quantity(given: float | str, unit: Quantity) -> float:
     if "," in text and "." not in text:
         text = text.replace(",", ".")
     if not text:
-        raise BrazoError("nothing was typed; wanted a number")
+        raise BrazoError("empty field: expected a number")
     plain = units.parse(text).dimension is None
     if plain and not (dimension is units.ANGLE and "pi" in units.names_in(text)):
         return units.quantity(text) * scale
     if dimension is None:
-        raise BrazoError(f"'{text}' has a unit; wanted a plain number")
+        raise BrazoError(f"'{text}' has a unit: expected a plain number")
     return units.quantity(text, dimension)  # type: ignore[arg-type]
 
 

@@ -30,14 +30,12 @@ def recorded_cell(source: Source, path: Path, given: Any = None) -> tuple[Cell, 
     state = origin_of(source.about)
     if state == "changed":
         return cell, [
-            f"The cell's file was changed since the run: {file}. What is drawn is the cell as it "
-            "is now."
+            f"The cell file has changed since the run: {file}. The current version is shown."
         ]
     if state == "gone" and origin_of(source.about, cell.path) != "same":
         where = f" ({cell.path})" if cell.path is not None else ""
         return cell, [
-            f"The cell's file is gone: {file}. What is drawn is '{cell.name}' as it is known "
-            f"here{where}."
+            f"The cell file no longer exists: {file}. Cell '{cell.name}'{where} is shown."
         ]
     return cell, []
 
@@ -52,8 +50,8 @@ def _named_cell(source: Source, path: Path) -> Cell:
     name, robot = about.get("cell"), about.get("robot")
     if not (name or robot):
         raise BrazoError(
-            f"{path}: the recording does not say what cell or robot it is of, so there is nothing "
-            "to draw: name it (`--cell CELL`), or have its numbers and figures (`brazo report`)"
+            f"{path}: the recording does not name its cell or robot, so it cannot be drawn: "
+            "name it (`--cell CELL`), or use `brazo report` for its plots"
         )
     try:
         return as_cell(name) if name else lone_robot(str(robot))
@@ -61,6 +59,6 @@ def _named_cell(source: Source, path: Path) -> Cell:
         what = f"in cell '{name}'" if name else f"with robot '{robot}'"
         why = f" The recording does not hold it: {about[LEFT_OUT]}." if about.get(LEFT_OUT) else ""
         raise BrazoError(
-            f"{path}: the recording was made {what}, which is not here ({error}).{why} Name its "
+            f"{path}: the recording was made {what}, which is not found ({error}).{why} Give its "
             "file: `brazo replay FILE --cell CELL`, `brazo convert FILE OUT.html --cell CELL`"
         ) from None

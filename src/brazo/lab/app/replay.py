@@ -298,8 +298,8 @@ class Replay:
                 far = max(far, float(np.linalg.norm(robot.tool()[:3, 3] - tool[row])))
             if far > NEAR:
                 self.notes.append(
-                    f"{name} stands otherwise than in the run: its tool is up to {1e3 * far:.3g} mm"
-                    " from where it was recorded. Its file or place was changed since, or it was "
+                    f"{name} differs from the run: its tool is up to {1e3 * far:.3g} mm"
+                    " from its recorded position. Its file or base has changed since, or it was "
                     "edited in the lab."
                 )
         self._row = 0

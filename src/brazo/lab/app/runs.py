@@ -74,7 +74,7 @@ class Runs:
             return self._given or runs_folder()
         except RuntimeError:  # no home folder
             raise BrazoError(
-                f"this user has no home folder to keep recordings in: set {RUNS} to a folder, or "
+                f"no home folder for recordings: set {RUNS} to a folder, or "
                 "start the lab with --runs DIR"
             ) from None
 
@@ -84,7 +84,7 @@ class Runs:
         try:
             make_private(folder)
         except BrazoError as error:
-            raise BrazoError(f"recordings cannot be kept: {error} (--runs DIR or {RUNS})") from None
+            raise BrazoError(f"cannot save recordings: {error} (--runs DIR or {RUNS})") from None
         stem = f"{file_name(cell)[:LONGEST]}-{time.strftime(_TIME)}"
         path, k = folder / f"{stem}.parquet", 2
         while path.exists() or part_of(path).exists():

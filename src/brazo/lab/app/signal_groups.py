@@ -8,10 +8,10 @@ from dataclasses import dataclass
 CELL = "Cell"
 _OF_ROBOT = {
     "q": "Position",
-    "qd": "Speed",
+    "qd": "Velocity",
     "qdd": "Acceleration",
     "q_ref": "Reference position",
-    "qd_ref": "Reference speed",
+    "qd_ref": "Reference velocity",
     "qdd_ref": "Reference acceleration",
     "error": "Tracking error",
     "measured": "Encoders",
@@ -19,7 +19,7 @@ _OF_ROBOT = {
     "external": "External torque",
     "contact": "Contact force",
     "energy": "Energy",
-    "clamp": "Clamp",
+    "clamp": "Gripper",
     "grasp": "Grasp",
 }
 _TURN = ("qw", "qx", "qy", "qz")
@@ -64,7 +64,7 @@ def _places(name: str, robots: tuple[str, ...]) -> list[tuple[str, str, str]]:
     if head == "energy":
         return [("energy", CELL, "Energy")]
     if name.startswith("distance."):
-        return [("distance", CELL, "Distance of the robots")]
+        return [("distance", CELL, "Distance between robots")]
     if name.startswith("internal."):
         return [(head, CELL, "Internal force")]
     turn = last in _TURN

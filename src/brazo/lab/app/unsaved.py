@@ -186,7 +186,7 @@ class Unsaved:
                 self._post(question.cancelled)
                 raise
 
-        self._jobs.start("Save the work", work, done)
+        self._jobs.start("Save unsaved work", work, done)
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:

@@ -36,7 +36,7 @@ class View:
             self._fit(which)
         else:
             known = ", ".join((*self.overlays, "floor"))
-            raise BrazoError(f"nothing to show called '{which}'; there are: {known}")
+            raise BrazoError(f"no overlay '{which}'; overlays: {known}")
         self._tell()
 
     def rebuilt(self, sim: Shown) -> None:

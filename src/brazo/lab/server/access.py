@@ -75,12 +75,10 @@ class Access:
         """None when the request may pass; `foreign()` says if it is another user's."""
         hosts = headers.get_all("Host")
         if len(hosts) != 1 or not names_this_machine(hosts[0], self.host):
-            return Refusal(
-                HTTPStatus.MISDIRECTED_REQUEST, "this lab does not answer to that host name"
-            )
+            return Refusal(HTTPStatus.MISDIRECTED_REQUEST, "this lab does not serve this host name")
         origins = headers.get_all("Origin")
         if origins != [f"http://{hosts[0]}"] and (websocket or origins):
-            return Refusal(HTTPStatus.FORBIDDEN, "this lab only answers to its own page")
+            return Refusal(HTTPStatus.FORBIDDEN, "this lab accepts only requests of its own page")
         if self.token is None:
             return Refusal(HTTPStatus.FORBIDDEN, REFUSAL) if foreign() else None
         if self._has_cookie(headers):

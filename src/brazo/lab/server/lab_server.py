@@ -91,7 +91,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, int]:
         )[0]
     except OSError as error:
         raise BrazoError(
-            f"host {host!r} is not known ({error.strerror}): "
+            f"host {host!r} is unknown ({error.strerror}): "
             "give 127.0.0.1, or an address of this machine"
         ) from None
     last = port if port == 0 else min(port + PORTS_TO_TRY, 65536) - 1

@@ -87,7 +87,7 @@ class Shell:
                 path == "/" and hooks.SUBPROTOCOL in protocols
             ):
                 return None
-            return _refuse(Refusal(HTTPStatus.BAD_REQUEST, "reload the page: the lab was renewed"))
+            return _refuse(Refusal(HTTPStatus.BAD_REQUEST, "reload the page: the lab was updated"))
         if path.startswith("/file/"):
             return self._hand_out(path)
         if path not in self._files:
@@ -101,7 +101,7 @@ class Shell:
     def _hand_out(self, path: str) -> Response:
         offer = self._downloads.fetch(path)
         if offer is None:
-            return _refuse(Refusal(HTTPStatus.NOT_FOUND, "this file is no longer here"))
+            return _refuse(Refusal(HTTPStatus.NOT_FOUND, "this file no longer exists"))
         extra = {"Content-Disposition": disposition(offer.name)}
         return _respond(HTTPStatus.OK, "application/octet-stream", offer.content, "", extra)
 

@@ -160,9 +160,9 @@ class Uploads:
         """What is done with a file this page brings now; raises with what is against it."""
         wish = self._wishes.get(event)
         if wish is None or not self._allows(event):
-            raise BrazoError("nothing here takes files")
+            raise BrazoError("no panel accepts files")
         if not self._driving.drives(key):
-            raise BrazoError("you are watching: take control to bring files")
+            raise BrazoError("view only: request control to import files")
         return wish
 
     async def _take(self, connection: ServerConnection) -> tuple[str, Upload]:
@@ -171,11 +171,11 @@ class Uploads:
                 await _next(connection), type=tuple[str, str, int]
             )
         except msgspec.DecodeError:
-            raise BrazoError("the upload did not say what it is") from None
+            raise BrazoError("the upload has no name or size") from None
         wish = self._wish(key_of(connection), event)
         name = safe_name(name)
         if Path(name).suffix.lower() not in wish.suffixes:
-            raise BrazoError(f"{name}: wanted a file ending in {', '.join(wish.suffixes)}")
+            raise BrazoError(f"{name}: expected a file ending in {', '.join(wish.suffixes)}")
         if not 0 <= size <= wish.most:
             raise BrazoError(f"{name}: {size / 1e6:.1f} MB; at most {wish.most / 1e6:.0f} MB")
         pieces, total = [], 0
@@ -183,7 +183,7 @@ class Uploads:
             piece = await _next(connection)
             total += len(piece)
             if isinstance(piece, str) or total > size:
-                raise BrazoError(f"{name}: other bytes came than were announced")
+                raise BrazoError(f"{name}: the size differs from the announced one")
             pieces.append(piece)
         self._wish(key_of(connection), event)
         return event, Upload(name, b"".join(pieces))
@@ -194,7 +194,7 @@ async def _next(connection: ServerConnection) -> str | bytes:
         async with asyncio.timeout(PIECE_TIME):
             return await connection.recv()
     except TimeoutError:
-        raise BrazoError(f"the upload sent nothing for {PIECE_TIME:g} s") from None
+        raise BrazoError(f"no data of the upload for {PIECE_TIME:g} s") from None
 
 
 def safe_name(name: str) -> str:

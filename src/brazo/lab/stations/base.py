@@ -107,7 +107,7 @@ class StationLab(Lab):
             self.channel.on(event, self._time_goes_on, *kinds)
 
     def _time_goes_on(self, *_: Any) -> None:
-        raise BrazoError("a station's time goes on; STOP (space bar) brings its robot to rest")
+        raise BrazoError("a station cannot be paused; STOP (space bar) stops its robot")
 
     def _open_shipped(self, name: str) -> None:
-        raise BrazoError("a station keeps its robot; start another one for another robot")
+        raise BrazoError("a station has one robot: start another station for another robot")

@@ -75,17 +75,17 @@ class FollowerPanel(Panel):
 
     def _by_hand(self) -> list[str]:
         if not self.station.by_hand:
-            return [note("Moved by forces: only a master can move it.")]
+            return [note("Force-controlled: only a master can move it.")]
         return [
             buttons(button("Home", "home", icon="restart"), button("Hold here", "rest")),
-            note("Moves at a quarter of its speed, while no master moves it."),
+            note("25 % of full speed, only while no master is engaged."),
         ]
 
     def _following(self) -> list[str]:
         if not self.station.by_hand:
             return []
         return [
-            row("Behind target", text("behind", "mm"), title="Of the tool's own target"),
+            row("Tracking error", text("behind", "mm"), title="Tool to its target"),
             row("Speed", text("share", "% of full")),
         ]
 
@@ -93,7 +93,7 @@ class FollowerPanel(Panel):
         if "scale" not in self.station.mapping.settings():
             return [row("Kind", "joint to joint"), row("Gain", text("gain", wide=True))]
         return [
-            row("Kind", "pose to pose" if self.station.by_hand else "coupled by forces"),
+            row("Kind", "pose to pose" if self.station.by_hand else "force coupling"),
             row("Scale k", text("scale")),
             row("Master X, Y, Z", text("directions", wide=True), title="become the follower's"),
         ]
@@ -165,7 +165,7 @@ class FollowerLab(StationLab):
 
     def halt(self) -> str | None:
         if self.sim.player.error is not None:
-            return "The simulation has stopped: nothing moves."
+            return "The simulation is stopped: nothing moves."
         self.station.stop("on the page")
         with self.sim.lock:
             for name, robot in self.session.sim.robots.items():
@@ -186,5 +186,5 @@ def directions_in_words(S: np.ndarray) -> str:
 def _axis(column: np.ndarray) -> str:
     i = int(np.argmax(np.abs(column)))
     if abs(abs(column[i]) - 1.0) > 1e-6:
-        return "turned"
+        return "rotated"
     return f"{'−' if column[i] < 0 else ''}{'XYZ'[i]}"

@@ -18,7 +18,7 @@ from brazo.lab.stations.base import StationLab
 SCALE = 40.0  # N at the end of a bar
 ROWS = 12
 SLOW = 0.9  # share of the wall's time below which two simulations do not fit together
-SOFT = "This simulation runs at {:.2f} of real time: what is felt is softer than it should be."
+SOFT = "Real-time factor {:.2f}: the reflected force is too soft."
 
 
 class LinkPanel(Panel):
@@ -38,18 +38,18 @@ class LinkPanel(Panel):
                 '<brazo-follower-state name="/station/now"></brazo-follower-state>',
                 section(
                     "Link",
-                    row("Other end", text("peer", wide=True)),
-                    row("Round trip", text("trip", "ms"), title="The least of the last pings"),
+                    row("Peer", text("peer", wide=True)),
+                    row("Round trip", text("trip", "ms"), title="Minimum of the last pings"),
                     row(
-                        "Heard",
+                        "Last message",
                         text("heard", "ms ago"),
                         '<brazo-heartbeat name="/station/now"></brazo-heartbeat>',
-                        title="Since the last good frame; heartbeats come every 100 ms",
+                        title="Since the last valid frame; heartbeats every 100 ms",
                     ),
                     row(
                         "Command age",
                         text("age", "ms"),
-                        title="Of the newest good command, at the follower",
+                        title="Newest valid command, at the follower",
                     ),
                     row("Commands", text("rate", "/s"), "·", text("received")),
                     row(
@@ -57,7 +57,7 @@ class LinkPanel(Panel):
                         text("lost"),
                         "·",
                         text("dropped"),
-                        title="Numbers that never came · frames that came and were no good",
+                        title="Missing sequence numbers · invalid frames",
                     ),
                 ),
                 section(
@@ -68,12 +68,12 @@ class LinkPanel(Panel):
                 ),
                 self.energies(),
                 section(
-                    "What happened",
+                    "Events",
                     table(
                         "history",
                         [column("t", "t, s", digits=1), column("text", "")],
-                        label="What happened",
-                        empty="Nothing yet.",
+                        label="Events",
+                        empty="No events yet.",
                     ),
                 ),
             ]
@@ -88,9 +88,9 @@ class LinkPanel(Panel):
             f"Energy · {account.scheme}",
             _bar("energy/0", "Master", unit="J", most=2.0),
             _bar("energy/1", "Follower", unit="J", most=2.0),
-            _bar("energy/2", "Together", unit="J", most=2.0),
-            row("Buffered", text("buffered", "ms"), title="How long what came will last"),
-            row("Delay", text("delay", "ms"), title="There and back, by the scheme's own packets"),
+            _bar("energy/2", "Total", unit="J", most=2.0),
+            row("Buffered", text("buffered", "ms"), title="Duration of the received samples"),
+            row("Delay", text("delay", "ms"), title="Round trip, from the scheme's packets"),
             f'<p class="pendant-why" role="status">{text("soft", wide=True)}</p>',
         )
 
@@ -114,9 +114,9 @@ class LinkPanel(Panel):
             "dropped": str(state.dropped),
             **{f"force/{i}": f for i, f in enumerate(force)},
             "force-about": (
-                "On the follower's tool, N, in the axes of its base."
+                "On the follower's tool, N, base frame."
                 if state.wrench is not None
-                else "Not known: nothing comes from the follower."
+                else "Unknown: no message from the follower."
             ),
             "history": rows[::-1][:ROWS],
         }

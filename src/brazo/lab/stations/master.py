@@ -59,7 +59,7 @@ WAYS = {
     for axis in "xyz"
     for sign in "+-"
 }
-NOTHING_HELD = "Nothing was held here; the follower's own STOP stops its robot in any case."
+NOTHING_HELD = "Nothing was running here; the follower's own STOP always stops its robot."
 CLAMP = {"open": "Open", "closed": "Closed"}
 
 
@@ -107,7 +107,7 @@ class MasterPanel(Panel):
             for i, name in enumerate(arm.joint_names)
         ]
         told = section(
-            "Follower, as it tells",
+            "Follower (reported)",
             *(row(f"Tool {axis.upper()}", text(f"tool/{axis}", "mm")) for axis in "xyz"),
             row("Joints", text("joints", wide=True), title="rad and m"),
         )
@@ -116,9 +116,9 @@ class MasterPanel(Panel):
     def _control(self) -> list[str]:
         if self.hand is None:
             device = self.station.device.name
-            about = note(f"The hand is the {device}; this page watches it, and STOP lets go of it.")
+            about = note(f"Input device: {device}. This page shows it; STOP releases it.")
             why = f'<p class="pendant-why" role="status">{text("why", wide=True)}</p>'
-            return [section("Hand", about, why)]
+            return [section("Input", about, why)]
         axes = [
             row(
                 axis,
@@ -135,30 +135,30 @@ class MasterPanel(Panel):
             f'<p class="pendant-why" role="status">{text("why", wide=True)}</p>',
             toggle(
                 "drag-runs",
-                "Dragging the handle runs",
-                title="While the handle is dragged in the scene the switch counts as held. "
-                "Out of HOLD leads only the button, or E.",
+                "Dragging counts as hold-to-run",
+                title="Dragging the handle in the scene counts as pressing the switch. "
+                "Only the button, or E, recovers from HOLD.",
             ),
             toggle(
-                "clutch", "Clutch", title="The handle moves alone; the follower stays (C)."
+                "clutch", "Clutch", title="The handle moves, the follower does not (C)."
             ),
             section(
                 "Handle",
                 *axes,
-                note("Keys: ↑ ↓ for X, ← → for Y, Page up and down for Z."),
-                row("Clamp", segments("clamp", CLAMP, label="Clamp")),
-                buttons(button("Back to the middle", "back", icon="restart")),
+                note("Keys: ↑ ↓ for X, ← → for Y, Page Up and Page Down for Z."),
+                row("Gripper", segments("clamp", CLAMP, label="Gripper")),
+                buttons(button("Recentre", "back", icon="restart")),
             ),
             section(
                 "Mapping",
                 row(
                     "Scale k",
                     number("scale", label="Scale k", digits=2),
-                    title="The master's way over the follower's: above 1 finer, below 1 wider",
+                    title="Master motion / follower motion: above 1 finer, below 1 coarser",
                 ),
                 row("Master X →", select("way/x", WAYS, label="Master X", event="way", args=["x"])),
                 row("Master Y →", select("way/y", WAYS, label="Master Y", event="way", args=["y"])),
-                row("Master Z →", text("way/z", wide=True), title="Follows from the other two"),
+                row("Master Z →", text("way/z", wide=True), title="Determined by the other two"),
                 buttons(button("As in the paper", "crossed"), button("Same axes", "same")),
             ),
         ]  # fmt: skip
@@ -199,11 +199,11 @@ class MasterPanel(Panel):
             return f"the handle does not move: {self.station.blocked}"
         anew = how_to_go_on(self.station.device)
         if state.link == "dead":
-            return f"no link; when it is back: {anew}"
+            return f"no link; when it is restored: {anew}"
         if state.state == "HOLD":
-            return f"HOLD; to go on: {anew}"
+            return f"HOLD; to resume: {anew}"
         if self.station.stopped:
-            return f"stopped; to go on: {anew}"
+            return f"stopped; to resume: {anew}"
         return "; ".join(state.warnings)
 
     def simulation_changed(self) -> None:
@@ -269,7 +269,7 @@ class MasterPanel(Panel):
     def _ask(self, name: str, value: Any) -> None:
         assert self.hand is not None
         if self.master_lab.status().link not in ("up", "late"):
-            raise BrazoError(f"there is no link: the follower cannot be asked for another {name}")
+            raise BrazoError(f"no link: cannot change the follower's {name}")
         self.hand.ask(name, value)
 
 
@@ -286,7 +286,7 @@ class MasterLab(StationLab):
         token: bool = False,
     ) -> None:
         if station.robot is None:
-            raise BrazoError("a master's page shows the arm the hand holds: give the station one")
+            raise BrazoError("a master's page shows the master arm: give the station one")
         self.station = station
         sim = station.sim or _stage(station.robot, station.q)
         panels = (

@@ -16,7 +16,7 @@ const root = document.documentElement;
 // ---- above the scene --------------------------------------------------------------------------
 
 function buildStrip() {
-  const strip = element("div", "station-strip", { ariaLabel: "State of the link" });
+  const strip = element("div", "station-strip", { ariaLabel: "Link state" });
   strip.setAttribute("role", "status");
   const [role, state, cause, link] = ["role", "state", "cause", "link"].map((name) => element("span", name));
   strip.append(role, state, cause, link);
@@ -34,7 +34,7 @@ function buildStrip() {
     if (!now) return;
     const frozen = performance.now() - heardAt > STALE;
     const kind = frozen ? "dead" : now.link;
-    const about = frozen ? "this page hears nothing from its own station" : now.about;
+    const about = frozen ? "no message from the station" : now.about;
     root.dataset.stationLink = kind;
     root.dataset.stationState = kind === "dead" ? "unknown" : now.state || "unknown";
     strip.title = about;
@@ -59,10 +59,10 @@ function buildStrip() {
 // the line below the scene count the seconds since it began.
 function speakAsStation() {
   const offline = document.querySelector(".brazo-offline");
-  put(offline, "The station does not answer: it has ended, or cannot be reached. What you see is the last it said; trying again…");
+  put(offline, "The station does not answer: it has ended, or cannot be reached. The page shows the last received state. Reconnecting…");
   const simulated = document.querySelector(".brazo-status .time");
   const own = /** @type {HTMLElement} */ (simulated.cloneNode(true));
-  own.title = "Since the station began, as in What happened and in its terminal";
+  own.title = "Since the station started, as in Events and in its terminal";
   own.querySelector("brazo-text").setAttribute("name", "/station/time");
   simulated.before(own);
   simulated.querySelector("i").textContent = "simulated";
@@ -200,7 +200,7 @@ addEventListener(
 watch("station/role", (role) => {
   if (role === "master") {
     addKeys([
-      ["E", "Hold: the enabling switch"],
+      ["E", "Enable switch (hold)"],
       ["C", "Clutch on or off"],
       ["Arrows, PgUp, PgDn", "Move the handle along X, Y, Z"],
     ]);

@@ -88,8 +88,8 @@ def follower_status(station: FollowerStation, watch: Watch) -> StationStatus:
     about = {
         "waiting": f"no master yet; listening at {link.url}",
         "up": f"'{link.master}' is connected",
-        "late": f"'{link.master}' was not heard for {1e3 * (heard or 0.0):.0f} ms",
-        "dead": f"the master is gone for {watch.gone:.1f} s",
+        "late": f"'{link.master}': last message {1e3 * (heard or 0.0):.0f} ms ago",
+        "dead": f"no master for {watch.gone:.1f} s",
     }[state]
     if error is not None:
         state, about = "dead", f"the simulation stopped: {error}"
@@ -123,12 +123,12 @@ def master_status(station: MasterStation, watch: Watch) -> StationStatus:
     status = None if told is None else told.status
     about = {
         "waiting": link.trouble or f"connecting to {link.url}",
-        "up": f"'{link.follower}' answers",
-        "late": f"'{link.follower}' was not heard for {1e3 * (heard or 0.0):.0f} ms",
-        "dead": f"'{link.follower}' does not answer for {watch.gone:.1f} s; it stops by itself",
+        "up": f"connected to '{link.follower}'",
+        "late": f"'{link.follower}': last message {1e3 * (heard or 0.0):.0f} ms ago",
+        "dead": f"'{link.follower}' has not answered for {watch.gone:.1f} s; it stops by itself",
     }[state]
     if state == "dead" and link.turned_away:
-        about = f"'{link.follower}' does not let this master in: {link.trouble}"
+        about = f"'{link.follower}' rejects this master: {link.trouble}"
     error = station.failure
     if error is not None:
         state, about, status = "dead", f"the station stopped: {error}", None

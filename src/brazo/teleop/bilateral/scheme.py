@@ -108,7 +108,7 @@ class End:
         """Close the cycle that ends at t: its length, the way in it, whether all begins anew."""
         first = math.isnan(self.t)
         if not (first or t > self.t):
-            raise BrazoError(f"time only goes on: {t:.6f} s after {self.t:.6f} s")
+            raise BrazoError(f"time only increases: {t:.6f} s after {self.t:.6f} s")
         place = x - self.origin
         dt, way = (0.0, np.zeros(3)) if first else (t - self.t, place - self.x)
         if not first:

@@ -76,7 +76,7 @@ class Report:
                 f"  force at the end      hand {self.force_master:.3f} N, "
                 f"contact {self.force_follower:.3f} N",
                 f"  still moving          {1e3 * self.moving:.3f} mm",
-                f"  least energy          {1e3 * self.least_energy:.3f} mJ",
+                f"  min energy            {1e3 * self.least_energy:.3f} mJ",
             )
         )
 

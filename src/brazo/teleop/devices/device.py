@@ -58,7 +58,7 @@ class Yielding(Protocol):
 
 def how_to_go_on(device: Device) -> str:
     """What the operator has to do after a HOLD or a STOP, with the device's own keys."""
-    return getattr(device, "anew", "let go, then press and hold")
+    return getattr(device, "anew", "release, then press and hold")
 
 
 def pose_of(hand: Hand, start: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ class Joystick:
     """The gamepad at a device file."""
 
     name = "joystick"
-    anew = "let go of button 0, press button 1, then hold button 0"
+    anew = "release button 0, press button 1, then hold button 0"
 
     def __init__(self, path: str | Path = "/dev/input/js0", speed: float = SPEED) -> None:
         try:
@@ -79,7 +79,9 @@ class Joystick:
                 self._enable.release()
                 self._buttons.clear()
                 self._axes.clear()
-                raise BrazoError(f"{self.path}: the joystick is gone ({error.strerror})") from None
+                raise BrazoError(
+                    f"{self.path}: the joystick no longer exists ({error.strerror})"
+                ) from None
             if not data:
                 return
             self._held += data

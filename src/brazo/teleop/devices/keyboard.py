@@ -47,7 +47,7 @@ class Keyboard:
     """Reads keys with `keys()`, which gives those pressed since the last call."""
 
     name = "keyboard"
-    anew = "let go of all keys, press e, then hold space"
+    anew = "release all keys, press e, then hold space"
 
     def __init__(self, keys: Callable[[], str] | None = None, speed: float = SPEED) -> None:
         self._terminal = None if keys is not None else _Terminal()
@@ -135,7 +135,7 @@ class _Terminal:
             except OSError:
                 data = b""
             if not data:
-                raise BrazoError("the terminal is gone, and the keyboard with it")
+                raise BrazoError("the terminal is closed: no keyboard input")
             found += data
         # An arrow key is ESC and letters, which are no keys of ours.
         return _SPECIAL.sub(b"", found).decode("ascii", "ignore")

@@ -35,7 +35,7 @@ class Pointed:
     """A handle led by calls; what is held is let go `deadman` seconds after its last renewal."""
 
     name = "browser"
-    anew = "let go, then press and hold"
+    anew = "release, then press and hold"
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, deadman: float | None = None

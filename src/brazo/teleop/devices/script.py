@@ -76,7 +76,7 @@ class Script:
         """What happens after a HOLD."""
         if self._stop:
             return "start the script again"
-        return "the script lets go and engages again" if self.again else "the script's next engage"
+        return "the script releases and engages again" if self.again else "the script's next engage"
 
     def stop(self) -> bool:
         """Let go for good; whether it had not yet."""
@@ -167,7 +167,7 @@ def _script(root: Field, name: str) -> Script:
 def _step(item: Field) -> ScriptStep:
     given = item.mapping(("at", "for", "turns", "plane", *ACTIONS))
     if "at" not in given:
-        item.fail("a step says when it begins: at")
+        item.fail("a step needs its start time: at")
     chosen = [name for name in ACTIONS if name in given]
     if len(chosen) != 1:
         item.fail(f"a step does one thing: {', '.join(ACTIONS)}")

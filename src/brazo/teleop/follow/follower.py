@@ -190,7 +190,7 @@ class Follower:
         if self.safety.moving or self._seen is None or not self._seen.run:
             return ""
         if self.tracker.moving:
-            return "the follower is still coming to rest"
+            return "the follower is still braking"
         try:
             return self.mapping.obstacle(_point(self._seen), self.tracker.state.q)
         except Exception as error:
@@ -241,7 +241,7 @@ class Follower:
             self.mapping.anchor(point, self._target)
             self._rates.start(self._target)
             self.tracker.target(self._target, None, share)
-            self._warnings = ("clutched: the master moves alone",) if new.clutch else ()
+            self._warnings = ("clutch: only the master moves",) if new.clutch else ()
             return ""
         target = self.mapping.step(point, dt)
         if target.jump:

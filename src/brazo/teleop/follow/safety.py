@@ -45,16 +45,16 @@ class Cause(Enum):
 
     ENGAGED = "engaged"
     RELEASED = "released by the operator"
-    OLD = "commands are old"
-    FRESH = "commands are fresh again"
-    STALE = "no good command in time"
+    OLD = "commands are late"
+    FRESH = "commands are on time again"
+    STALE = "no valid command in time"
     GAP = "commands are missing"
-    CLOCK = "a clock jumped"
-    LINK = "the link is lost"
-    JUMP = "the master's position jumped"
-    LOST = "the master's motion cannot be followed"
-    LATE = "the follower's own loop was late"
-    STOP = "stopped here"
+    CLOCK = "clock jump"
+    LINK = "link lost"
+    JUMP = "the master position jumped"
+    LOST = "the master motion cannot be followed"
+    LATE = "the follower loop was late"
+    STOP = "stopped at the follower"
 
 
 # What sends a moving follower to HOLD.
@@ -223,9 +223,9 @@ class Safety:
     def _engage(self, now: float, age: float, obstacle: str) -> None:
         asked = self._asked or 0
         if asked <= self.engagement:
-            self.refusal = "let go, then press and hold to go on"
+            self.refusal = "release, then press and hold to resume"
         elif not self._released:
-            self.refusal = "let go first, then press and hold"
+            self.refusal = "release first, then press and hold"
         elif age > self.rules.degrade:
             self.refusal = (
                 f"commands are {1e3 * age:.0f} ms old; at most {1e3 * self.rules.degrade:.0f} ms"
@@ -253,7 +253,7 @@ class Safety:
             self._now = now
             return True
         if self.moving:
-            detail = f"the own one went back by {1e3 * (self._now - now):.0f} ms"
+            detail = f"the follower's own went back by {1e3 * (self._now - now):.0f} ms"
             self._stop(self._now, State.HOLD, Cause.CLOCK, detail)
         return False
 

@@ -256,7 +256,7 @@ class FollowerLink:
     async def _judge(self, hello: Hello) -> tuple[str, str] | None:
         """Why someone is not let in, as code and text."""
         if hello.version != VERSION:
-            return "version", f"this follower speaks version {VERSION}"
+            return "version", f"this follower uses version {VERSION}"
         if not self.access.knows(hello.token):
             # Guessing is slow, and there is room for few at a time.
             await asyncio.sleep(0.2)
@@ -267,7 +267,7 @@ class FollowerLink:
         if hello.role == "watch":
             return ("full", "too many watchers") if watchers >= self.rules.watchers else None
         if self._master is not None and hello.resume != self._master.session:
-            return "busy", f"'{self._master_name}' drives this follower"
+            return "busy", f"'{self._master_name}' controls this follower"
         return None
 
     async def _refuse(self, connection: ServerConnection, code: str, text: str) -> None:
@@ -355,7 +355,7 @@ class FollowerLink:
         if since > self.rules.stalled:
             # Nothing moves a robot whose loop does not run, whatever it said last.
             state, share = _HOLD, 0.0
-            cause = f"the follower's own loop stands still for {since:.1f} s"
+            cause = f"the follower loop has not run for {since:.1f} s"
         channel.post_soon(
             Status,
             state,

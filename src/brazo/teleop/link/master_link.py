@@ -61,7 +61,7 @@ from brazo.teleop.link.unreachable import in_words
 VALID = 0.1  # s
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two attempts to connect
 _UNCONFIRMED = 0.25  # s of commands on their way, beyond two round trips
-_NOT_SENT = "'{}' was not sent to the follower: {}; set it again when it answers"
+_NOT_SENT = "'{}' was not sent to the follower: {}; set it again when it is connected"
 _FINAL = ("version", "token", "role")  # refusals that trying again does not change
 
 
@@ -153,7 +153,7 @@ class MasterLink:
     @property
     def trouble(self) -> str:
         """Why there is no connection, and whether that may change; "" where nothing is known."""
-        more = "not trying again" if self._over else "trying again"
+        more = "not retrying" if self._over else "retrying"
         return f"{self.refusal}; {more}" if self.refusal else ""
 
     @property
@@ -194,7 +194,7 @@ class MasterLink:
             if self._over:
                 raise BrazoError(f"{self.url}: {self.refusal}")
             if time.monotonic() >= end:
-                why = self.refusal or "nothing answers there"
+                why = self.refusal or "no answer"
                 raise BrazoError(f"{self.url}: not connected after {timeout:g} s: {why}")
 
     def engage(self) -> int:
@@ -236,7 +236,7 @@ class MasterLink:
         Without a link it is refused: nobody expects it to be carried out when one comes.
         """
         if not self.connected:
-            raise BrazoError(_NOT_SENT.format(name, "there is no link"))
+            raise BrazoError(_NOT_SENT.format(name, "no link"))
         self._asked.append((name, value))
         self._poke()
 
@@ -296,7 +296,7 @@ class MasterLink:
             except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed, EOFError) as error:
                 self.refusal = in_words(error, urlsplit(self.url).netloc)
             except Malformed as error:
-                self.refusal = f"it does not speak this protocol: {error}"
+                self.refusal = f"unknown protocol: {error}"
             except Exception as error:  # nobody looks at this task: it must not end without a word
                 self.refusal, self._over = in_words(error, urlsplit(self.url).netloc), True
             finally:

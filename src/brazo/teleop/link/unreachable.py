@@ -12,17 +12,17 @@ from websockets.exceptions import ConnectionClosed
 def in_words(error: Exception, there: str) -> str:
     """What an attempt to connect to `there` (host:port) ended with."""
     if isinstance(error, socket.gaierror):
-        return f"no machine is known by the name in {there}"
+        return f"unknown host name in {there}"
     if isinstance(error, ssl.SSLError):
-        return f"{there} does not encrypt as asked: {error.strerror or error}"
+        return f"TLS with {there} failed: {error.strerror or error}"
     # A name with several addresses, none of which answers, makes one error of them all.
     several = isinstance(error, OSError) and "Multiple exceptions" in str(error)
     if isinstance(error, ConnectionRefusedError) or several:
-        return f"nobody answers at {there}; start `brazo teleop follower` there"
+        return f"no answer from {there}; start `brazo teleop follower` there"
     if isinstance(error, TimeoutError):
-        return f"nobody answers at {there} in time"
+        return f"no answer from {there} in time"
     if isinstance(error, (ConnectionError, ConnectionClosed, EOFError)):
-        return f"{there} hung up"
+        return f"{there} closed the connection"
     if isinstance(error, OSError) and error.errno is not None:
         return f"{there} cannot be reached: {os.strerror(error.errno)}"
-    return f"{there} is no follower: {error}"
+    return f"{there} is not a follower: {error}"

@@ -103,7 +103,7 @@ class JointMap:
         warnings = []
         if (np.abs(wanted) > allowed).any():
             i = int(np.argmax(np.abs(wanted) / allowed))
-            warnings.append(f"joint {i + 1} follows slower: the master is faster than its limit")
+            warnings.append(f"joint {i + 1} lags: the master is faster than its limit")
             wanted = np.clip(wanted, -allowed, allowed)
         for i, (wall, (low, high)) in enumerate(
             zip(self._walls, self.limits.position.tolist(), strict=True)

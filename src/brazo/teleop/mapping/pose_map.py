@@ -173,11 +173,11 @@ class PoseMap:
                 break
             share *= 0.99 / excess
             if share < _FEW:
-                return "the arm is next to a singularity"
+                return "the arm is close to a singularity"
         else:
-            return "the arm is next to a singularity"
+            return "the arm is close to a singularity"
         if share < 1.0:
-            warnings.append("a joint follows slower: the step needs more than its speed")
+            warnings.append("a joint lags: its speed limit is reached")
         self._q = q
         self._T = T if self._how == "full" else self.follower.fk(q).copy()
         self._T[:3, 3] = T[:3, 3]
@@ -215,5 +215,5 @@ class PoseMap:
         length = float(np.linalg.norm(step))
         if length <= most:
             return step
-        warnings.append("the tool follows slower: the master is faster than its limit")
+        warnings.append("the tool lags: the master is faster than its limit")
         return step * (most / length)

@@ -144,7 +144,7 @@ def _script(root: Field) -> Script:
 def _step(item: Field) -> FaultStep:
     given = item.mapping(("at", "for", "way", *_NAMES, *_EVENTS))
     if "at" not in given:
-        item.fail("a step says when it begins: at")
+        item.fail("a step needs its start time: at")
     at = given["at"].number(units.TIME, at_least=0.0)
     until = math.inf
     if "for" in given:

@@ -55,7 +55,7 @@ class FollowerStation:
         replace: bool = False,
     ) -> None:
         if robot is None and len(sim.robots) > 1:
-            raise BrazoError(f"which robot follows? there are: {', '.join(sim.robots)}")
+            raise BrazoError(f"name the follower robot; robots: {', '.join(sim.robots)}")
         self.sim, self.link = sim, link
         self.robot = sim.robot(robot or next(iter(sim.robots)))
         arm = self.robot.arm
@@ -157,7 +157,7 @@ class FollowerStation:
         """Move the robot from its own place, while no master moves it."""
         with self.sim.lock:
             if self.follower.safety.moving:
-                raise BrazoError(f"'{self.link.master}' moves the robot: press STOP first")
+                raise BrazoError(f"'{self.link.master}' is in control: press STOP first")
             self.follower.tracker.target(q, None, share)
 
     def next(self) -> Sample:
@@ -186,9 +186,9 @@ class FollowerStation:
         if self.link.master != self._master:
             before, self._master = self._master, self.link.master
             if before:
-                self._event("link", f"the link to '{before}' is lost")
+                self._event("link", f"link to '{before}' lost")
             if self._master:
-                back = "is back" if self._master == self._left else "is connected"
+                back = "reconnected" if self._master == self._left else "connected"
                 self._event("link", f"'{self._master}' {back}")
             self._left = before
         T = np.linalg.inv(self.robot.base) @ self.robot.tool()

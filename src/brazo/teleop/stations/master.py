@@ -256,7 +256,7 @@ class MasterStation:
         before = self._latch.stops
         runs = self._latch.passes(hand.run, hand.engage)
         if self._latch.stops > before:
-            self._say(t, [f"STOP; to go on: {how_to_go_on(self.device)}"], tell)
+            self._say(t, [f"STOP; to resume: {how_to_go_on(self.device)}"], tell)
         return hand if runs == hand.run else replace(hand, run=runs)
 
     def _held(self, hand: Hand) -> Array:
@@ -297,7 +297,7 @@ class MasterStation:
         link, said = self.link, []
         if link.connected != self._connected:
             self._connected = link.connected
-            said.append("connected" if self._connected else "the link is lost")
+            said.append("connected" if self._connected else "link lost")
         if (trouble := "" if link.connected else link.trouble) != self._trouble:
             self._trouble = trouble
             said += [trouble] if trouble else []
@@ -305,13 +305,13 @@ class MasterStation:
             self._blocked_said = ""
         elif self.blocked and self.blocked != self._blocked_said:
             self._blocked_said = self.blocked
-            said.append(f"the master's arm does not follow: {self.blocked}")
+            said.append(f"the master arm does not follow: {self.blocked}")
         told = link.status()
         if told is not None and told.status.state != self._state:
             self._state = told.status.state
             said.append(f"{STATES[self._state]}: {told.status.cause}")
             if self._state == State.HOLD and not self._latch.stopped:
-                said.append(f"to go on: {how_to_go_on(self.device)}")
+                said.append(f"to resume: {how_to_go_on(self.device)}")
         if link.connected and (session := link.session) != self._session:
             self._session = session
             self._ask(ASK, "mapping")

@@ -154,7 +154,7 @@ class ReflectingFollower(FollowerStation):
         return self
 
     def move_to(self, q: Any, share: float = 0.0) -> None:
-        raise BrazoError("this robot is moved by forces: only a master can move it")
+        raise BrazoError("this robot is force-controlled: only a master can move it")
 
     def next(self) -> Sample:
         super().next()

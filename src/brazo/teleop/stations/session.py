@@ -48,7 +48,7 @@ def session_report(
         "Share of full speed": ["share"],
         "Joints": ["q.*", "reference.*"],
     }
-    if "contact force, greatest" in numbers:
+    if "max contact force" in numbers:
         figures["Contact force"] = ["force.*"]
     if "felt over contact force" in numbers:
         figures["Force felt at the hand"] = ["felt.*"]
@@ -129,10 +129,10 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
         found |= {
             "age of commands": _spread(age[following]),
             "one-way latency": _spread(latency[following]),
-            "tool behind its target, greatest": f"{1e3 * _largest(error[following]):.2f} mm",
+            "max tool tracking error": f"{1e3 * _largest(error[following]):.2f} mm",
         }
     if "force.x" in seen.columns and (force := _length(seen, "force.*")).any():
-        found["contact force, greatest"] = f"{_largest(force):.2f} N"
+        found["max contact force"] = f"{_largest(force):.2f} N"
     # With its link a follower forgets the commands, too: then the last good one is as old as it was
     # in the row before, and the time since.
     waits = np.where(np.isfinite(age[holds]), age[holds], age[holds - 1] + dt[holds])
@@ -148,7 +148,7 @@ def _acted(seen: Recording) -> str:
     acted, accepted = (int(_largest(seen[name])) for name in ("acted", "accepted"))
     return (
         f"{acted} of {accepted} accepted (only while following, and of those that come between "
-        "two steps of the robot only the newest: it says where the hand is now)"
+        "two steps of the robot only the newest)"
     )
 
 
@@ -157,7 +157,7 @@ def master_numbers(both: Recording, hand: Recording) -> dict[str, str]:
     trips = hand["round_trip"][np.isfinite(hand["round_trip"])]
     found = {"commands sent": str(len(hand))}
     if len(trips):
-        found["round trip, least"] = f"{1e3 * float(trips.min()):.2f} ms"
+        found["min round trip"] = f"{1e3 * float(trips.min()):.2f} ms"
     if (share := fidelity(both)) is not None:
         found["felt over contact force"] = f"{100.0 * share:.0f} %"
     lag = delay(both)

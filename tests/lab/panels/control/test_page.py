@@ -57,8 +57,8 @@ def step(lab, opened) -> dict[str, float]:
 
 def test_a_law_is_chosen_and_its_gains_are_shown(lab, opened):
     panel = opened.panel
-    expect(panel.get_by_label("Law", exact=True)).to_have_value("ComputedTorque")
-    panel.get_by_label("Law", exact=True).select_option("PID")
+    expect(panel.get_by_label("Controller", exact=True)).to_have_value("ComputedTorque")
+    panel.get_by_label("Controller", exact=True).select_option("PID")
     expect(panel.get_by_label("Feed-forward")).to_be_visible()
     law = lab.robot.controller
     assert isinstance(law, PID)
@@ -155,10 +155,10 @@ def test_a_step_needs_time_that_passes_and_a_law(lab, opened):
     opened.button("Step").click()
     expect(opened.page.get_by_text(re.compile("the simulation is paused"))).to_be_visible()
     lab.do(lab.sim.player.play)
-    opened.panel.get_by_label("Law", exact=True).select_option("ideal")
+    opened.panel.get_by_label("Controller", exact=True).select_option("ideal")
     expect(opened.button("Defaults")).to_have_count(0)
     opened.button("Step").click()
-    expect(opened.page.get_by_text(re.compile("no law whose answer"))).to_be_visible()
+    expect(opened.page.get_by_text(re.compile("no feedback controller"))).to_be_visible()
     lab.do(lab.sim.player.pause)
 
 

@@ -107,8 +107,8 @@ def test_stop_breaks_it_off():
     [
         (lambda sim: StepTest(sim, sim.robots["scara1"], 0, 0.5, print), "at most 10°"),
         (lambda sim: StepTest(sim, sim.robots["scara1"], 2, 0.2, print), "at most 50 mm"),
-        (lambda sim: StepTest(sim, sim.robots["scara1"], 0, 0.0, print), "more than 0"),
-        (lambda sim: StepTest(sim, sim.robots["scara2"], 0, 0.01, print), "no law"),
+        (lambda sim: StepTest(sim, sim.robots["scara1"], 0, 0.0, print), "above 0, at most"),
+        (lambda sim: StepTest(sim, sim.robots["scara2"], 0, 0.01, print), "no feedback controller"),
     ],
 )
 def test_what_is_no_small_step_is_refused(act, says):

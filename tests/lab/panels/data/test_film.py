@@ -56,7 +56,7 @@ def opened(lab, open_page):
 
 def test_the_view_is_filmed_and_plays(lab, opened, tmp_path):
     page = opened.page
-    opened.button("Film the view").click()
+    opened.button("Record video").click()
     stop = opened.button("Stop and save")
     film = opened.panel.locator("brazo-film")
     expect(film).to_contain_text(re.compile(r"\d:\d\d, \d+\.\d MB"))
@@ -79,7 +79,7 @@ def test_the_view_is_filmed_and_plays(lab, opened, tmp_path):
     until(page, lambda: seconds(film.inner_text()) >= max(3, filmed + 2))  # at rest, too
     with page.expect_download() as download:
         stop.click()
-    expect(opened.button("Film the view")).to_be_enabled()
+    expect(opened.button("Record video")).to_be_enabled()
     assert download.value.suggested_filename == "scara1-film.webm"
     path = tmp_path / "film.webm"
     download.value.save_as(path)
@@ -113,15 +113,15 @@ def test_a_recording_is_filmed_picture_by_picture(running, open_page, tmp_path):
     with running(Replay(tmp_path / "run.parquet")) as lab:
         lab.do(lab.sim.player.pause)
         opened = open_page(lab, "data")
-        for button in ("Film the view", "Film the recording"):  # words in one line, all to be read
+        for button in ("Record video", "Render replay"):  # words in one line, all to be read
             expect(opened.button(button)).to_be_visible()
             assert opened.button(button).evaluate(
                 "(it) => it.scrollWidth <= it.clientWidth && it.scrollHeight <= it.clientHeight"
             )
         with opened.page.expect_download(timeout=120_000) as download:
-            opened.button("Film the recording").click()
+            opened.button("Render replay").click()
             expect(opened.panel.locator("brazo-film")).to_contain_text("%")
-        expect(opened.button("Film the recording")).to_be_visible()
+        expect(opened.button("Render replay")).to_be_visible()
         download.value.save_as(tmp_path / "film.webm")
         content = (tmp_path / "film.webm").read_bytes()
         played = opened.page.evaluate(PLAYED, base64.b64encode(content).decode())
@@ -160,22 +160,22 @@ def pictures(content: bytes) -> tuple[list[int], list[bool]]:
 
 
 def test_a_film_goes_on_when_the_panel_is_drawn_anew(lab, opened):
-    opened.button("Film the view").click()
+    opened.button("Record video").click()
     lab.do(lab.panels["data"].refresh)
     opened.settle()
     stop = opened.button("Stop and save")
     expect(stop).to_be_visible()
     with opened.page.expect_download():
         stop.click()
-    expect(opened.button("Film the view")).to_be_visible()
+    expect(opened.button("Record video")).to_be_visible()
     assert opened.errors == []
 
 
 def test_a_browser_without_an_encoder_is_told_so(opened):
     opened.page.evaluate("() => { window.kept = VideoEncoder; window.VideoEncoder = undefined; }")
     try:
-        opened.button("Film the view").click()
-        expect(opened.page.locator(".brazo-notices")).to_contain_text("encodes no video")
-        expect(opened.button("Film the view")).to_be_visible()
+        opened.button("Record video").click()
+        expect(opened.page.locator(".brazo-notices")).to_contain_text("cannot encode video")
+        expect(opened.button("Record video")).to_be_visible()
     finally:
         opened.page.evaluate("() => { window.VideoEncoder = window.kept; }")

@@ -72,7 +72,7 @@ def test_a_plot_shows_what_the_recording_has(lab, opened):
 
 def test_signals_are_chosen_hidden_and_added(lab, opened):
     panel = opened.panel
-    chooser = panel.get_by_label("Plot 1 shows")
+    chooser = panel.get_by_label("Signals of plot 1")
     chooser.select_option("scara1.tool")
     plot = panel.locator("brazo-plot").first
     expect(plot.locator(".legend .name")).to_have_text(["x", "y", "z"])
@@ -130,7 +130,7 @@ def test_pausing_and_zooming_keep_the_view_while_rows_come(lab, opened):
     expect(plot.locator(".legend .name")).to_have_count(6)
     opened.wait("() => document.querySelector('#panel-data brazo-plot').t.length > 1")
     assert plot.evaluate("(plot) => ({ ...plot.view })") == held
-    opened.panel.get_by_label("Plot 1 shows").select_option("scara1.q")
+    opened.panel.get_by_label("Signals of plot 1").select_option("scara1.q")
     expect(plot.locator(".legend .name")).to_have_count(5)
     opened.wait("() => document.querySelector('#panel-data brazo-plot').t.length > 1")
     box = plot.locator(".stage").bounding_box()
@@ -253,4 +253,4 @@ def test_a_watcher_changes_nothing(lab, opened, line):
         other.send(["data/record"], ["data/show", 1, "scara1.energy"], ["data/remove-plot", 1])
         assert other.told["me/refused"] == 3
     assert not lab.sim.recording
-    expect(opened.panel.get_by_label("Plot 1 shows")).to_have_value("scara1.q")
+    expect(opened.panel.get_by_label("Signals of plot 1")).to_have_value("scara1.q")

@@ -124,7 +124,7 @@ def test_masses_and_friction_reach_the_equations(lab, page, panel):
 
 
 def test_clamp_and_width_change_the_solids(lab, page, panel):
-    typed(panel.get_by_label("Clamp open", exact=True), "60")
+    typed(panel.get_by_label("Gripper open", exact=True), "60")
     typed(panel.get_by_label("Width value", exact=True), "1.5")
     until(page, lambda: lab.sim.cell.robots[0].source.width == 1.5)
     until(page, lambda: lab.robot.arm.model.gripper.opening == pytest.approx((0.0, 0.06)))
@@ -149,10 +149,10 @@ def test_what_is_taken_back_at_once_is_not_shown(lab, page, panel):
     ("label", "shown", "text", "said"),
     [
         ("Width value", "1.00", "-1", "body.width: −1 must be greater than 0"),
-        ("Clamp open", "80.0", "0", "gripper.opening"),
+        ("Gripper open", "80.0", "0", "gripper.opening"),
         ("L1 value", "300.0", "heavy", "heavy"),
         ("L1 value", "300.0", "3kg", "a mass"),
-        ("L1 value", "300.0", "-5", "L1 cannot be −5 mm"),
+        ("L1 value", "300.0", "-5", "L1 −5 mm: a length must be above 0"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_changes(lab, page, panel, label, shown, text, said):
@@ -203,4 +203,4 @@ def test_a_delta_and_a_robot_without_parameters(lab, page, panel, tmp_path):
         encoding="utf-8",
     )
     lab.open(path)
-    expect(panel).to_contain_text("two was read from two.urdf, which has no parameters")
+    expect(panel).to_contain_text("two is from two.urdf, which has no parameters")

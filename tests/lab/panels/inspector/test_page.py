@@ -68,12 +68,12 @@ def test_a_golden_pose_typed_into_the_pendant_is_read_back(lab, opened, page, go
     drawn(page, "puma560-fgl")
     entry = golden["robots"]["puma560_fgl"]["fk"][2]
     pendant = show(page, "Teach pendant")
-    pendant.get_by_role("radio", name="World").click()
+    pendant.get_by_role("radio", name="Base").click()
     switch(pendant, "Reduced speed")
     typed = [*(1000 * x for x in entry["xyz"]), *entry["OAT_deg"]]
     for label, value in zip("XYZOAT", typed, strict=True):
         pendant.get_by_label(f"{label} value", exact=True).fill(repr(value))
-    pendant.get_by_role("button", name="Move", exact=True).click()
+    pendant.get_by_role("button", name="Move joint (MoveJ)", exact=True).click()
     opened.settle()
     until(page, lambda: not lab.sim.moving)
     panel = show(page, "Inspector")
@@ -141,7 +141,7 @@ def test_a_way_beyond_the_limits_is_refused_in_words(lab, page, panel):
     lab.sim.player.play()
     way.click()
     expect(page.locator(".brazo-notices")).to_contain_text(
-        re.compile(r"shoulder cannot go to −47.\d\d°: its limits are −45.00 to 225.00°")
+        re.compile(r"shoulder cannot move to −47.\d\d°: its limits are −45.00 to 225.00°")
     )
     assert not lab.sim.moving and np.abs(lab.robot.q - before).max() < 1e-6
 
@@ -190,7 +190,7 @@ def test_any_robot_can_be_looked_at(lab, opened, page, panel, name):
     expect(panel.locator(".inspector-figures brazo-text").first).not_to_be_empty()
     words = {
         "robot:delta": "platform, centre to rods",
-        "robot:panda": "knows no branches by name",
+        "robot:panda": "no named solutions",
         "robot:pegasus": "gives no masses",
     }
     unfold(panel, *["Lengths"] * (name == "robot:delta"), "Dynamics")

@@ -119,7 +119,7 @@ def test_what_is_typed_waits_for_enter_and_is_never_overwritten(lab, opened):
     opened.settle()
     time.sleep(0.2)
     assert field.input_value() == "45" and elbow.input_value() == "-150"
-    opened.button("Move").click()
+    opened.button("Move joint (MoveJ)").click()
     opened.settle()
     rest(lab)
     assert np.degrees(lab.robot.q[[0, 2]]) == pytest.approx([45, -150], abs=1e-4)
@@ -159,13 +159,13 @@ def test_a_track_is_pulled(lab, opened):
     assert np.degrees(lab.robot.q[0]) == pytest.approx(asked, abs=0.01)
 
 
-def test_the_puma_goes_to_a_pose_typed_in_the_world_frame(lab, opened):
-    opened.panel.get_by_role("radio", name="World").click()
+def test_the_puma_goes_to_a_pose_typed_in_the_base_frame(lab, opened):
+    opened.panel.get_by_role("radio", name="Base").click()
     expect(opened.panel.get_by_label("X value")).to_be_visible()
     T = lab.robot.arm.fk(lab.robot.world.start + [0.2, 0.1, 0.1, 0.2, 0.1, 0.1])
     for name, value in zip("XYZ", 1000 * T[:3, 3], strict=True):
         opened.panel.get_by_label(f"{name} value").fill(f"{value:.6f}")
-    opened.button("Move straight").click()
+    opened.button("Move linear (MoveL)").click()
     opened.settle()
     rest(lab)
     assert lab.robot.arm.fk(lab.robot.q)[:3, 3] == pytest.approx(T[:3, 3], abs=1e-6)
@@ -226,7 +226,7 @@ def test_three_points_are_taught_and_played(lab, opened):
         return True
 
     lab.sim.add_task(SimpleNamespace(tick=look))
-    opened.button("Play all").click()
+    opened.button("Run through points").click()
     lab.sim.player.speed = 4.0
     deadline = time.monotonic() + 60
     while 30 not in seen:
@@ -319,7 +319,7 @@ def test_a_clicked_link_marks_its_joint(lab, opened):
 
 
 def test_nothing_of_the_pendant_is_wider_than_its_column(lab, opened):
-    opened.panel.get_by_role("radio", name="World").click()
+    opened.panel.get_by_role("radio", name="Base").click()
     opened.button("Rz plus").wait_for()
     for _ in range(2):
         opened.button("Teach").click()

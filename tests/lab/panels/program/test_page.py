@@ -44,14 +44,14 @@ def current(opened, robot: str):
 
 def write(opened, text: str) -> None:
     """Type a text into the editor and leave it."""
-    editor = opened.panel.get_by_label("Text of the program")
+    editor = opened.panel.get_by_label("Program text")
     editor.fill(text)
     editor.press("Control+Enter")
     opened.settle()
 
 
 def editor_text(opened) -> str:
-    return opened.panel.get_by_label("Text of the program").input_value()
+    return opened.panel.get_by_label("Program text").input_value()
 
 
 def test_the_cooperative_program_stepped_stopped_and_run_to_the_end(lab, opened):
@@ -73,8 +73,8 @@ def test_the_cooperative_program_stepped_stopped_and_run_to_the_end(lab, opened)
             and {n: s.index for n, s in program._execution.states.items()} != where
         )
     )
-    expect(opened.button("Go on")).to_be_enabled()
-    opened.button("Go on").click()
+    expect(opened.button("Resume")).to_be_enabled()
+    opened.button("Resume").click()
     until(lambda: program._execution.states["scara2"].index >= 5)
     opened.page.get_by_role("button", name="STOP", exact=True).click()
     expect(state).to_have_text(re.compile("^paused"))
@@ -84,7 +84,7 @@ def test_the_cooperative_program_stepped_stopped_and_run_to_the_end(lab, opened)
     until(lambda: not lab.sim.moving)
     at = program._execution.states["scara2"].index
     expect(current(opened, "scara2").locator("i")).to_have_text(str(at + 1))
-    opened.button("Go on").click()
+    opened.button("Resume").click()
     until(lambda: program._execution.done)
     assert program._execution.succeeded, program._execution.failure
     expect(panel.get_by_text(re.compile(r"^done at .* 3 of 3 goals$"))).to_be_visible()
@@ -151,16 +151,16 @@ def test_a_failed_step_says_why_and_a_program_under_way_is_ended(lab, opened):
     write(opened, far)
     opened.button("Step").click()
     expect(current(opened, "scara1").locator("i")).to_have_text("2")  # the note was one
-    opened.button("Go on").click()
+    opened.button("Resume").click()
     expect(opened.panel.get_by_text("running", exact=True)).to_be_visible()
     expect(opened.panel.locator(".gutter .busy")).to_have_text("5")
     opened.panel.get_by_label("Program", exact=True).select_option("cooperative")
-    expect(opened.page.get_by_text("end it first")).to_be_visible()
-    opened.button("End").click()
-    expect(opened.panel.get_by_text("ended by hand", exact=True)).to_be_visible()
+    expect(opened.page.get_by_text("stop it first")).to_be_visible()
+    opened.button("Stop").click()
+    expect(opened.panel.get_by_text("stopped by user", exact=True)).to_be_visible()
     expect(opened.panel.locator("brazo-text[name=why]")).to_have_text("")
     expect(current(opened, "scara1")).to_have_class("now ended")
-    expect(opened.panel.get_by_text("ended, 2 of 2", exact=True)).to_be_visible()
+    expect(opened.panel.get_by_text("stopped, 2 of 2", exact=True)).to_be_visible()
     write(opened, far.replace("wait: 60s", "line: {by: [3m, 0, 0]}"))
     opened.button("Run").click()
     expect(
@@ -171,7 +171,7 @@ def test_a_failed_step_says_why_and_a_program_under_way_is_ended(lab, opened):
 
 
 def test_typing_is_never_overwritten_and_watchers_change_nothing(lab, opened, line):
-    editor = opened.panel.get_by_label("Text of the program")
+    editor = opened.panel.get_by_label("Program text")
     editor.focus()
     editor.press("Control+End")
     editor.press_sequentially("# my own words")
@@ -205,7 +205,7 @@ BAD = "# a comment of mine\nname: mine\nrobots:\n  scara1:\n    - mvoe_joints: {
 
 def bad_line(opened) -> None:
     """The editor shows the invalid text, and its error with the line beside it."""
-    expect(opened.panel.get_by_label("Text of the program")).to_have_value(BAD)
+    expect(opened.panel.get_by_label("Program text")).to_have_value(BAD)
     expect(opened.panel.locator(".gutter .bad")).to_have_text("5")
     expect(opened.panel.get_by_text(re.compile(r"\.yaml:5: .*mvoe_joints"))).to_be_visible()
 
@@ -213,7 +213,7 @@ def bad_line(opened) -> None:
 def test_invalid_text_stays_in_the_editor_on_blur_refresh_reload_and_on_a_second_page(
     lab, opened, open_page, tmp_path
 ):
-    editor = opened.panel.get_by_label("Text of the program")
+    editor = opened.panel.get_by_label("Program text")
     editor.fill(BAD)
     opened.panel.locator("summary", has_text="Steps").click()  # elsewhere
     opened.settle()
@@ -228,11 +228,9 @@ def test_invalid_text_stays_in_the_editor_on_blur_refresh_reload_and_on_a_second
     assert (tmp_path / "saved.yaml").read_text(encoding="utf-8") == BAD
     second = open_page(lab, "program")
     bad_line(second)
-    expect(second.panel.get_by_label("Text of the program")).not_to_be_editable()
+    expect(second.panel.get_by_label("Program text")).not_to_be_editable()
     write(opened, BAD.replace("mine", "ours"))
-    expect(second.panel.get_by_label("Text of the program")).to_have_value(
-        BAD.replace("mine", "ours")
-    )
+    expect(second.panel.get_by_label("Program text")).to_have_value(BAD.replace("mine", "ours"))
     write(opened, BAD)
     second.page.close()
     opened.page.reload()
@@ -242,7 +240,7 @@ def test_invalid_text_stays_in_the_editor_on_blur_refresh_reload_and_on_a_second
 
 
 def test_text_typed_when_the_page_is_reloaded_is_not_lost(lab, opened):
-    editor = opened.panel.get_by_label("Text of the program")
+    editor = opened.panel.get_by_label("Program text")
     editor.fill(SHORT + "# typed last\n")
     opened.page.reload()
     opened.ready()
@@ -253,7 +251,7 @@ def test_text_typed_when_the_page_is_reloaded_is_not_lost(lab, opened):
 
 def test_a_refresh_leaves_the_text_being_typed_and_its_caret(lab, opened):
     write(opened, SHORT)
-    editor = opened.panel.get_by_label("Text of the program")
+    editor = opened.panel.get_by_label("Program text")
     editor.focus()
     editor.press("Control+Home")
     editor.press_sequentially("# one ")

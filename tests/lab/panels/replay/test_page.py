@@ -54,7 +54,7 @@ def recording(run):
 def opened(lab, open_page):
     opened = open_page(lab, "replay", {"width": 1000, "height": 560})
     opened.page.locator("[role=tab][aria-controls=panel-data]").click()
-    opened.page.get_by_label("Plot 1 shows").select_option("scara2.q")
+    opened.page.get_by_label("Signals of plot 1").select_option("scara2.q")
     yield opened
     assert opened.errors == []
 
@@ -77,7 +77,7 @@ def in_step(opened, recording, t):
 
 
 def test_the_handle_of_the_timeline_is_pulled(lab, opened, recording):
-    way = opened.page.get_by_label("Time of the recording")
+    way = opened.page.get_by_label("Recording time")
     box = way.bounding_box()
     x = lambda share: box["x"] + 8 + share * (box["width"] - 16)  # noqa: E731
     y = box["y"] + box["height"] / 2
@@ -114,7 +114,7 @@ def test_an_event_is_clicked(lab, opened, recording):
     in_step(opened, recording, 3.0)
     expect(opened.page.locator("#panel-replay [aria-current]")).to_contain_text("turn <b>4</b>")
     before = events.count()
-    opened.page.get_by_text("With contacts").click()
+    opened.page.get_by_text("Show contacts").click()
     expect(events.filter(has_text="bar 1")).not_to_have_count(0)
     assert events.count() > before
     for moment in (5.0, 1.0, 6.0):  # the list goes along
@@ -128,7 +128,7 @@ def test_an_event_is_clicked(lab, opened, recording):
                 return row.top >= top - 1 && row.bottom <= bottom + 1;
             }"""
         )
-    opened.page.get_by_text("With contacts").click()
+    opened.page.get_by_text("Show contacts").click()
     expect(events).to_have_count(before)
 
 
@@ -136,7 +136,7 @@ def test_an_event_is_clicked(lab, opened, recording):
 def test_the_list_of_events_fills_its_panel(opened, height):
     opened.page.set_viewport_size({"width": 1000, "height": height})
     opened.show()
-    opened.page.get_by_text("With contacts").click()
+    opened.page.get_by_text("Show contacts").click()
     opened.wait(
         """() => {
             const list = document.querySelector("#panel-replay brazo-events ol");
@@ -148,19 +148,19 @@ def test_the_list_of_events_fills_its_panel(opened, height):
                 && holder.scrollHeight <= holder.clientHeight + 1;
         }"""
     )
-    opened.page.get_by_text("With contacts").click()
+    opened.page.get_by_text("Show contacts").click()
     opened.page.set_viewport_size({"width": 1000, "height": 560})
     opened.page.locator("[role=tab][aria-controls=panel-data]").click()
 
 
 def test_it_plays_pauses_and_changes_speed(lab, opened, recording):
     lab.do(lambda: lab.sim.seek(0.0))
-    speed = opened.page.locator("[aria-label^=Speed]")  # one, as the documentation has it
+    speed = opened.page.locator("[aria-label*=speed i]")  # one, as the documentation has it
     assert speed.count() == 1
     assert speed.locator("option").all_inner_texts() == [
         f"{percent} %" for percent in (10, 25, 50, 100, 200, 400)
     ]
-    opened.page.get_by_label("Speed of the replay").select_option("50")
+    opened.page.get_by_label("Replay speed").select_option("50")
     opened.wait("() => document.querySelector('.brazo-timeline select').value === '50'")
     assert lab.sim.player.speed == 0.5
     timeline = opened.page.locator(".brazo-timeline")
@@ -170,13 +170,13 @@ def test_it_plays_pauses_and_changes_speed(lab, opened, recording):
     expect(timeline.get_by_label("Play", exact=True)).to_be_visible()
     assert not lab.sim.player.running and 0.3 <= lab.sim.time < 6.0
     in_step(opened, recording, lab.sim.time)
-    opened.page.get_by_label("Speed of the replay").select_option("400")
+    opened.page.get_by_label("Replay speed").select_option("400")
     opened.page.keyboard.press("p")
     opened.wait("() => document.querySelector('.brazo-timeline b').textContent === '6.00'")
     expect(timeline.get_by_label("Play", exact=True)).to_be_visible()  # it ended by itself
     in_step(opened, recording, 6.0)
     expect(opened.page.locator(".brazo-bar .stop")).to_be_hidden()
-    opened.page.get_by_label("Speed of the replay").select_option("100")
+    opened.page.get_by_label("Replay speed").select_option("100")
 
 
 def test_the_plot_shows_all_of_it_and_closely_what_is_looked_at(lab, opened, recording):
@@ -215,10 +215,10 @@ def test_a_watcher_moves_nothing(lab, opened, open_page):
     opened.settle()  # what was clicked before is done
     lab.do(lambda: lab.sim.seek(2.5))
     other = open_page(lab, "replay", {"width": 800, "height": 500})
-    other.page.get_by_label("Time of the recording").focus()
+    other.page.get_by_label("Recording time").focus()
     other.page.keyboard.press("ArrowRight")
     other.page.keyboard.press("Space")
-    other.page.get_by_text("You are watching.").wait_for()
+    other.page.get_by_text("View only: request control.").wait_for()
     assert lab.sim.time == pytest.approx(2.5) and not lab.sim.player.running
     other.page.close()
 

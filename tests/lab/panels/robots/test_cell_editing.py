@@ -82,7 +82,7 @@ def test_robots_leave(sim):
     assert np.array_equal(new.robots["scara2"].q, sim.robots["scara2"].q)
     new.step(5)
     new.player.close()
-    with pytest.raises(BrazoError, match="the only robot here"):
+    with pytest.raises(BrazoError, match="the only robot"):
         cell_editing.without_robot(cell, "scara2")
     with pytest.raises(BrazoError, match="no robot named 'x'"):
         cell_editing.without_robot(cell, "x")

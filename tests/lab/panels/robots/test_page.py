@@ -116,7 +116,7 @@ def test_a_name_that_is_markup_stays_text(lab, opened, page, panel):
 
 def test_what_is_too_large_or_of_another_kind_is_refused(lab, page, panel):
     bring(panel, "notes.txt", "hello")
-    expect(page.locator(".brazo-notices")).to_contain_text("notes.txt: wanted a file ending in")
+    expect(page.locator(".brazo-notices")).to_contain_text("notes.txt: expected a file ending in")
     # The page sends what it has; the lab looks at the size that is announced and cuts it off.
     page.evaluate(
         """() => {
@@ -161,10 +161,10 @@ def test_another_robot_is_placed_moved_and_taken_away(lab, page, panel):
     drawn(page, "cooperative")
     lab.do(lab.sim.player.pause)
     q = lab.sim.robots["scara2"].q
-    panel.get_by_label("Robot to place").select_option("file:swing.yaml")
+    panel.get_by_label("Robot to add").select_option("file:swing.yaml")
     typed(panel.get_by_label("Place x", exact=True), "2m")
     typed(panel.get_by_label("Place yaw", exact=True), "90")
-    panel.get_by_role("button", name="Place", exact=True).click()
+    panel.get_by_role("button", name="Add", exact=True).click()
     until(page, lambda: "swing" in lab.sim.robots)
     assert page.get_by_text("the program that ran has ended").count() == 0  # none did
     base = lab.sim.robots["swing"].base
@@ -179,12 +179,12 @@ def test_another_robot_is_placed_moved_and_taken_away(lab, page, panel):
 
 
 def test_a_robot_is_not_placed_inside_another(lab, page, panel):
-    panel.get_by_label("Robot to place").select_option("robot:puma560")
+    panel.get_by_label("Robot to add").select_option("robot:puma560")
     for axis, value in (("x", "380"), ("y", "0"), ("z", "0")):
         typed(panel.get_by_label(f"Place {axis}", exact=True), value)
-    panel.get_by_role("button", name="Place", exact=True).click()
+    panel.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".brazo-notices .error").last).to_contain_text(
-        "puma560 would stand in scara1"
+        "puma560 would overlap scara1"
     )
     assert list(lab.sim.robots) == ["scara1", "scara2"]
 
@@ -212,7 +212,7 @@ def test_the_cell_is_saved_and_read_back(lab, page, panel, tmp_path):
     q = lab.sim.robot("scara1").q + [0.1, 0.2, 0.01, 0.3, -0.1]
     lab.set_q(q, "scara1")
     lab.do(lambda: (lab.sim.edit("scara1", width=1.25), lab.session.edited()))
-    panel.get_by_text("Start as everything stands now").click()
+    panel.get_by_text("Start from the current state").click()
     until(page, lambda: lab.panels["robots"]._standing)
     packed = saved()
     assert packed.name == "cooperative.zip"
@@ -224,7 +224,7 @@ def test_the_cell_is_saved_and_read_back(lab, page, panel, tmp_path):
     assert cell.robots[0].source.width == 1.25
     bar = lab.sim.world.pose("bar 1")
     assert np.abs(cell.bodies[0].pose - bar).max() < 1e-15
-    panel.get_by_text("Start as everything stands now").click()
+    panel.get_by_text("Start from the current state").click()
 
     # The archive can be brought back as it is.
     bring(panel, packed.name, packed.read_bytes())
@@ -241,6 +241,6 @@ def test_what_is_odd_in_the_files_is_listed(lab, page, panel):
         "button", name="puma560 Unimation"
     ).click()
     drawn(page, "puma560")
-    unfold(panel, "Findings")
+    unfold(panel, "Warnings")
     expect(panel.locator("brazo-findings")).to_contain_text("triangle inequality")
     lab.do(lab.sim.player.pause)

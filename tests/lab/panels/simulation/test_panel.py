@@ -101,7 +101,7 @@ def test_another_step_goes_on_from_the_present_state(lab, page):
     page.send(["step", 200])
     assert sim.robots["scara1"].q == pytest.approx(before["scara1"], abs=1e-3)
     page.send(["simulation/dt", 50])
-    assert "from 0.01 to 10 ms" in page.told["notice"]["text"]
+    assert "must be 0.01 to 10 ms" in page.told["notice"]["text"]
     page.send(["simulation/dt", "1ms"])
     assert lab.sim.dt == 1e-3
 
@@ -136,20 +136,20 @@ CHANGES = (["simulation/gravity", 2, -9], ["simulation/dt", 2], ["simulation/mod
 def test_what_is_under_way_keeps_another_simulation_from_taking_over(lab, page, change):
     sim = lab.sim
     page.send(["data/record"], change)
-    assert "recording is under way" in page.told["notice"]["text"]
+    assert "recording is running" in page.told["notice"]["text"]
     assert lab.sim is sim and sim.recording
     page.send(["data/record-stop"], ["program/run"], change)
-    assert "program is under way" in page.told["notice"]["text"]
+    assert "program is running" in page.told["notice"]["text"]
     page.send(["program/pause"], change)  # a paused one could not go on, either
     assert lab.sim is sim and lab.panels["program"]._execution in sim.tasks
     page.send(["program/end"], ["reset"], ["play"], ["select", "scara2", 0])
     page.send(["pendant/mode", "joint"], ["pendant/move", [["q0", 20]], "joint"], change)
-    assert "scara2 still moves" in page.told["notice"]["text"] and lab.sim is sim
+    assert "scara2 is moving" in page.told["notice"]["text"] and lab.sim is sim
     task = SimpleNamespace(tick=lambda sim: True)
     page.send(["pause"], ["reset"])
     sim.add_task(task)
     page.send(change)
-    assert "something is under way" in page.told["notice"]["text"] and lab.sim is sim
+    assert "a task is running" in page.told["notice"]["text"] and lab.sim is sim
     sim.remove_task(task)
     page.send(change)
     assert lab.sim is not sim

@@ -47,7 +47,7 @@ def add_points(lab, opened) -> np.ndarray:
     for place in PLACES:
         q = home + np.array([*place, *np.zeros(lab.robot.n - 3)])
         lab.set_q(q)
-        opened.button("Add this pose").click()
+        opened.button("Add current pose").click()
         opened.settle()
         found.append(q)
     lab.set_q(home)
@@ -123,14 +123,14 @@ def test_what_passes_a_limit_is_told_refused_and_slowed_down(lab, opened):
     until(lambda: lab.panels["trajectory"]._plan is not None)  # it is made anew
     plan = lab.panels["trajectory"]._plan
     assert plan.past[:8].any() and not plan.past[-5:].any()
-    opened.button("Slow down to fit").click()
+    opened.button("Scale time to limits").click()
     expect(opened.button("Play")).to_be_enabled()
     expect(limits).to_be_hidden()
 
 
 def test_tool_points_straight_lines_and_what_is_out_of_reach(lab, opened):
     add_points(lab, opened)
-    opened.panel.get_by_role("radio", name="Tool").click()
+    opened.panel.get_by_role("radio", name="Cartesian").click()
     one, two, three = rows(opened)
     T = lab.robot.arm.fk(lab.robot.world.start)
     expect(field(opened, f"x {one}")).to_have_value(f"{1e3 * T[0, 3]:.2f}".replace("-", "−"))
@@ -144,7 +144,7 @@ def test_tool_points_straight_lines_and_what_is_out_of_reach(lab, opened):
     expect(opened.button("Play")).to_be_enabled()
     assert rows(opened, 2) == [one, two]
     opened.panel.get_by_label("Interpolation").select_option("cubic")
-    opened.panel.get_by_role("radio", name="Joints").click()
+    opened.panel.get_by_role("radio", name="Joint").click()
 
 
 def test_a_circle_is_played_over_and_over_until_stop(lab, opened):
@@ -153,7 +153,7 @@ def test_a_circle_is_played_over_and_over_until_stop(lab, opened):
     field(opened, "Radius").press("Enter")
     field(opened, "Time").fill("2")
     field(opened, "Time").press("Enter")
-    opened.button("Begin here").click()
+    opened.button("Start at current pose").click()
     expect(opened.button("Play")).to_be_enabled()
     opened.wait(IS_DRAWN, drawn(lab))
     centre = lab.robot.tool()[:2, 3] - [0.04, 0.0]

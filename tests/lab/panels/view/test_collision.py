@@ -48,7 +48,7 @@ def opened(lab, page_of_lab):
 
 def test_fingers_that_come_down_on_the_platform(lab, opened):
     page, panel = opened.page, opened.panel
-    switch(show(page, "View"), "Collision boxes")
+    switch(show(page, "View"), "Collision geometry")
     opened.show()
     owners = {geom: label.name for geom, label in enumerate(lab.sim.world.labels)}
     boxes = lab.view.overlays["boxes"]

@@ -372,7 +372,7 @@ class Plot extends Tied {
 
   showHeld() {
     this.pauseButton.innerHTML = icon(this.held ? "play" : "pause");
-    this.pauseButton.title = this.held ? "Follow the present" : "Pause the plot";
+    this.pauseButton.title = this.held ? "Follow current time" : "Pause the plot";
     this.pauseButton.setAttribute("aria-label", this.pauseButton.title);
     this.toggleAttribute("held", Boolean(this.held));
   }

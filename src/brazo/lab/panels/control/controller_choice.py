@@ -13,7 +13,7 @@ from brazo.control.pid import WINDUPS
 from brazo.errors import BrazoError
 from brazo.simulation.robot import IDEAL
 
-_AHEAD = {"none": "none", "gravity": "gravity", "full": "all of the model"}
+_AHEAD = {"none": "none", "gravity": "gravity", "full": "full model"}
 _OFF_ON = {"": "off", "on": "on"}
 TITLES = {
     "CartesianImpedance": "Cartesian impedance",
@@ -53,7 +53,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "PDGravity": (_AHEAD_SWITCH,),
     "CartesianImpedance": (
         _AHEAD_SWITCH,
-        Option("frame", "Axes", {"tool": "of the tool", "base": "of the base"}),
+        Option("frame", "Axes", {"tool": "Tool", "base": "Base"}),
     ),
 }
 

@@ -122,9 +122,11 @@ class ControlPanel(Panel):
         names = robot.arm.joint_names
         return (
             section(
-                "Law",
+                "Controller",
                 row("Robot", select("robot", several, label="Robot")) if len(several) > 1 else "",
-                row("Law", select("law", titles(robot.arm.has_dynamics), label="Law")),
+                row(
+                    "Controller", select("law", titles(robot.arm.has_dynamics), label="Controller")
+                ),
                 *(self._option_html(one) for one in _options(robot.controller)),
                 "" if robot.arm.has_dynamics else note(WITHOUT_MASSES),
                 id="law",
@@ -136,10 +138,10 @@ class ControlPanel(Panel):
                 segments("what", WHAT, label="Show"),
                 # Above the plot, whose legend is shorter without the reference.
                 toggle("compare", "Compare with the reference"),
-                plot("plot", "Tracking", height=150, empty="Time stands still: press play."),
+                plot("plot", "Tracking", height=150, empty="Simulation paused."),
                 toggle(
                     "/view/desired",
-                    "Desired robot in the scene",
+                    "Reference robot (ghost)",
                     event="/view/show",
                     args=["desired"],
                 ),
@@ -149,8 +151,8 @@ class ControlPanel(Panel):
                     [
                         column("name", "Joint"),
                         column("rms", "RMS", digits=4),
-                        column("max", "greatest", digits=4),
-                        column("now", "now", digits=4),
+                        column("max", "Max", digits=4),
+                        column("now", "Current", digits=4),
                         column("unit", ""),
                     ],
                     label="Tracking errors",
@@ -183,9 +185,9 @@ class ControlPanel(Panel):
             "Gains",
             *parts,
             buttons(
-                button("Halve", "scale", 0.5, title="All gains by half"),
-                button("Double", "scale", 2.0, title="All gains twice"),
-                button("Defaults", "defaults", title="The gains the law chooses for this robot"),
+                button("Halve", "scale", 0.5, title="Halves all gains"),
+                button("Double", "scale", 2.0, title="Doubles all gains"),
+                button("Defaults", "defaults", title="Default gains for this robot"),
             ),
             "".join(_meaning(one) for one in law.parameters()),
             id="gains",
@@ -196,15 +198,15 @@ class ControlPanel(Panel):
         force = FORCE[robot.arm.joint_kinds[self._joint]]
         return section(
             "Step response",
-            row("Size", number("step/size", unit, label="Size of the step", digits=2)),
+            row("Step amplitude", number("step/size", unit, label="Step amplitude", digits=2)),
             buttons(button("Step", "step/start", look="primary", icon="step")),
-            plot("step/plot", "Step response", height=150, empty="The joint chosen above answers."),
+            plot("step/plot", "Step response", height=150, empty="No step response yet."),
             '<div class="brazo-figures">',
             row("Overshoot", text("step/overshoot", "%")),
-            row("Rise time", text("step/rise", "ms"), title="From a tenth to nine tenths"),
+            row("Rise time (10–90 %)", text("step/rise", "ms")),
             row("Settling time", text("step/settling", "ms"), title=f"Within {100 * BAND:g} %"),
-            row("Error left", text("step/error", unit)),
-            row("Greatest torque", text("step/torque", force)),
+            row("Steady-state error", text("step/error", unit)),
+            row("Max torque", text("step/torque", force)),
             "</div>",
             id="step",
         )
@@ -273,7 +275,7 @@ class ControlPanel(Panel):
         elif name in controllers():
             self._use(robot, controllers()[name]())
         else:
-            raise BrazoError(f"no law named '{name}'")
+            raise BrazoError(f"no controller named '{name}'")
 
     def _choose_option(self, name: str, value: str) -> None:
         robot = self.session.robot
@@ -314,7 +316,7 @@ class ControlPanel(Panel):
     def _law(self) -> Controller:
         law = self.session.robot.controller
         if law is None:
-            raise BrazoError(f"{self.session.robot.name} has no law with gains: choose one")
+            raise BrazoError(f"{self.session.robot.name} has no controller with gains: choose one")
         return law
 
     def _gain_setter(self, gain: str):
@@ -397,7 +399,7 @@ class ControlPanel(Panel):
 
     def _answered(self, response: Response | None) -> None:
         if response is None:
-            self.say("the step was broken off", "warn")
+            self.say("step response aborted", "warn")
             return
         self._response = response
         self._draw_response()
@@ -435,10 +437,10 @@ class ControlPanel(Panel):
 
 
 NUMBERS = ("overshoot", "rise", "settling", "error", "torque")
-WHAT = {"q": "Position", "qd": "Speed", "error": "Error", "torque": "Torque"}
+WHAT = {"q": "Position", "qd": "Velocity", "error": "Error", "torque": "Torque"}
 WITHOUT_MASSES = (
-    "The file of this robot gives no masses: no force can move it, so it is put where it is asked "
-    "to be."
+    "The file of this robot gives no masses: forces cannot move it. Its joints are set to the "
+    "reference."
 )
 
 

@@ -100,11 +100,11 @@ class StepTest:
                 if kind == "revolute"
                 else f"{1e3 * LARGEST[kind]:g} mm"
             )
-            raise BrazoError(f"a step is small: more than 0, at most {most}")
+            raise BrazoError(f"step amplitude out of range: above 0, at most {most}")
         if robot.controller_name in (IDEAL, "none"):
-            raise BrazoError(f"{robot.name} has no law whose answer could be seen: choose one")
+            raise BrazoError(f"{robot.name} has no feedback controller: choose one")
         if robot.moving or np.abs(robot.qd).max() > 1e-2:
-            raise BrazoError(f"{robot.name} moves: a step begins at rest")
+            raise BrazoError(f"{robot.name} is moving: a step response starts at rest")
         self.motions = {robot.name: None}  # so that nobody else moves it meanwhile
         self._robot, self._joint, self._done = robot, joint, done
         self._from = robot.reference.q
@@ -113,7 +113,7 @@ class StepTest:
         if not low <= self._from[joint] + size <= high:
             self._size = -size
         if not low <= self._from[joint] + self._size <= high:
-            raise BrazoError(f"{arm.joint_names[joint]} has no room for a step of that size")
+            raise BrazoError(f"{arm.joint_names[joint]} reaches a limit with this step amplitude")
         self._rows: list[tuple[float, float, float]] = []
         self._motion: object = None
         self._over = False

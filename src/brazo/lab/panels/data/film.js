@@ -80,7 +80,7 @@ export class Film {
   async finish() {
     if (!this.error) await this.encoder.flush();
     if (this.encoder.state !== "closed") this.encoder.close();
-    if (!this.chunks.length) throw this.error ?? new Error("no picture was drawn");
+    if (!this.chunks.length) throw this.error ?? new Error("no frame was rendered");
     const duration = this.last + 1000 / RATE;
     return webm("V_VP8", this.width, this.height, duration, this.chunks);
   }
@@ -93,9 +93,9 @@ function begin() {
   if (film || !canvas) return false;
   if (!window.VideoEncoder) {
     const why = window.isSecureContext
-      ? "this browser encodes no video"
-      : "browsers encode video only for pages of this machine (127.0.0.1) or by https";
-    say(`Cannot film: ${why}.`, "error");
+      ? "this browser cannot encode video"
+      : "browsers encode video only on pages from 127.0.0.1 or over https";
+    say(`Cannot record video: ${why}.`, "error");
     return false;
   }
   film = new Film(canvas);
@@ -202,7 +202,7 @@ async function stop() {
   try {
     save(await ended.finish());
   } catch (error) {
-    say(`The film is lost: ${error.message}.`, "error");
+    say(`The video was lost: ${error.message}.`, "error");
   }
   film = null;
   viewer.fine = false;
@@ -230,8 +230,8 @@ class FilmButtons extends HTMLElement {
   connectedCallback() {
     if (!this.buttons) {
       this.buttons = element("div", "brazo-buttons");
-      this.view = this.add("film", "Film the view", filmView);
-      this.recording = this.add("film", "Film the recording", filmRecording);
+      this.view = this.add("film", "Record video", filmView);
+      this.recording = this.add("film", "Render replay", filmRecording);
       this.stop = this.add("stop", "Stop and save", () => {
         if (film.timer) stop();
         else film.ending = true;

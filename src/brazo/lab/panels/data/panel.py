@@ -112,7 +112,7 @@ class DataPanel(Panel):
             section(
                 "Plots",
                 *(self._plot_html(one) for one in self._plots),
-                buttons(button("Add a plot", "add-plot", icon="plus", enabled="may-add")),
+                buttons(button("Add plot", "add-plot", icon="plus", enabled="may-add")),
                 id="plots",
             )
             + section(
@@ -127,16 +127,16 @@ class DataPanel(Panel):
                         column("high", "greatest", digits=3),
                     ],
                     label="Values",
-                    empty="Nothing is plotted.",
+                    empty="No signals plotted.",
                 ),
-                note(f"Of what is plotted; least and greatest {span}."),
+                note(f"Plotted signals; min and max {span}."),
                 id="values",
             )
             + self.recordings.html(replayed)
             + section(
                 "Video",
                 "<brazo-film></brazo-film>",
-                note("What this page shows of the scene, as a WebM file."),
+                note("The scene as shown in this page, as a WebM file."),
                 id="video",
             )
         )
@@ -148,10 +148,10 @@ class DataPanel(Panel):
             '<div class="brazo-plot-head">'
             + select(
                 f"plot/{number}/shows",
-                label=f"Plot {number} shows",
+                label=f"Signals of plot {number}",
                 event="show",
                 args=[number],
-                placeholder="Own choice",
+                placeholder="Custom",
                 options_from="choices",
             )
             + select(
@@ -162,9 +162,9 @@ class DataPanel(Panel):
                 placeholder="+",
                 options_from="signals",
             )
-            + button("", "remove-plot", number, look="quiet", icon="close", title="Remove the plot")
+            + button("", "remove-plot", number, look="quiet", icon="close", title="Remove plot")
             + "</div>"
-            + plot(one.name, title, height=168, empty="Time stands still: press play.")
+            + plot(one.name, title, height=168, empty="Simulation paused.")
         )
 
     def _choices(self) -> dict[str, list[list[str]]]:
@@ -202,7 +202,7 @@ class DataPanel(Panel):
         if signal not in self._columns or signal in one.signals:
             return
         if len(one.signals) >= MOST_LINES:
-            raise BrazoError(f"a plot has room for {MOST_LINES} lines; add another plot")
+            raise BrazoError(f"at most {MOST_LINES} signals per plot: add another plot")
         one.shows, one.signals = "", (*one.signals, signal)
         self._fill(one)
 
@@ -228,7 +228,7 @@ class DataPanel(Panel):
         for one in self._plots:
             if one.number == number:
                 return one
-        raise BrazoError("that plot is gone")
+        raise BrazoError("this plot no longer exists")
 
     def values(self) -> Values:
         if self._replay is None:

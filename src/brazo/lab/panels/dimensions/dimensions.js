@@ -33,7 +33,7 @@ class Dimension extends HTMLElement {
     this.slider = slider;
     this.replaceChildren(slider);
     const back = element("button", "back", { type: "button", tabIndex: -1 });
-    back.title = `Back to ${fixed(first, slider.digits)} ${unit}`;
+    back.title = `Reset to ${fixed(first, slider.digits)} ${unit}`;
     back.setAttribute("aria-label", `${label} as in the file`);
     back.style.setProperty("--at", slider.share(first));
     back.onclick = () => slider.want(first);

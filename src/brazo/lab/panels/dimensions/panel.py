@@ -113,8 +113,8 @@ class DimensionsPanel(Panel):
         if first.file is None:
             where = first.model.path.name if first.model.path is not None else "a program"
             return choice + note(
-                f"{first.model.name} was read from {where}, which has no parameters to change. "
-                "Robot files (.yaml) have."
+                f"{first.model.name} is from {where}, which has no parameters to edit. "
+                "Robot files (.yaml) do."
             )
         return "".join(
             [
@@ -135,7 +135,7 @@ class DimensionsPanel(Panel):
 
     def _parameters_html(self, first: RobotSource) -> str:
         if not first.model.parameters:
-            return note("The robot's file names no parameters.")
+            return note("The robot file has no parameters.")
         assert first.file is not None
         tracks = []
         for name, dimension in parameter_dimensions(first.file).items():
@@ -160,9 +160,9 @@ class DimensionsPanel(Panel):
                 number(f"finger/{i}", label=f"Finger {axis}", event="finger", args=[i], digits=1)
                 for i, axis in enumerate("xyz")
             ]
-            parts.append(_fields("Clamp finger", *fields))
+            parts.append(_fields("Gripper finger", *fields))
             fields = [
-                number(f"opening/{i}", label=f"Clamp {what}", event="opening", args=[i], digits=1)
+                number(f"opening/{i}", label=f"Gripper {what}", event="opening", args=[i], digits=1)
                 for i, what in enumerate(("closed", "open"))
             ]
             parts.append(_fields("Closed, open", *fields))
@@ -178,8 +178,8 @@ class DimensionsPanel(Panel):
             ),
         ]
         return table("masses", columns, label="Masses") + note(
-            "The centre of mass is in the frame of its link. A tensor given by a shape "
-            "(box, cylinder) follows the mass; one given by numbers stays."
+            "The centre of mass is in the link frame. An inertia tensor given by a shape "
+            "(box, cylinder) scales with the mass; one given by numbers does not."
         )
 
     def _friction_html(self) -> str:
@@ -190,7 +190,7 @@ class DimensionsPanel(Panel):
             column("minus", "−", digits=3, event="coulomb-minus"),
         ]
         return table("friction", columns, label="Friction") + note(
-            "N m s/rad and N m; of a sliding joint N s/m and N. Coulomb's for either direction."
+            "N m s/rad and N m; for a linear joint N s/m and N. Coulomb friction per direction."
         )
 
     def values(self) -> Values:
@@ -295,7 +295,7 @@ class DimensionsPanel(Panel):
             if first.file is None or parameter_dimensions(first.file).get(name) != units.LENGTH:
                 continue
             if was > 0.0 and value <= 0.0:
-                raise BrazoError(f"{name} cannot be {1e3 * value:g} mm: a length is above 0")
+                raise BrazoError(f"{name} {1e3 * value:g} mm: a length must be above 0")
 
     def _edit(self, **edits: Any) -> None:
         self.sim.edit(self.session.robot.name, **edits)

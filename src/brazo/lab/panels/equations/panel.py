@@ -16,7 +16,7 @@ from brazo.lab.panels.equations.derivation import EXPORTS, Sheet, derive, withou
 if TYPE_CHECKING:
     from brazo.lab.app.jobs import Job
 
-PARAMETERS = {"symbolic": "Letters", "numeric": "Numbers"}
+PARAMETERS = {"symbolic": "Symbolic", "numeric": "Numeric"}
 FORMS = {
     "auto": "automatic",
     "expanded": "expanded",
@@ -84,10 +84,10 @@ class EquationsPanel(Panel):
 
     def _advice(self, running: bool) -> str:
         if running:
-            return "Working; it can be cancelled below."
+            return "Deriving; cancel it below."
         if any(key[0] == self.session.robot.name for key in self._sheets):
-            return "Derive again: the robot or the choice above is another."
-        return "Derive works out the equations by Lagrange–Euler."
+            return "The robot or the options changed: derive again."
+        return "Derives the equations of motion (Lagrange–Euler)."
 
     def selection_changed(self) -> None:
         self.refresh()
@@ -112,7 +112,7 @@ class EquationsPanel(Panel):
 
     def _derive(self) -> None:
         if self._job is not None and self._job.state == "running":
-            raise BrazoError("equations are being derived: wait, or cancel that first")
+            raise BrazoError("a derivation is running: wait, or cancel it first")
         robot, key = self.session.robot, self._key()
         model = robot.arm.model
         arguments = (without_solids(model), self.parameters, self.form)

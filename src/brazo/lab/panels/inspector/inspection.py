@@ -61,7 +61,7 @@ def _warning(arm: Robot, share: float, motion: Array) -> str:
         if len(names) == 1:
             words = f"{names[0]} moves without moving the tool"
         return f"Singular: {words}; in one direction the tool cannot move."
-    return f"Near a singularity: {_listed(names)} must move fast for a slow tool."
+    return f"Near a singularity: {_listed(names)} move fast even for slow tool motion."
 
 
 @lru_cache(maxsize=32)

@@ -47,7 +47,7 @@ ROWS = ["vx", "vy", "vz", "ωx", "ωy", "ωz"]
 BRANCHES_EVERY = 0.3  # s; they cost more than all the rest
 BRANCHES = (
     '<brazo-branches name="branches" event="branch" empty="The inverse kinematics of this arm is '
-    'numeric: it knows no branches by name."></brazo-branches>'
+    'numeric: no named solutions."></brazo-branches>'
 )
 SHORT, ALL = 3, 9  # digits of mm and degrees
 
@@ -119,7 +119,7 @@ class InspectorPanel(Panel):
             + segments("angles", {"oat": "O-A-T", "rpy": "RPY"}, label="Angles")
             + f'</div><div class="inspector-pose">{"".join(cells)}</div>'
             + row("Configuration", text("configuration", wide=True))
-            + toggle("precise", "All digits", title="As many digits as the numbers have.")
+            + toggle("precise", "All digits", title="Full precision")
         )
 
     def _bar(self, arm: Robot, i: int) -> str:
@@ -132,8 +132,8 @@ class InspectorPanel(Panel):
     def _dexterity_html(self) -> str:
         figures = {
             "w": ("Manipulability", "Yoshikawa: the product of the singular values σ"),
-            "condition": ("Condition, σ₁ / σₘ", "1 is best, without end where it is singular"),
-            "smallest": ("Smallest singular value, σₘ", "the tool's speed in its worst direction"),
+            "condition": ("Condition, σ₁ / σₘ", "1 is best, infinite at a singularity"),
+            "smallest": ("Smallest singular value, σₘ", "tool speed in the worst direction"),
         }
         return (
             '<div class="inspector-figures">'
@@ -152,12 +152,12 @@ class InspectorPanel(Panel):
             columns = [
                 column("name", ""),
                 column("length", "Length", unit="mm", digits=2),
-                column("about", "Of"),
+                column("about", "Part"),
             ]
             return section("Lengths", table("lengths", columns, label="Lengths"), open=False)
         assert isinstance(model, TreeModel)
         if not model.dh:
-            return section("D-H table", note("The robot's file gives no D-H table."), open=False)
+            return section("D-H table", note("The robot file has no D-H table."), open=False)
         titles = {"theta": ("θ", "°"), "d": ("d", "mm"), "a": ("a", "mm"), "alpha": ("α", "°")}
         columns = [column("name", "Joint")] + [
             column(key, title, unit=unit, digits=0) for key, (title, unit) in titles.items()
@@ -180,14 +180,14 @@ class InspectorPanel(Panel):
     def _jacobian_html(self, arm: Robot) -> str:
         columns = escape(_json([f"q̇{i + 1}" for i in range(arm.n)]))
         return (
-            row("Tool's", segments("jacobian-in", JACOBIANS, label="Jacobian"))
+            row("Tool Jacobian", segments("jacobian-in", JACOBIANS, label="Jacobian"))
             + f'<brazo-matrix name="jacobian" rows="{escape(_json(ROWS))}" columns="{columns}">'
-            "</brazo-matrix>" + note("m/s and rad/s of the tool for 1 rad/s or 1 m/s of a joint")
+            "</brazo-matrix>" + note("m/s and rad/s of the tool per 1 rad/s or 1 m/s of a joint")
         )
 
     def _dynamics_html(self, arm: Robot) -> str:
         if not arm.has_dynamics:
-            return note("The robot's file gives no masses, so there are no equations of motion.")
+            return note("The robot file gives no masses: no dynamics.")
         columns = [
             column("name", "Joint"),
             column("G", "G", digits=3),
@@ -199,7 +199,7 @@ class InspectorPanel(Panel):
             '<brazo-matrix name="M" title="M(q)"></brazo-matrix>'
             '<brazo-matrix name="C" title="C(q, q̇)"></brazo-matrix>'
             + table("forces", columns, label="Torques")
-            + note("G holds the arm still, C q̇ is what its motion costs, τ what the drives give.")
+            + note("G: gravity torques, C q̇: Coriolis and centrifugal torques, τ: drive torques.")
         )
 
     def values(self) -> Values:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
 
-MODES = {"joint": "Joint", "world": "World", "tool": "Tool"}
+MODES = {"joint": "Joint", "world": "Base", "tool": "Tool"}
 ANGLES = {"oat": ("O", "A", "T"), "rpy": ("roll", "pitch", "yaw")}
 STEPS = {"hold": "Hold", "0.1": "0.1", "1": "1", "10": "10"}
 PLUS_KEYS, MINUS_KEYS = "qwertyu", "asdfghj"
@@ -58,14 +58,16 @@ class Layout:
                 f'<div class="pendant-rows">{rows[self.mode]()}</div>',
                 '<p class="pendant-why" role="status"><brazo-text name="why"></brazo-text></p>',
                 '<div class="brazo-buttons">'
-                '<brazo-move event="move" how="joint" label="Move" look="primary"></brazo-move>'
-                '<brazo-move event="move" how="line" label="Move straight"></brazo-move></div>',
-                row("Jog, ° · mm", segments("step", STEPS, label="Jog step")),
+                '<brazo-move event="move" how="joint" label="Move joint (MoveJ)" '
+                'look="primary"></brazo-move>'
+                '<brazo-move event="move" how="line" label="Move linear (MoveL)">'
+                "</brazo-move></div>",
+                row("Jog step, ° · mm", segments("step", STEPS, label="Jog step")),
                 slider("override", "%", label="Speed override", least=1, most=100, digits=0),
                 toggle(
                     "reduced",
                     "Reduced speed",
-                    title="The tool keeps below 250 mm/s, however it is moved from here.",
+                    title="Limits the tool to 250 mm/s in all motions from the pendant.",
                 ),
                 self._poses(),
                 self._clamp(),
@@ -78,7 +80,7 @@ class Layout:
                     toggle(
                         "clicks",
                         "Click a link to move its joint",
-                        title="By the jog step, or 1° or 1 mm; with Shift the other way.",
+                        title="Moves by the jog step (1° or 1 mm on Hold); Shift reverses it.",
                     ),
                     "<brazo-keys></brazo-keys>",
                     row(
@@ -156,10 +158,10 @@ class Layout:
         if self.robot.world.clamp is None:
             return ""
         return section(
-            "Clamp",
+            "Gripper",
             row(
                 "Opening",
-                number("opening", "mm", label="Clamp opening", digits=1),
+                number("opening", "mm", label="Gripper opening", digits=1),
                 text("holds", wide=True),
             ),
             buttons(button("Open", "release"), button("Close", "grip", icon="clamp")),
@@ -169,16 +171,16 @@ class Layout:
         columns = [
             column("name", "Point", event="point-name"),
             column("where", "x, y, z", unit="mm"),
-            column("", "Go", event="point-go", kind="button"),
-            column("", "Line", event="point-line", kind="button"),
-            column("", "Set", event="point-set", kind="button"),
+            column("", "MoveJ", event="point-go", kind="button"),
+            column("", "MoveL", event="point-line", kind="button"),
+            column("", "Update", event="point-set", kind="button"),
             column("", "✕", event="point-delete", kind="button"),
         ]
         return section(
             "Points",
             buttons(
                 button("Teach", "teach", look="primary", icon="plus"),
-                button("Play all", "play", icon="play"),
+                button("Run through points", "play", icon="play"),
             ),
             table("points", columns, label="Taught points", empty="No points taught yet."),
         )

@@ -285,7 +285,7 @@ class PendantPanel(Panel):
             given[pair[0]] = pair[1]
         known = [f"q{i}" for i in range(self.robot.n)] if self.mode == "joint" else [*"xyz", *ANGLE]
         if not given:
-            raise BrazoError("nothing to move to: type a value first")
+            raise BrazoError("no target: type a value first")
         if any(name not in known for name in given):
             return  # from a page that shows another mode
         self._end_tour()
@@ -415,7 +415,7 @@ class PendantPanel(Panel):
 
     def _play(self) -> None:
         if not len(self.points):
-            raise BrazoError("no points to play: teach some first")
+            raise BrazoError("no points: teach some first")
         self.session.require_running()
         self._end_tour()
         self._tour = PointRun(

@@ -175,7 +175,7 @@ class Keys extends HTMLElement {
     if (this.box) return;
     this.box = element("input", "", { type: "checkbox", checked: keysOn });
     const label = element("label", "brazo-toggle");
-    label.title = "Q W E R T Y U jog the axes one way, A S D F G H J the other, while they are down.";
+    label.title = "Hold Q W E R T Y U to jog the axes in the positive direction, A S D F G H J in the negative.";
     label.append(this.box, element("span", "switch"), "Jog with keys Q–U and A–J");
     this.append(label);
     this.box.onchange = () => {
@@ -213,7 +213,7 @@ addEventListener(
   },
   true,
 );
-addKeys([["Q–U, A–J", "Jog, when switched on in the pendant"]]);
+addKeys([["Q–U, A–J", "Jog, when enabled in the pendant"]]);
 
 customElements.define("brazo-target", Target);
 customElements.define("brazo-axis", Axis);

@@ -214,7 +214,7 @@ class ProgramPanel(Panel):
                         program_names(),
                         label="Program",
                         event="choose",
-                        placeholder="own program",
+                        placeholder="Custom program",
                     ),
                 ),
                 note(about_it.split(". ")[0].split(": ")[0] + ".") if about_it else "",
@@ -225,9 +225,9 @@ class ProgramPanel(Panel):
                 ),
                 buttons(
                     button("Pause", "pause", icon="pause", enabled="may-pause"),
-                    button("Go on", "go-on", icon="play", enabled="may-go-on"),
+                    button("Resume", "go-on", icon="play", enabled="may-go-on"),
                     button("Step", "step", icon="step", enabled="may-step"),
-                    button("End", "end", icon="stop", enabled="under-way"),
+                    button("Stop", "end", icon="stop", enabled="under-way"),
                 ),
                 row("State", text("state", wide=True)),
                 row("Steps done", text("share", "%")),
@@ -237,15 +237,15 @@ class ProgramPanel(Panel):
             + section(
                 "Steps",
                 *(self._steps_html(robot) for robot in self._steps),
-                "" if self._steps else note("The text below is no program for this cell yet."),
+                "" if self._steps else note("The text below is not a valid program for this cell."),
                 id="steps",
             )
             + section(
                 "Text",
                 '<brazo-editor name="text" event="text" error="error" lines="lines" '
-                'label="Text of the program"></brazo-editor>',
+                'label="Program text"></brazo-editor>',
                 '<brazo-text class="brazo-why" name="problem"></brazo-text>',
-                note("Read when you leave it, or with Ctrl+Enter."),
+                note("Applied when the editor loses focus, or with Ctrl+Enter."),
                 buttons(
                     button("Save", "save", icon="download"),
                     upload("Load…", "load", ".yaml", ".yml"),
@@ -264,7 +264,7 @@ class ProgramPanel(Panel):
         )
 
     def _other_cell_html(self, cell: str) -> str:
-        return note(f"It was written for the cell {cell}.") + buttons(
+        return note(f"This program is for cell {cell}.") + buttons(
             button(f"Open {cell}", "open-cell", icon="folder")
         )
 
@@ -307,7 +307,7 @@ class ProgramPanel(Panel):
             number = min(state.index + 1, state.count)
             status: str = state.status
             if status != "done" and execution is not None:
-                status = "ended" if execution.ended else "paused" if paused else status
+                status = "stopped" if execution.ended else "paused" if paused else status
             found[f"at/{robot}"] = {"index": state.index, "status": status}
             found[f"status/{robot}"] = f"{status}, {number} of {state.count}"
             if state.place is not None and not over:
@@ -324,7 +324,7 @@ class ProgramPanel(Panel):
         if execution.failed:
             return f"failed{told}"
         if execution.ended:
-            return f"ended by hand{told}"
+            return f"stopped by user{told}"
         if execution.done:
             when = execution.finished
             return f"done{told}" if when is None else f"done at {when:.2f} s{told}"
@@ -334,7 +334,7 @@ class ProgramPanel(Panel):
 
     def _must_rest(self) -> None:
         if not self._over:
-            raise BrazoError("the program is under way: end it first")
+            raise BrazoError("the program is running: stop it first")
 
     def _run(self) -> None:
         self._must_rest()
@@ -375,10 +375,10 @@ class ProgramPanel(Panel):
     def _go_on(self, once: bool) -> None:
         execution, sim = self._execution, self.sim
         if execution is None or execution.done:
-            raise BrazoError("no program is under way")
+            raise BrazoError("no program is running")
 
         def failed(why: str) -> None:
-            self.context.post(lambda: self.say(f"cannot go on: {why}", "error"))
+            self.context.post(lambda: self.say(f"cannot resume: {why}", "error"))
 
         self._bring_back()
         with sim.lock:
@@ -397,7 +397,7 @@ class ProgramPanel(Panel):
         for name, q in away.items():
             self.context.mover.go_to(sim.robot(name), q)
         if away:
-            verb = "goes" if len(away) == 1 else "go"
+            verb = "moves" if len(away) == 1 else "move"
             self.say(f"{' and '.join(away)} first {verb} back to where the program stopped")
 
     def _end(self) -> None:

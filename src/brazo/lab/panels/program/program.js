@@ -46,7 +46,7 @@ class Steps extends Tied {
       item.classList.toggle("done", i < at.index);
       item.classList.toggle("now", now);
       item.classList.toggle("failed", now && at.status === "stopped");
-      item.classList.toggle("ended", now && at.status === "ended");
+      item.classList.toggle("ended", now && at.status === "stopped");
       if (now) item.setAttribute("aria-current", "step");
       else item.removeAttribute("aria-current");
     });
@@ -135,7 +135,7 @@ class Editor extends Tied {
     if (text === this.sent) return;
     const bytes = new TextEncoder().encode(JSON.stringify(text)).length;
     if (bytes > LONGEST) {
-      say(`Not taken: the text has ${bytes} bytes, the editor sends at most ${LONGEST}. Run and Save use the text before. Load it as a file.`, "error");
+      say(`Not applied: the text has ${bytes} bytes, the editor sends at most ${LONGEST}. Run and Save use the previous text. Load it as a file.`, "error");
       return;
     }
     this.sent = text;

@@ -13,7 +13,7 @@ VERBS = {
     "move_to": "move",
     "wait_until": "wait until",
     "set_signal": "signal",
-    "sync": "meet",
+    "sync": "sync",
     "set_controller": "controller",
 }
 
@@ -28,7 +28,7 @@ def about(step: s.Step) -> str:
     """The rest of the sentence."""
     match step:
         case s.MoveJoints():
-            return f"to {step.to}" if isinstance(step.to, str) else f"to {len(step.to)} values"
+            return f"to {step.to}" if isinstance(step.to, str) else "to joint target"
         case s.MoveTo() | s.Line():
             return _target(step.target)
         case s.FollowPath():
@@ -64,7 +64,7 @@ def _target(target: s.Target) -> str:
         return f"{of}to {_point(target.xyz)}{frame}"
     assert target.rpy is not None
     angles = ", ".join(_short(v) for v in np.degrees(target.rpy))
-    return f"{of}turned ({angles})°{frame}"
+    return f"{of}rotated ({angles})°{frame}"
 
 
 def _condition(condition: s.Condition) -> str:
@@ -79,7 +79,7 @@ def _condition(condition: s.Condition) -> str:
         case s.At(time):
             return f"{time:g} s"
         case s.Through(body, chute):
-            return f"{body} is through {chute}"
+            return f"{body} has passed {chute}"
         case _:
             return ""
 

@@ -39,7 +39,7 @@ class ReplayPanel(Panel):
     def _replay(self) -> Replay:
         sim = self.session.shown
         if not isinstance(sim, Replay):
-            raise BrazoError("no recording is on show")
+            raise BrazoError("no recording is open")
         return sim
 
     def simulation_changed(self) -> None:
@@ -53,8 +53,8 @@ class ReplayPanel(Panel):
         replay = self._replay
         notes = "".join(f'<p class="caution">{escape(note)}</p>' for note in replay.notes)
         about = [
-            ("Of", ", ".join(filter(None, [replay.cell.name, _made_by(replay.about)]))),
-            ("Lasts", f"{fixed(replay.end - replay.start, 2)} s, {_rows(replay)}"),
+            ("Cell", ", ".join(filter(None, [replay.cell.name, _made_by(replay.about)]))),
+            ("Duration", f"{fixed(replay.end - replay.start, 2)} s, {_rows(replay)}"),
             ("Robots", replay.about.get("robots") or ", ".join(replay.robots)),
         ]
         return section(
@@ -64,10 +64,9 @@ class ReplayPanel(Panel):
             *(row(name, f'<span class="words">{escape(said)}</span>') for name, said in about),
             id="recording",
         ) + section(
-            "What happened",
-            toggle("contacts", "With contacts"),
-            '<brazo-events name="events" at="now" event="seek" label="What happened">'
-            "</brazo-events>",
+            "Events",
+            toggle("contacts", "Show contacts"),
+            '<brazo-events name="events" at="now" event="seek" label="Events"></brazo-events>',
             id="events",
         )
 

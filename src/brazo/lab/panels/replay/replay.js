@@ -33,14 +33,14 @@ function timeline() {
     play.title = running ? "Pause (P, space bar)" : "Play (P, space bar)";
     play.setAttribute("aria-label", running ? "Pause" : "Play");
   });
-  const back = iconButton("step", "One row back (,)", () => send("replay/back"));
+  const back = iconButton("step", "Previous row (,)", () => send("replay/back"));
   back.classList.add("back");
-  const on = iconButton("step", "One row on (.)", () => send("step", 1));
+  const on = iconButton("step", "Next row (.)", () => send("step", 1));
   on.classList.add("on");
 
   const way = element("div", "way");
   const track = element("input", "", { type: "range", min: 0, max: 1, step: "any" });
-  track.setAttribute("aria-label", "Time of the recording");
+  track.setAttribute("aria-label", "Recording time");
   const done = element("div", "done");
   const marks = element("div", "marks");
   const tip = element("output", "tip");
@@ -52,7 +52,7 @@ function timeline() {
   figures.append(now, all);
 
   const speed = element("select", "", { ariaLabel: "Speed" });
-  speed.setAttribute("aria-label", "Speed of the replay");
+  speed.setAttribute("aria-label", "Replay speed");
   speed.append(...SPEEDS.map((v) => new Option(`${v} %`, String(v))));
   speed.onchange = () => {
     send("speed", Number(speed.value) / 100);
@@ -167,7 +167,7 @@ class Events extends Tied {
       return row;
     });
     this.list.replaceChildren(...this.rows);
-    if (!this.rows.length) this.list.append(element("li", "brazo-note", { textContent: "Nothing was noted." }));
+    if (!this.rows.length) this.list.append(element("li", "brazo-note", { textContent: "No events." }));
     this.last = -1;
     this.mark(value(full(this, this.getAttribute("at"))) ?? 0);
   }
@@ -194,5 +194,5 @@ timeline();
 watch("replay", (on) => {
   if (!on) return;
   onKey(",", () => value("replay") && send("replay/back"));
-  addKeys([[",", "In a recording: one row back"]]);
+  addKeys([[",", "In a recording: previous row"]]);
 });

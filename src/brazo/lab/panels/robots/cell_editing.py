@@ -27,9 +27,9 @@ FAR = 100.0  # m
 def with_robot(cell: Cell, source: RobotSource, base: Array, name: str = "") -> tuple[Cell, str]:
     """The cell with one robot more, at a base (4, 4) in the world; its name in the cell."""
     if len(cell.robots) >= MAX_ROBOTS:
-        raise BrazoError(f"there are {MAX_ROBOTS} robots in the cell, and no more can be")
+        raise BrazoError(f"the cell has {MAX_ROBOTS} robots already, the maximum")
     if not np.isfinite(base).all() or np.abs(base[:3, 3]).max() > FAR:
-        raise BrazoError(f"a robot stands within {FAR:g} m of the middle of the cell")
+        raise BrazoError(f"the base of a robot must be within {FAR:g} m of the origin of the cell")
     name = free_name(cell, name or source.model.name)
     start = default_start(source.model, limits_of(source.model))
     robot = CellRobot(name, source, base=frozen(base), start=start)
@@ -41,7 +41,7 @@ def without_robot(cell: Cell, name: str) -> Cell:
     if name not in (robot.name for robot in cell.robots):
         raise BrazoError(f"no robot named '{name}' in this cell")
     if len(cell.robots) == 1:
-        raise BrazoError(f"{name} is the only robot here; a cell without robots has nothing to do")
+        raise BrazoError(f"{name} is the only robot: a cell needs at least one")
     return replace(cell, robots=tuple(one for one in cell.robots if one.name != name))
 
 

@@ -120,8 +120,8 @@ class RobotsPanel(Panel):
                     "Your files",
                     upload("Import robot or cell…", "bring", *TAKEN),
                     note(
-                        "YAML, URDF, xacro or MJCF, by click or drop. Meshes (STL, OBJ, glTF, "
-                        "COLLADA) first, or all together as a .zip."
+                        "YAML, URDF, xacro or MJCF; click or drop. Meshes (STL, OBJ, glTF, "
+                        "COLLADA) first, or everything in one .zip."
                     ),
                     '<brazo-openings name="own" event="open"></brazo-openings>',
                 ),
@@ -130,39 +130,37 @@ class RobotsPanel(Panel):
                     table("standing", standing, label="Robots in this cell"),
                     '<div class="robots-place">',
                     row(
-                        "Another",
+                        "Add robot",
                         select(
                             "chosen",
-                            label="Robot to place",
+                            label="Robot to add",
                             event="choose",
                             placeholder="Choose a robot…",
                             options_from="placeable",
                         ),
                     ),
                     f'<div class="robots-fields">{"".join(named)}</div>',
-                    buttons(
-                        button("Place", "place", look="primary", icon="plus", enabled="chosen")
-                    ),
+                    buttons(button("Add", "place", look="primary", icon="plus", enabled="chosen")),
                     "</div>",
                 ),
                 section(
                     "Save this cell",
                     toggle(
                         "as-it-stands",
-                        "Start as everything stands now",
-                        title="Else the robots and bodies start where the cell had them start.",
+                        "Start from the current state",
+                        title="Otherwise robots and bodies keep the start of the cell.",
                     ),
                     buttons(button("Save cell", "save", icon="download")),
                     note(
-                        "A cell file (YAML); robots with edits beyond their parameters come in "
-                        "files beside it, all in one .zip."
+                        "A cell file (YAML); robots with edits other than parameters are saved in "
+                        "files beside it, in one .zip."
                     ),
                     id="save",
                 ),
                 section("Cells", '<brazo-openings name="cells" event="open"></brazo-openings>'),
                 section("Robots", '<brazo-openings name="robots" event="open"></brazo-openings>'),
                 section(
-                    "Findings",
+                    "Warnings",
                     '<brazo-findings name="findings"></brazo-findings>',
                     open=False,
                 ),
@@ -207,7 +205,7 @@ class RobotsPanel(Panel):
         if not slips:
             return ""
         first = self._imported.shown(next(iter(slips)))
-        more = f" ({len(slips) - 1} more under Robots and cells, Findings)"
+        more = f" ({len(slips) - 1} more under Robots and cells, Warnings)"
         return first + (more if len(slips) > 1 else "")
 
     # ---- opening ---------------------------------------------------------------------------
@@ -251,11 +249,11 @@ class RobotsPanel(Panel):
             self._problem = self._imported.shown(error)
             return
         if not found:
-            self.say(f"{upload.name} is here; now bring the robot file that speaks of it")
+            self.say(f"{upload.name} imported; now import the robot file that uses it")
         elif len(found) == 1:
             self._start(found[0], self._imported.path(found[0]))
         else:
-            self.say(f"{upload.name}: {len(found)} descriptions are here; choose one to open")
+            self.say(f"{upload.name}: {len(found)} robot or cell files imported; choose one")
 
     def _dismiss(self) -> None:
         self._problem = ""
@@ -275,7 +273,7 @@ class RobotsPanel(Panel):
         path = self._imported.path(name.removeprefix(OWN))
         try:
             if is_cell_file(path):
-                raise BrazoError(f"{path}: a cell, not a robot: open it instead")
+                raise BrazoError(f"{path}: a cell, not a robot: open it")
             return RobotSource.load(path)
         except BrazoError as error:
             raise BrazoError(self._imported.shown(error)) from None
@@ -286,7 +284,7 @@ class RobotsPanel(Panel):
 
     def _place_robot(self) -> None:
         if not self._chosen:
-            raise BrazoError("choose the robot to place first")
+            raise BrazoError("choose a robot to add first")
         require_idle(self.sim)
         base = np.eye(4)
         for part, value in zip((0, 1, 2, 5), self._place, strict=True):
@@ -297,7 +295,7 @@ class RobotsPanel(Panel):
         blocked = cell_editing.in_the_way(sim, name)
         if blocked:
             sim.player.close()
-            raise BrazoError(f"{name} would stand in {blocked}: choose another place")
+            raise BrazoError(f"{name} would overlap {blocked}: choose another position")
         self._go_on(sim, name)
 
     def _remove(self, name: str) -> None:
@@ -330,7 +328,7 @@ class RobotsPanel(Panel):
             self.download(name, content)
             return
         self.download(f"{Path(name).stem}.zip", packed(files))
-        self.say(f"{name} and the robot files it names are in one archive: keep them together")
+        self.say(f"{name} and its robot files are in one archive: keep them together")
 
     def _cell_files(self, standing: bool) -> dict[str, bytes]:
         """The cell file, first, and the files it refers to."""

@@ -44,7 +44,7 @@ class Problem extends Tied {
 // <brazo-findings name="findings">: sentences.
 class Findings extends Tied {
   told(lines) {
-    const shown = lines?.length ? lines : ["Nothing odd was found in the files of these robots."];
+    const shown = lines?.length ? lines : ["No warnings."];
     this.replaceChildren(...shown.map((text) => element("p", "brazo-note", { textContent: text })));
   }
 }

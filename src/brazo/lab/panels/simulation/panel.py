@@ -64,13 +64,13 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "locked": Kind("Joint locked", lambda r, j, _: JointLocked(r, j)),
-    "free": Kind("Joint swings free", lambda r, j, _: JointFree(r, j)),
-    "torque": Kind("Torque lost", lambda r, j, x: TorqueLoss(r, j, 0.01 * x), "%", 50.0),
-    "bias": Kind("Encoder off", EncoderBias, "joint", 2.0),
-    "noise": Kind("Encoder noisy", EncoderNoise, "joint", 0.2),
-    "frozen": Kind("Encoder frozen", lambda r, j, _: EncoderFrozen(r, j)),
+    "free": Kind("Joint unpowered", lambda r, j, _: JointFree(r, j)),
+    "torque": Kind("Torque loss", lambda r, j, x: TorqueLoss(r, j, 0.01 * x), "%", 50.0),
+    "bias": Kind("Encoder bias", EncoderBias, "joint", 2.0),
+    "noise": Kind("Encoder noise", EncoderNoise, "joint", 0.2),
+    "frozen": Kind("Encoder stuck", lambda r, j, _: EncoderFrozen(r, j)),
     "delay": Kind(
-        "Commands late", lambda r, _, x: CommandDelay(r, 1e-3 * x), "ms", 20.0, of_joint=False
+        "Command delay", lambda r, _, x: CommandDelay(r, 1e-3 * x), "ms", 20.0, of_joint=False
     ),
 }
 
@@ -110,8 +110,8 @@ class SimulationPanel(Panel):
                         button("Pause", "/pause", icon="pause"),
                     ),
                     buttons(
-                        button("Step", "/step", 1, icon="step", title="One step (.)"),
-                        button("Reset", "/reset", icon="restart", title="Back to the start"),
+                        button("Step", "/step", 1, icon="step", title="Single step (.)"),
+                        button("Reset", "/reset", icon="restart", title="To the initial state"),
                     ),
                     slider(
                         "speed", "%", label="Speed", least=0, most=400, digits=0,
@@ -121,15 +121,15 @@ class SimulationPanel(Panel):
                 ),
                 section(
                     "Physics",
-                    row("Step", number("dt", "ms", label="Step", digits=3)),
+                    row("Time step", number("dt", "ms", label="Time step", digits=3)),
                     row(
                         "Engine",
                         segments("mode", MODES, label="Engine"),
-                        title="Contact: bodies touch, implicit steps. Exact: nothing touches, "
-                        "Runge–Kutta steps.",
+                        title="Contact: with contacts, implicit integration. Exact: without, "
+                        "Runge–Kutta integration.",
                     ),
                     row("Gravity, m/s²", self._gravity(), title="World axes x, y, z"),
-                    row("A step costs", text("cost", "µs"), title="Mean of the last steps"),
+                    row("Step time", text("cost", "µs"), title="Mean of the last steps"),
                 ),
                 self._feedback(),
                 self._faults(),
@@ -177,9 +177,9 @@ class SimulationPanel(Panel):
         if not names:
             return ""
         return section(
-            "Force feedback",
+            "Contact response",
             *(toggle(f"feedback/{n}", n, event="feedback", args=[n]) for n in names),
-            note("Off, contacts are still found and shown, but the robot rides through."),
+            note("When off, contacts are still detected and shown, but the robot passes through."),
             open=False,
         )
 
@@ -194,19 +194,19 @@ class SimulationPanel(Panel):
         if kind.of_joint:
             content.append(row("Joint", select("fault-joint", arm.joint_names, label="Joint")))
         if kind.unit:
-            content.append(row("By", number("amount", self._unit(), label="Fault amount")))
+            content.append(row("Amount", number("amount", self._unit(), label="Fault amount")))
         return section(
             "Faults",
             *content,
             buttons(
                 button("Inject", "inject", look="danger", icon="faults"),
-                button("Mend all", "mend-all", enabled="broken"),
+                button("Clear all", "mend-all", enabled="broken"),
             ),
             table(
                 "faults",
-                [column("text", "At work"), column("", "Mend", event="mend", kind="button")],
-                label="Faults at work",
-                empty="Nothing is wrong.",
+                [column("text", "Active faults"), column("", "Clear", event="mend", kind="button")],
+                label="Active faults",
+                empty="No active faults.",
             ),
             open=False,
         )
@@ -215,13 +215,13 @@ class SimulationPanel(Panel):
 
     def _set_step(self, step: float) -> None:
         if not SMALLEST <= step <= LARGEST:
-            raise BrazoError(f"a step of {1e3 * step:g} ms; from 0.01 to 10 ms")
+            raise BrazoError(f"time step {1e3 * step:g} ms: must be 0.01 to 10 ms")
         if step != self.sim.dt:
             self._rebuild(step=step)
 
     def _set_gravity(self, axis: int, value: float) -> None:
         if not (0 <= axis < 3 and abs(value) <= MOST_GRAVITY):
-            raise BrazoError(f"a gravity of {value:g} m/s²; up to {MOST_GRAVITY:g} either way")
+            raise BrazoError(f"gravity {value:g} m/s²: must be within ±{MOST_GRAVITY:g} m/s²")
         gravity = np.array(self.sim.cell.gravity)
         if gravity[axis] != value:
             gravity[axis] = value
@@ -271,7 +271,7 @@ class SimulationPanel(Panel):
         if kind.unit == "joint":
             amount = read_quantity(amount, "deg" if self._unit() == "°" else "mm")
         if not math.isfinite(amount):
-            raise BrazoError("a fault needs a finite number")
+            raise BrazoError("the amount of a fault must be finite")
         self.sim.inject(kind.make(robot.name, robot.arm.joint_names[self._joint], amount))
 
     def _mend(self, number: int) -> None:

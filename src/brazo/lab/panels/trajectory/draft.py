@@ -181,7 +181,7 @@ class Draft:
         for row in self.rows:
             if row.number == number:
                 return row
-        raise BrazoError("that point is gone")
+        raise BrazoError("this point no longer exists")
 
     def via_list(self) -> ViaList:
         """The points as the trajectory layer has them."""

@@ -188,7 +188,7 @@ class TrajectoryPanel(Panel):
         if playing is None:
             return "not playing"
         if not playing.on_path:
-            return "going to the beginning"
+            return "moving to the start point"
         plan = self._plan
         whole = f" of {plan.motion.duration:.1f} s" if plan is not None else " s"
         round_ = f", round {playing.round}" if playing.loop else ""
@@ -236,7 +236,7 @@ class TrajectoryPanel(Panel):
 
     def _require_plan(self) -> Plan:
         if self._plan is None:
-            raise BrazoError(self._why or "there is no motion yet: add two points, or take a curve")
+            raise BrazoError(self._why or "no motion yet: add two points, or choose a curve")
         return self._plan
 
     # ---- what the user does --------------------------------------------------------------------
@@ -298,7 +298,7 @@ class TrajectoryPanel(Panel):
 
     def _set_time(self, number_: int, t: float) -> None:
         if t < 0.0:
-            raise BrazoError(f"a time of {t:g} s; from 0 up")
+            raise BrazoError(f"time {t:g} s: must be 0 s or more")
         self._edit(number_).t = t
         self.draft.rows.sort(key=lambda one: one.t)
         self._changed()
@@ -344,7 +344,7 @@ class TrajectoryPanel(Panel):
 
     def _set_curve_time(self, value: float) -> None:
         if not 0.05 <= value <= 3600.0:
-            raise BrazoError(f"a time of {value:g} s; from 0.05 to 3600")
+            raise BrazoError(f"time {value:g} s: must be 0.05 to 3600 s")
         self.draft.curve.time = value
         self._changed()
 
@@ -356,7 +356,7 @@ class TrajectoryPanel(Panel):
         plan, draft = self._require_plan(), self.draft
         lost = unsaved_points(self.robot.name, draft)
         self.context.unsaved.ask(
-            "Points made of the curve replace:", lost, lambda: self._take_curve(plan, draft)
+            "The points of the curve replace:", lost, lambda: self._take_curve(plan, draft)
         )
 
     def _take_curve(self, plan: Plan, draft: Draft) -> None:
@@ -386,7 +386,7 @@ class TrajectoryPanel(Panel):
     def _play(self) -> None:
         plan, sim, robot = self._require_plan(), self.sim, self.robot
         if plan.violations:
-            raise BrazoError(f"a limit would be passed: {sentence(plan.violations[0])}")
+            raise BrazoError(f"limit violation: {sentence(plan.violations[0])}")
         self.session.require_running()
         with sim.lock:
             require_free(sim, robot)
@@ -403,7 +403,7 @@ class TrajectoryPanel(Panel):
         if self._playing is playing:
             self._playing = None
             if why == "something else moves the robot":
-                self.say(f"the trajectory ended: {why}", "warn")
+                self.say(f"trajectory stopped: {why}", "warn")
 
     def _halt(self) -> None:
         playing = self._playing

@@ -27,8 +27,8 @@ GROWN = 1.01  # so that a solid does not flicker within the part it stands for
 class CollisionSolids(Overlay):
     """Every collision solid of the cell."""
 
-    id, title = "boxes", "Collision boxes"
-    hint = "The solids the physics computes with: green free, red touching."
+    id, title = "boxes", "Collision geometry"
+    hint = "Geometry used by the physics: green free, red in contact."
     rate = 30.0
 
     def build(self, sim: Shown) -> None:

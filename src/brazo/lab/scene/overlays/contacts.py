@@ -39,7 +39,7 @@ class ContactMarks(Overlay):
     """
 
     id, title = "contacts", "Contact points"
-    hint = "Red dots where robots touch something, arrows for the forces."
+    hint = "Red dots at contacts of robots, arrows for the forces."
     first = True
     rate = 30.0
 
@@ -112,7 +112,7 @@ class HandOver(Overlay):
     """Robots green and the body red while two robots touch one body; their bases keep theirs."""
 
     id, title = "hand-over", "Hand-over highlight"
-    hint = "While two robots touch the same body: the robots green (not their bases), the body red."
+    hint = "While two robots touch the same body: robots green (except their bases), body red."
     first = True
     rate = 20.0
 

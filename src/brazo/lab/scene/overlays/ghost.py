@@ -21,8 +21,8 @@ BLUE, OPACITY = (51, 133, 255), 0.3
 class DesiredRobots(Overlay):
     """A blue robot at the reference of each robot."""
 
-    id, title = "desired", "Desired robot"
-    hint = "Where the reference wants the robots, in blue."
+    id, title = "desired", "Reference robot (ghost)"
+    hint = "Robots at their reference positions, in blue."
 
     def build(self, sim: Shown) -> None:
         from brazo.lab.scene.scene import STILL, node_name, placed

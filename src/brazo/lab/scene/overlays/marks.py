@@ -18,7 +18,7 @@ class LinkFrames(Overlay):
     """The frame of every body of a robot, the bodies seen through to show them."""
 
     id, title = "axes", "Link frames"
-    hint = "x red, y green, z blue; the links are seen through."
+    hint = "x red, y green, z blue; the links are transparent."
 
     def build(self, sim: Shown) -> None:
         for name in sim.robots:
@@ -36,7 +36,7 @@ class MassCentres(Overlay):
     """A ball at the centre of mass of every body, its volume like the mass."""
 
     id, title = "com", "Centres of mass"
-    hint = "Balls whose volume grows with the mass."
+    hint = "Spheres with a volume proportional to the mass."
 
     def build(self, sim: Shown) -> None:
         world = sim.world

@@ -22,7 +22,7 @@ class ToolTrace(Overlay):
     """A line behind every tool."""
 
     id, title = "trace", "Tool trace"
-    hint = "The way the tools have come."
+    hint = "Path of the tools."
 
     def build(self, sim: Shown) -> None:
         from brazo.lab.scene.scene import tip_of

@@ -20,7 +20,7 @@ class WorkspaceCloud(Overlay):
     """Points the tools can reach."""
 
     id, title = "workspace", "Workspace"
-    hint = "Places the tools reach at joint values within the limits."
+    hint = "Positions the tools reach within the joint limits."
 
     def build(self, sim: Shown) -> None:
         scene = self.scene.server.scene

@@ -62,14 +62,14 @@ function makeDock(side) {
   const content = element("div", "content");
   markEdges(content);
   const edge = element("div", "edge", { title: "Drag to resize" });
-  const fold = iconButton("dock", "Fold this side away", () => {
+  const fold = iconButton("dock", "Collapse this side", () => {
     layout.folded[sheetSide(side)] = !layout.folded[sheetSide(side)];
     arrange();
   });
   fold.classList.add("fold");
   const strip = element("div", "strip");
   const dock = { node, tabs, content, fold, side };
-  const float = iconButton("popout", "Float as a window", () => popOut(dock));
+  const float = iconButton("popout", "Open as a window", () => popOut(dock));
   float.classList.add("float");
   strip.append(tabs, float, fold);
   dock.name = element("h2", "name-line");
@@ -186,7 +186,7 @@ function arrange() {
     dock.name.textContent = panels.get(layout.active[dock.side])?.title ?? "";
     const folded = Boolean(layout.folded[dock.side]);
     dock.node.toggleAttribute("folded", folded);
-    dock.fold.title = folded ? "Unfold" : "Fold this side away";
+    dock.fold.title = folded ? "Expand" : "Collapse this side";
     dock.fold.setAttribute("aria-label", dock.fold.title);
     for (const panel of mine) {
       closeWindow(panel);
@@ -218,7 +218,7 @@ function openWindow(panel) {
     const frame = element("div", "brazo-window", { ariaLabel: panel.title });
     const bar = element("div", "title");
     bar.innerHTML = icon(panel.icon);
-    const back = iconButton("dock", "Back into the dock", () => {
+    const back = iconButton("dock", "Back to the dock", () => {
       layout.place[panel.id] = panel.side === "float" ? "right" : panel.side;
       layout.active[layout.place[panel.id]] = panel.id;
       arrange();

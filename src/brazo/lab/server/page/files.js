@@ -43,7 +43,7 @@ class Upload extends Tied {
   }
 
   bring(file) {
-    if (!drives()) return say("You are watching. Ask for control to bring files.", "warn", "watching");
+    if (!drives()) return say("View only: request control to import files.", "warn", "watching");
     const socket = line("/upload");
     socket.binaryType = "arraybuffer";
     let answered = false;
@@ -63,7 +63,7 @@ class Upload extends Tied {
       if (error) say(error, "error");
     };
     socket.onclose = () => {
-      if (!answered) say(`${file.name}: the upload was cut off`, "error");
+      if (!answered) say(`${file.name}: the upload was interrupted`, "error");
       answered = true;
     };
   }

@@ -3,23 +3,23 @@ import { value, watch } from "./channel.js";
 import { element, iconButton, remember, remembered } from "./dom.js";
 
 const keys = [
-  ["Space", "STOP: all robots come to rest"],
+  ["Space", "STOP all robots"],
   ["P", "Play or pause"],
-  [".", "One step"],
+  [".", "Single step"],
   ["1 2 3 4", "View: iso, front, side, top"],
   ["0", "Reset the view"],
-  ["F", "Follow the tool"],
-  ["D", "Light or dark"],
+  ["F", "Follow tool"],
+  ["D", "Light or dark theme"],
   ["?", "This help"],
-  ["Esc", "Close; take back what is being typed"],
+  ["Esc", "Close; discard typed text"],
 ];
 const mouse = [
-  ["Drag", "Turn the view"],
-  ["Right drag, Shift drag", "Move the view"],
-  ["Wheel", "Nearer, farther"],
+  ["Drag", "Rotate the view"],
+  ["Right drag, Shift drag", "Pan the view"],
+  ["Wheel", "Zoom"],
   ["Click a link", "Select its joint"],
 ];
-const HALTS = { master: "STOP: let go; the follower rests", follower: "STOP: the robot holds" };
+const HALTS = { master: "STOP: release the handle; the follower stops", follower: "STOP the robot" };
 let dialog;
 
 // What a key does on this page; nothing where it has no use.
@@ -58,7 +58,7 @@ export function toggleHelp() {
   }
   const fields = element("p", "", {
     textContent:
-      "Fields act on Enter or when you leave them, never while you type. They take units and expressions: 5cm, 30deg, pi/4.",
+      "Fields apply on Enter or when they lose focus. They accept units and expressions: 5cm, 30deg, pi/4.",
   });
   dialog.replaceChildren(head, lists, fields);
   dialog.onclick = (event) => event.target === dialog && dialog.close();
@@ -69,15 +69,15 @@ export function toggleHelp() {
 const WELCOME = {
   lab: [
     "Welcome to the lab.",
-    " Drag to turn the view, click a link to select its joint, hold − or + in the pendant to jog. ",
+    " Drag to rotate the view, click a link to select its joint, hold − or + in the pendant to jog. ",
     ["Space"],
-    " stops everything, ",
+    " stops all robots, ",
     ["?"],
     " shows all keys.",
   ],
   replay: [
     "This is a recording.",
-    " Pull the timeline to any moment, or click what happened to go there. ",
+    " Drag the timeline to any time, or click an event to go to it. ",
     ["Space"],
     " plays and pauses, ",
     ["?"],
@@ -87,12 +87,12 @@ const WELCOME = {
 const WELCOME_PHONE = {
   lab: [
     "Welcome to the lab.",
-    " Drag to turn the view, tap a link to select its joint, hold − or + in the pendant to jog. ",
-    "STOP brings everything to rest.",
+    " Drag to rotate the view, tap a link to select its joint, hold − or + in the pendant to jog. ",
+    "STOP stops all robots.",
   ],
   replay: [
     "This is a recording.",
-    " Pull the timeline to any moment, or tap what happened to go there.",
+    " Drag the timeline to any time, or tap an event to go to it.",
   ],
 };
 

@@ -12,7 +12,7 @@ export function buildNotices() {
   tray = element("div", "brazo-notices", { ariaLabel: "Messages" });
   tray.setAttribute("role", "log");
   tray.setAttribute("aria-live", "polite");
-  const jobs = element("div", "brazo-jobs", { ariaLabel: "Work under way" });
+  const jobs = element("div", "brazo-jobs", { ariaLabel: "Running jobs" });
   document.body.append(tray, jobs);
   keepOverScene();
   let last = 0;
@@ -34,7 +34,7 @@ export function buildNotices() {
     const taken = event.defaultPrevented || document.querySelector("dialog[open]");
     if (event.key === "Escape" && !taken) tray.replaceChildren();
   });
-  watch("me/refused", () => say("You are watching. Ask for control to act.", "warn", "watching"));
+  watch("me/refused", () => say("View only: request control.", "warn", "watching"));
   watch("jobs", (list) => showJobs(jobs, list));
   watch("me/number", () => (informed = true)); // the last of what a page is told first
   watchOnline((on) => {

@@ -39,7 +39,7 @@ function topBar() {
   document.body.prepend(bar);
   watch("choices", ({ cells: named, robots }) => {
     const group = (kind, names) => names.map((name) => [`${kind}:${name}`, name]);
-    cells.setOptions({ Cells: group("cell", named), "Robots alone": group("robot", robots) });
+    cells.setOptions({ Cells: group("cell", named), "Single robots": group("robot", robots) });
   });
   cells.addEventListener("change", () => setLoading(true));
   watch("notice", () => setLoading(false));
@@ -55,11 +55,11 @@ function clockButtons() {
     play.setAttribute("aria-label", running ? "Pause" : "Play");
   });
   const halt = element("button", "stop", { type: "button", textContent: "STOP" });
-  halt.title = "All robots come to rest within their limits, programs pause (space bar)";
+  halt.title = "Stops all robots within their limits and pauses programs (space bar)";
   watch("station/role", (role) => {
     halt.title = role === "master"
-      ? "Lets go of the handle, and the follower comes to rest (space bar)"
-      : "The robot comes to rest and holds until a master lets go and engages anew (space bar)";
+      ? "Releases the handle; the follower stops (space bar)"
+      : "Stops the robot; it holds until the master releases and presses again (space bar)";
   });
   halt.onpointerdown = stop; // when it goes down, not when it comes up
   halt.onclick = (event) => event.detail === 0 && stop(); // by keyboard
@@ -92,12 +92,12 @@ function control() {
     first.disabled = !driving && asking > 0;
     if (driving) {
       const others = pages - 1;
-      text.textContent = asking ? `Page ${asking} asks for control` : `You drive · ${others} watching`;
+      text.textContent = asking ? `Page ${asking} requests control` : `In control · ${others} view only`;
       first.textContent = "Hand over";
       first.onclick = () => send("control/hand-over");
     } else {
-      text.textContent = driver ? `Watching · page ${driver} drives` : "Watching";
-      first.textContent = asking === me ? "Asked…" : "Take control";
+      text.textContent = driver ? `View only · page ${driver} in control` : "View only";
+      first.textContent = asking === me ? "Requested…" : "Request control";
       first.onclick = () => send("control/ask");
     }
   };
@@ -110,7 +110,7 @@ function viewButtons() {
   views.setAttribute("role", "group");
   Object.keys(VIEWS).forEach((name, i) => {
     const button = element("button", "", { type: "button", textContent: name });
-    button.title = `Look at the cell: ${name.toLowerCase()} (${i + 1})`;
+    button.title = `${name} view (${i + 1})`;
     button.onclick = () => look(name, true);
     onKey(String(i + 1), button.onclick);
     views.append(button);
@@ -146,10 +146,10 @@ function statusLine() {
   state.setAttribute("role", "status");
   const offline = element("div", "brazo-offline");
   watchOnline((online) => {
-    state.textContent = online ? "connected" : "offline, trying again…";
+    state.textContent = online ? "connected" : "offline, reconnecting…";
     offline.textContent = refusal()
-      ? `The lab closed this page: ${refusal()}. Trying again…`
-      : "The lab does not answer. What you see is the last it said; trying again…";
+      ? `The lab closed the connection: ${refusal()}. Reconnecting…`
+      : "No connection to the lab. The page shows the last received state. Reconnecting…";
     document.documentElement.toggleAttribute("data-brazo-offline", !online);
   });
   offline.setAttribute("role", "alert");
@@ -161,24 +161,24 @@ function statusLine() {
   line.append(
     state,
     figure("time", text("clock/time"), "s", "Simulation time"),
-    figure("×", text("clock/factor"), "", "How fast simulation time passes, over the wall's"),
-    figure("step", text("clock/step"), "ms", "Step of the simulation"),
-    figure("frames", frames, "/s", "Pictures drawn per second; none when nothing moves"),
+    figure("×", text("clock/factor"), "", "Real-time factor"),
+    figure("step", text("clock/step"), "ms", "Time step of the simulation"),
+    figure("frames", frames, "/s", "Rendered frames per second; 0 when nothing moves"),
     collisions(),
-    element("span", "loading", { textContent: "drawing the cell…" }),
+    element("span", "loading", { textContent: "loading the cell…" }),
     element("span", "space"),
     selected(),
   );
   if (viewer.software) {
-    const hint = element("span", "hint", { textContent: "drawn without a graphics card" });
-    hint.title = "WebGL runs on the processor here, slowly, without shadows and with rough edges on what moves. Turn on hardware acceleration in the browser's settings if there is a card.";
+    const hint = element("span", "hint", { textContent: "software rendering" });
+    hint.title = "WebGL runs on the CPU: slower, without shadows, moving edges not smoothed. Enable hardware acceleration in the browser's settings if there is a graphics card.";
     line.append(hint);
   }
   document.body.append(line);
 }
 
 function collisions() {
-  const node = figure("collisions", text("clock/collisions"), "", "Pairs of parts that touch and should not");
+  const node = figure("collisions", text("clock/collisions"), "", "Unintended contacts");
   node.classList.add("collisions");
   watch("clock/collisions", (n) => node.classList.toggle("some", n > 0));
   return node;
