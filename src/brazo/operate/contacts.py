@@ -79,4 +79,4 @@ def held_up(contacts: Contacts, robot: SimRobot) -> str:
     far = f"{math.degrees(away[i]):.0f}°" if turns else f"{1000.0 * away[i]:.0f} mm"
     part = hit.first.removeprefix(f"{robot.name}/")
     joint = robot.arm.joint_names[i]
-    return f"{part} touches {hit.second}: {joint} is {far} from where it was sent"
+    return f"{part} touches {hit.second}: {joint} is {far} from its target"

@@ -183,4 +183,4 @@ def test_uploads_that_send_nothing_end_and_there_is_a_maximum(lab, monkeypatch):
             time.sleep(0.005)
     monkeypatch.setattr(transfers, "PIECE_TIME", 0.1)
     with connect(url, origin=origin) as ws:
-        assert "sent nothing for 0.1 s" in ws.recv(timeout=10)
+        assert "no data of the upload for 0.1 s" in ws.recv(timeout=10)

@@ -53,7 +53,7 @@ class Session:
     def sim(self) -> Simulation:
         """The simulation on show; raises for a replay."""
         if isinstance(self.shown, Replay):
-            raise BrazoError("this is a recording: its robots are where it says")
+            raise BrazoError("robots cannot be moved in a replay")
         return self.shown
 
     @property
@@ -115,7 +115,7 @@ class Session:
         except (TypeError, ValueError):
             raise BrazoError(f"q: {robot.name} wants {robot.n} numbers") from None
         if q.shape != (robot.n,) or not np.isfinite(q).all():
-            raise BrazoError(f"q has shape {q.shape}: {robot.name} wants ({robot.n},), all finite")
+            raise BrazoError(f"q has shape {q.shape}: {robot.name} needs ({robot.n},), all finite")
         with self.sim.lock:
             robot.world.set_state(q)
             robot.restart()
@@ -123,7 +123,7 @@ class Session:
     def require_running(self) -> None:
         """Raise while the simulation is paused: a motion would never begin."""
         if not self.shown.player.running:
-            raise BrazoError("the simulation is paused: press play, then try again")
+            raise BrazoError("the simulation is paused: press Play, then try again")
 
     def close(self) -> None:
         """The lab ends."""

@@ -58,13 +58,13 @@ class Worker:
                 done.set()
 
         if self._closed:
-            raise BrazoError("this lab has been stopped")
+            raise BrazoError("this lab is stopped")
         if threading.current_thread() is self._thread:
             return call()
         self._requests.put(run)
         while not done.wait(0.2):
             if not self._thread.is_alive():
-                raise BrazoError("this lab was stopped meanwhile")
+                raise BrazoError("this lab was stopped")
         if errors:
             raise errors[0]
 

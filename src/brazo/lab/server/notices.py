@@ -41,5 +41,5 @@ class Notices:
         except BrazoError as error:
             self.say(str(error), "error")
         except Exception as error:  # one broken panel must not stop the others
-            log.exception("the lab could not do what was asked")
-            self.say(f"this should not have happened: {type(error).__name__}: {error}", "error")
+            log.exception("a request failed")
+            self.say(f"Internal error: {type(error).__name__}: {error}", "error")

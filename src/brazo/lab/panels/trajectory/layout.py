@@ -25,7 +25,7 @@ from brazo.robot import Robot
 from brazo.trajectory.via_points import RULES
 
 SOURCES = {"points": "Points", "curve": "Curve"}
-SPACES = {"joint": "Joints", "tool": "Tool"}
+SPACES = {"joint": "Joint", "tool": "Cartesian"}
 THROUGH = {"cubic": "Cubics", "quintic": "Quintics", "line": "Straight lines"}
 TURNS = {"full": "fixed", "nearest": "closest feasible", "free": "free"}
 SHOWN = {"revolute": ("°", 180.0 / np.pi), "prismatic": ("mm", 1e3)}
@@ -44,17 +44,17 @@ def layout(several: Sequence[str], draft: Draft, arm: Robot) -> str:
         )
         + section(
             "Preview",
-            toggle("seen", "Path in the scene", title="Red where a limit would be passed"),
+            toggle("seen", "Path in the scene", title="Red where a limit is violated"),
             row("Time", text("duration", "s")),
-            row("Tool path", text("length", "mm")),
+            row("Path length", text("length", "mm")),
             '<brazo-text class="brazo-why" name="why"></brazo-text>',
-            table("limits", [column("text", "Limits that are passed")], label="Limits"),
+            table("limits", [column("text", "Limit violations")], label="Limits"),
             buttons(
                 button(
-                    "Slow down to fit",
+                    "Scale time to limits",
                     "slow",
                     enabled="may-slow",
-                    title="As slow as speeds and torques need it",
+                    title="Slows the motion until velocities and torques are within limits",
                 )
             ),
             id="preview",
@@ -92,17 +92,17 @@ def _points(draft: Draft, arm: Robot) -> str:
             column(key, key, unit=unit, digits=2, event=f"cell/{key}") for key, unit in TOOL.items()
         ]
     columns += [
-        column("set", "Set", event="point-set", kind="button"),
+        column("set", "Update", event="point-set", kind="button"),
         column("delete", "×", event="point-delete", kind="button"),
     ]
     through = row("Interpolation", select("through", THROUGH, label="Interpolation"))
     rule = row("Waypoint velocities", select("rule", RULES, label="Waypoint velocities"))
     turn = row("Orientation", select("orientation", TURNS, label="Orientation"))
     return (
-        row("Points of", segments("space", SPACES, label="Points of"))
-        + table("rows", columns, label="Points", empty="No points yet: move, then add.")
+        row("Space", segments("space", SPACES, label="Space"))
+        + table("rows", columns, label="Points", empty="No points yet: jog, then add.")
         + buttons(
-            button("Add this pose", "add", icon="plus", look="primary"),
+            button("Add current pose", "add", icon="plus", look="primary"),
             button("Clear", "clear", icon="trash", enabled="any"),
         )
         + through
@@ -131,9 +131,9 @@ def _curve(draft: Draft) -> str:
         + "".join(fields)
         + row("Time", number("time", "s", label="Time", digits=2))
         + row("Orientation", select("orientation", TURNS, label="Orientation"))
-        + row("Begins at", text("begin", "mm"))
+        + row("Start point", text("begin", "mm"))
         + buttons(
-            button("Begin here", "here", title="Where the tool is now"),
-            button("As points", "as-points", title="Make points of it, to edit"),
+            button("Start at current pose", "here", title="Moves the start point to the tool"),
+            button("Convert to waypoints", "as-points", title="Points that can be edited"),
         )
     )
