@@ -161,7 +161,7 @@ def test_robots_that_were_jogged_go_back_before_the_program_goes_on(running, lin
             )
         )
         page.send(["program/go-on"])
-        page.until_said("first go back to where")
+        page.until_said("first move back to where")
         until(lambda: execution.done)
         assert execution.succeeded, execution.failure
         # Where it went on is where it had stopped, as nearly as a motion may begin.
@@ -192,7 +192,7 @@ def test_every_step_of_the_shipped_programs_is_a_sentence():
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        ("move_joints: {to: [0, 1, 2]}", "move joints to 3 values"),
+        ("move_joints: {to: [0, 1, 2]}", "move joints to joint target"),
         ("move_to: {rpy: [0, 0, 90deg], in: bar 1}", "move rotated (0, 0, 90)° in bar 1"),
         ("path: {circle: {centre: [0, 0, 0], radius: 5cm}, in: base}", "path circle in base"),
         ("release: {opening: 3cm}", "release to 30 mm"),
