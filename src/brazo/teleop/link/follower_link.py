@@ -202,7 +202,7 @@ class FollowerLink:
             ) from None
         except UnicodeError:
             raise BrazoError(
-                f"cannot listen on {self.host}:{self.port}: no host can have that name"
+                f"cannot listen on {self.host}:{self.port}: invalid host name"
             ) from None
         async with server:
             queue_connections(server.sockets)

@@ -107,7 +107,7 @@ def test_mistakes_in_the_text_are_told_with_their_line(lab, opened):
     expect(opened.button("Run")).to_be_disabled()
     lines[at] = lines[at].replace("synk: in the air", "grip: {body: bar 9}")
     write(opened, "\n".join(lines))
-    expect(opened.panel.get_by_text(re.compile(r"no free body 'bar 9' here"))).to_be_visible()
+    expect(opened.panel.get_by_text(re.compile(r"no free body 'bar 9'"))).to_be_visible()
     write(opened, whole)
     expect(opened.panel.locator(".gutter .bad")).to_have_count(0)
     expect(opened.button("Run")).to_be_enabled()
