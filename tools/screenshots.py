@@ -136,7 +136,7 @@ def prepare(lab: Lab, browser: Browser, folder: Path) -> Files:
     press("pendant", "Teach")
     there = lab.robot.reference.q.copy()
     there[1] += 0.3
-    lab.do(lambda: lab.mover.go_to(lab.robot, there))
+    lab.do(lambda: lab.mover.go_to(lab.session.robot, there))
     until(page, lambda: abs(lab.robot.reference.q - there).max() < 1e-6)
     press("pendant", "Teach")
     press("trajectory", "Curve", "radio")

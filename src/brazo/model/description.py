@@ -184,9 +184,12 @@ class Model:
     # What every mechanism has, so that nobody else asks which it is.
 
     if TYPE_CHECKING:
-        # Fields of a Delta, properties of a tree.
-        joint_names: tuple[str, ...]
-        limits: Array
+        # Fields of a Delta, properties of a tree.  At run time a property here would become the
+        # default of the Delta's field.
+        @property
+        def joint_names(self) -> tuple[str, ...]: ...
+        @property
+        def limits(self) -> Array: ...
 
     @property
     def n(self) -> int:
@@ -238,12 +241,12 @@ class TreeModel(Model):
         return tuple(chosen[i] for i in range(len(chosen)))
 
     @property
-    def joint_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def joint_names(self) -> tuple[str, ...]:
         """Names of the joints, in the order of q."""
         return tuple(joint.name for joint in self.coordinates)
 
     @property
-    def limits(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def limits(self) -> Array:
         """Joint limits (n, 2); infinite where there are none."""
         return frozen([joint.limits for joint in self.coordinates], (self.n, 2))
 
@@ -287,8 +290,8 @@ class DeltaModel(Model):
     L1: float  # drive arm
     L2: float  # rods
     azimuths: tuple[float, float, float]
-    joint_names: tuple[str, str, str] = ("arm 1", "arm 2", "arm 3")
-    limits: Array = field(default_factory=lambda: frozen([[-math.inf, math.inf]] * 3))  # (3, 2)
+    joint_names: tuple[str, str, str] = ("arm 1", "arm 2", "arm 3")  # pyright: ignore[reportIncompatibleMethodOverride]
+    limits: Array = field(default_factory=lambda: frozen([[-math.inf, math.inf]] * 3))  # (3, 2)  # pyright: ignore[reportIncompatibleMethodOverride]
     tool: Array = _constant(IDENTITY)
     arm_inertia: Inertia | None = None
     rod_mass: float | None = None  # one parallelogram, both rods
