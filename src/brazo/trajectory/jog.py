@@ -18,7 +18,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.trajectory.base import Sample
-from brazo.trajectory.jerk_limited import SHORT, Phase, Planner, fastest, phases_of, reach
+from brazo.trajectory.jerk_limited import SHORT, Planner, fastest, phases_of, reach
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive, vector
 
@@ -116,46 +116,27 @@ class _Axis:
             self.wanted, self._rate = speed, 0.0
             self._begin()
 
-    def _begin(self) -> None:
+    def _begin(self, duration: float | None = None) -> None:
         q, qd, qdd = self.state
-        self._plan = self._to_speed.plan([q], [qd], [qdd], [self.wanted], None, [self._rate])
+        self._plan = self._to_speed.plan([q], [qd], [qdd], [self.wanted], duration, [self._rate])
         self._t = 0.0
         self.limited = False
 
     def _accelerate(self, dt: float) -> None:
         """Make for a speed with its rate; one that is not renewed fades, which brings a speed."""
-        if not self._renewed:
+        if self._renewed:
+            self._renewed = False
+            self._rate = self._bounded_rate(dt)
+            self._begin(dt)
+            phases = phases_of(self._plan.profiles[0][0])
+            if fastest(phases, dt, self._jerk) > self._speed:
+                # Speed and rate together would be reached by exceeding the limit: drop the rate.
+                self._rate = 0.0
+                self._begin()
+        else:
             _, qd, qdd = self.state
             speed = qd + 0.5 * qdd * abs(qdd) / self._jerk
             self.run(min(max(speed, -self._speed), self._speed))
-            return
-        self._renewed = False
-        self._rate = self._bounded_rate(dt)
-        phases = self._reached_in(dt)
-        if phases is None:
-            self._begin()
-            phases = list(phases_of(self._plan.profiles[0][0]))
-        else:
-            self._plan, self._t, self.limited = _Phases(phases), 0.0, False
-        # Speed and rate together may be passed before dt is over, or reached only by swinging past
-        # the speed limit: then the speed alone counts.
-        if self._plan.duration < dt or fastest(phases, dt, self._jerk) > self._speed:
-            self._rate = 0.0
-            self._begin()
-
-    def _reached_in(self, dt: float) -> list[Phase] | None:
-        """Two phases of constant jerk, dt/2 each, that end with the speed and rate asked for.
-
-        None where they would pass the limits of acceleration or jerk.
-        """
-        q, qd, qdd = self.state
-        h = 0.5 * dt
-        middle = (self.wanted - qd) / h - 0.5 * (qdd + self._rate)
-        first, second = (middle - qdd) / h, (self._rate - middle) / h
-        if max(abs(first), abs(second)) > self._jerk or abs(middle) > self._acceleration:
-            return None
-        then = q + h * (qd + h * (qdd / 2.0 + h * first / 6.0)), qd + 0.5 * h * (qdd + middle)
-        return [(h, q, qd, qdd, first), (h, *then, middle, second)]
 
     def _bounded_rate(self, dt: float) -> float:
         """The rate asked for, as far as the speed stays inside its limit until it has faded."""
@@ -199,25 +180,6 @@ class _Axis:
         if high > self.high:
             return self.high
         return self.low if low < self.low else None
-
-
-class _Phases:
-    """Phases of constant jerk of one joint, one after the other, as a plan."""
-
-    def __init__(self, phases: list[Phase]) -> None:
-        self._phases = phases
-        self.duration = sum(phase[0] for phase in phases)
-
-    def at_time(self, t: float) -> tuple[list[float], list[float], list[float]]:
-        """Position, speed and acceleration after t seconds, in lists of one."""
-        i = 0
-        while i < len(self._phases) - 1 and t > self._phases[i][0]:
-            t -= self._phases[i][0]
-            i += 1
-        h, q, qd, qdd, j = self._phases[i]
-        t = min(t, h)
-        q += t * (qd + t * (qdd / 2.0 + t * j / 6.0))
-        return [q], [qd + t * (qdd + 0.5 * t * j)], [qdd + t * j]
 
 
 def _plan(planner: Planner, state: tuple[float, float, float], target: float) -> Any:
