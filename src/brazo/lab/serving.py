@@ -1,4 +1,4 @@
-"""Opening a lab and keeping it open: the link, the browser, and a clean end by signal."""
+"""`serve`: open a lab, start the browser, and close the lab cleanly on a signal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from brazo.lab.app.replay import Replay
 from brazo.lab.panels.registry import panel_types
 from brazo.text import one_line
 
-AGAIN = 10.0  # s in which a second Ctrl+C closes a lab with unsaved work
+AGAIN = 10.0  # s, during which a second Ctrl+C closes a lab with unsaved work
 
 
 def serve(
@@ -37,13 +37,15 @@ def serve(
 ) -> Lab:
     """Open the lab on a cell, a robot, a file, a simulation or a recording.
 
-    With `block`, stay until Ctrl+C and call `meanwhile(lab)` some times a second; at a terminal, a
-    first Ctrl+C lists unsaved work, if there is any, and a second one within 10 s closes.  Ctrl+C
-    before the lab is open raises KeyboardInterrupt.  With `wait`, time begins when the first page
-    is there.  A busy port makes way for the next free one.  Any host but the loopback asks for the
-    token in `Lab.url`; with `token` the loopback does, too.  Recordings are kept in the folder
-    `runs`, by default `brazo.folders.runs_folder()`; Ctrl+C while the last one is being finished
-    leaves it as a readable .part file.
+    With `block`, return only after Ctrl+C, and call `meanwhile(lab)` about five times per second.
+    At a terminal, if there is unsaved work, the first Ctrl+C lists it, and a second one within 10 s
+    closes the lab.  Ctrl+C before the lab is open raises KeyboardInterrupt.
+
+    With `wait`, the simulation starts when the first page connects.  If `port` is busy, the next
+    free one is used.  Hosts other than the loopback require the token in `Lab.url`; with `token`,
+    the loopback does, too.  Recordings are kept in the folder `runs`, by default
+    `brazo.folders.runs_folder()`.  Ctrl+C while a recording is being finished leaves it as a
+    readable .part file.
     """
 
     def open_lab() -> Lab:
@@ -61,7 +63,7 @@ def serve(
             _say(f"brazo lab: {lab.url}  (Ctrl+C stops)")
             _warn_slips(lab)
             _say_over_limit(lab)
-            # Short waits: on Windows one without end could not be interrupted.
+            # Short waits, because an unlimited wait cannot be interrupted on Windows.
             while not (stopped.wait(0.2) and _may_close(lab, stopped)):
                 if meanwhile is not None:
                     meanwhile(lab)
@@ -74,7 +76,7 @@ def serve(
 
 
 def _warn_slips(lab: Lab) -> None:
-    """Numbers of the files opened that were probably meant in mm or degrees, on stderr."""
+    """Print warnings to stderr about values in the opened files that are probably in mm or deg."""
     slips = [] if isinstance(lab.sim, Replay) else lab.sim.world.findings
     for text in dict.fromkeys(str(finding) for finding in slips if finding.slip):
         print(one_line(f"warning: {text}"), file=sys.stderr, flush=True)  # noqa: T201
@@ -89,7 +91,7 @@ def _say_over_limit(lab: Lab) -> None:
 
 
 def _say_recordings(lab: Lab) -> None:
-    """Where the recordings of a lab that has ended are."""
+    """Print the paths of the recordings of a closed lab, and problems with them."""
     for path in lab.runs.kept():
         _say(f"brazo lab: recording kept: {path}")
     for problem in lab.runs.problems:
@@ -97,7 +99,7 @@ def _say_recordings(lab: Lab) -> None:
 
 
 def _interruptible(open_lab: Callable[[], Lab], stopped: threading.Event) -> Lab:
-    """Open a lab in a thread, so that a signal does not wait for a compilation to end."""
+    """Open a lab in a thread, so that a signal does not have to wait for a compilation."""
     opened: list[Lab] = []
     errors: list[BaseException] = []
     done, deciding = threading.Event(), threading.Lock()
@@ -133,22 +135,22 @@ def _interruptible(open_lab: Callable[[], Lab], stopped: threading.Event) -> Lab
 
 
 def show(lab: Lab) -> None:
-    """Open a lab in the default browser, where there is a screen for one."""
+    """Open a lab in the default browser, if there is a graphical display."""
     if _has_screen():
         threading.Thread(target=webbrowser.open, args=(lab.browser_url(),), daemon=True).start()
 
 
 def _has_screen() -> bool:
-    """False where only a text browser could be opened, which would take the terminal over."""
+    """Whether there is a graphical display; without one, a text browser would use the terminal."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _may_close(lab: Lab, stopped: Stopped) -> bool:
-    """False for the first Ctrl+C at a terminal while there is work that closing would lose.
+    """Whether the lab may close now: False at the first Ctrl+C in a terminal with unsaved work.
 
-    A warning holds for some seconds: after that there may be other work.
+    The warning is valid for `AGAIN` seconds, because there may be other work later.
     """
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     warned = time.monotonic() - stopped.warned < AGAIN
@@ -166,17 +168,17 @@ def _may_close(lab: Lab, stopped: Stopped) -> bool:
 
 
 class Stopped(threading.Event):
-    """Set by a signal."""
+    """Event that is set by a signal."""
 
-    by = 0  # the signal
-    warned = -math.inf  # when the user was last shown what closing would lose
+    by = 0  # number of the signal
+    warned = -math.inf  # time (monotonic, s) of the last warning about unsaved work
 
 
 @contextlib.contextmanager
 def until_signal() -> Iterator[Stopped]:
-    """An event that Ctrl+C and SIGTERM set, in place of what they otherwise do.
+    """Context with an event that Ctrl+C and SIGTERM set, instead of their default action.
 
-    A second Ctrl+C raises KeyboardInterrupt.
+    A second Ctrl+C while the event is set raises KeyboardInterrupt.
     """
     stopped = Stopped()
 
@@ -187,7 +189,7 @@ def until_signal() -> Iterator[Stopped]:
         stopped.set()
 
     if threading.current_thread() is not threading.main_thread():
-        yield stopped  # signals are the main thread's; whoever waits here is stopped with it
+        yield stopped  # only the main thread receives signals
         return
     signals = (signal.SIGINT, signal.SIGTERM)
     before = {s: signal.signal(s, stop) for s in signals}

@@ -1,1 +1,1 @@
-"""The lab itself: what is open, the thread that runs it, jobs, replay, recordings, STOP."""
+"""The lab application: session, lab thread, display, jobs, replay, recordings and STOP."""

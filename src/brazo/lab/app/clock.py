@@ -1,6 +1,6 @@
-"""Time as the bars of the page show it, and the buttons that rule it: play, pause, step, reset.
+"""The clock of the page: time display, and the handlers of play, pause, step, reset and speed.
 
-Numbers for people change ten times a second, whatever the simulation does.
+Displayed numbers are updated at most ten times per second while the simulation runs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from brazo.lab.server.channel import Channel
 from brazo.lab.server.notices import Notices
 from brazo.simulation.player import Player
 
-EVERY = 0.1  # s
+EVERY = 0.1  # s, update interval of the display
 MOST_STEPS = 10_000
 
 
 class Clock:
-    """The lab's hold on the simulation's player."""
+    """Controls the player of the shown simulation or replay, and publishes its time."""
 
     def __init__(
         self,
@@ -48,17 +48,17 @@ class Clock:
         return self._session.shown.player
 
     def restart(self) -> None:
-        """There is another simulation: show its time with the next frame."""
+        """Publish the time with the next frame; called after the simulation was replaced."""
         self._due = 0.0
 
     def step(self, n: int) -> None:
-        """Let n steps pass, paused."""
+        """Pause, then make `n` steps, 1 to `MOST_STEPS`."""
         if not 1 <= n <= MOST_STEPS:
             raise BrazoError(f"cannot step {n} times; from 1 to {MOST_STEPS}")
         self._player.step(n)
 
     def reset(self) -> None:
-        """Back to the start; goes on running if it did."""
+        """Reset to the start; continue to run if it was running."""
         running = self._player.running
         self._player.reset()
         self._each_panel(lambda panel: panel.reset())
@@ -66,11 +66,11 @@ class Clock:
             self._player.play()
 
     def set_speed(self, speed: float) -> None:
-        """How fast time passes, 0 to 4 times that of the wall."""
+        """Set the ratio of simulated time to wall-clock time, 0 to 4."""
         self._player.speed = speed
 
     def update(self, snapshot: Snapshot) -> None:
-        """Show the time."""
+        """Publish time, speed and number of collisions, and report an error of the player once."""
         now = time.monotonic()
         running = self._player.running
         if self._player.error is not None and self._player.error is not self._said:

@@ -1,4 +1,4 @@
-"""`Context`: all that a panel sees of the lab."""
+"""`Context`: the parts of the lab that panels can access."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from brazo.operate import Mover
 
 
 class Open(Protocol):
-    """Opens another cell, robot, file or simulation; see `Lab.open`."""
+    """Function that opens another cell, robot, file or simulation; see `Lab.open`."""
 
     def __call__(
         self, source: Any, before: Callable[[], None] | None = None, ask: str = ""
@@ -30,9 +30,9 @@ class Open(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The parts of a lab that panels work with; used on the lab's thread but for `post`."""
+    """The parts of a lab that panels use, on the lab's thread; `post` works from any thread."""
 
-    session: Session  # what is open and selected
+    session: Session  # the open simulation or replay, and the selection
     scene: Scene
     channel: Channel
     notices: Notices
@@ -45,5 +45,5 @@ class Context:
     live: Live
     clock: Clock
     open: Open
-    post: Callable[[Callable[[], None]], None]  # has something done on the lab's thread
-    each_panel: Callable[[Callable[[Any], Any]], None]  # calls something for every panel
+    post: Callable[[Callable[[], None]], None]  # queues a call for the lab's thread
+    each_panel: Callable[[Callable[[Any], Any]], None]  # calls a function with each panel

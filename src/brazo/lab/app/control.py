@@ -1,4 +1,4 @@
-"""Which page is in control, as the pages show it, and their requests for control."""
+"""Publishes which page is in control, and handles requests for control."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from brazo.lab.server.channel import Channel
 
 
 class Control:
-    """Shows who is in control; `changed` is called when another page is.  On the lab's thread."""
+    """Publishes which page is in control.  Use on the lab's thread.
+
+    `changed()` is called when another page, or none, is in control.
+    """
 
     def __init__(self, channel: Channel, changed: Callable[[], None]) -> None:
         self._channel = channel
@@ -20,7 +23,7 @@ class Control:
         channel.on_pages(self.show)
 
     def show(self) -> None:
-        """Show who is in control and who asks."""
+        """Publish the page in control, the page that requests control and the number of pages."""
         driving = self._channel.driving
         self._channel.put(
             {
@@ -29,7 +32,7 @@ class Control:
                 "control/pages": driving.pages,
             }
         )
-        if driving.driver != self._driver:  # not for pages that come, go or ask
+        if driving.driver != self._driver:  # not when pages only connect, leave or ask
             self._driver = driving.driver
             self._changed()
 

@@ -1,4 +1,4 @@
-"""Shows a session on the pages: the scene, the bar of the clock, and the panels in view."""
+"""Shows a session on the pages: the 3D scene, the clock and the visible panels."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from brazo.lab.scene.view import View
 from brazo.lab.server.channel import Channel
 from brazo.lab.server.notices import Notices
 
-LOOK_EVERY = 0.25  # s between looks at a simulation that is paused: a program may move it
+LOOK_EVERY = 0.25  # s, polling interval while paused: a Python program may move it
 
 
 class Display:
-    """Follows a session; on the lab's thread."""
+    """Updates the pages when the session changes.  Use on the lab's thread."""
 
     def __init__(
         self,
@@ -36,14 +36,14 @@ class Display:
         self.panels: Mapping[str, Panel] = {}
         self._due: dict[str, float] = {}
         self._pending: set[str] = set()
-        self._shown_at = (-1.0, -1, False)  # of the simulation last shown: time, version, running
+        self._shown_at = (-1.0, -1, False)  # time, version and running flag of the last frame
         self._dirty = True
         channel.put({"choices": choices(), "view/fov": FIELD_OF_VIEW_DEG})
         channel.on("panels-shown", self._panels_shown, list, free=True)
         channel.allows = self._has_place
 
     def show(self, panels: list[Panel]) -> None:
-        """Begin, with these panels."""
+        """Show these panels and the open cell; called once, when the lab starts."""
         self.panels = {panel.id: panel for panel in panels}
         self._due = dict.fromkeys(self.panels, 0.0)
         self._pending = set(self.panels)
@@ -51,26 +51,26 @@ class Display:
 
     @property
     def shown_panels(self) -> list[Panel]:
-        """The panels that have a use now: some need something to drive, one a recording."""
+        """The panels available for the open source (a cell or a replay); see `Panel.used_for`."""
         kind = "cell" if self._session.replay is None else "replay"
         return [panel for panel in self.panels.values() if kind in panel.used_for]
 
     def each_panel(self, call: Callable[[Panel], Any]) -> None:
-        """Call something for every panel, whether it is shown or not."""
+        """Call `call(panel)` for every panel, shown or not; errors are shown as notices."""
         for panel in self.panels.values():
             self._notices.guard(lambda panel=panel: call(panel))
 
-    # ---- what changes ----------------------------------------------------------------------
+    # ---- changes ---------------------------------------------------------------------------
 
     def changed(self) -> None:
-        """Something may have changed: the next frame shows everything."""
+        """Force a complete update with the next frame."""
         self._dirty = True
 
     def cell_opened(self) -> None:
         session, sim, replay = self._session, self._session.shown, self._session.replay
         self._draw()
         self._clock.restart()
-        self._channel.put(  # at once: a page must not frame one cell under the name of another
+        self._channel.put(  # in one message, so that a page never mixes two cells
             {
                 **self._scene_values(),
                 "panels": [panel.told() for panel in self.shown_panels],
@@ -101,9 +101,10 @@ class Display:
             self._notices.guard(panel.selection_changed)
 
     def clicked(self, drawn: int, shift: bool = False) -> None:
-        """A link was clicked: a panel that wants the click has it, else its joint is selected.
+        """Handle a click on body `drawn` of `world.drawn`.
 
-        A click on what is selected selects nothing.
+        If no panel consumes the click, the robot and the joint that moves the link are selected.
+        A click on the selected joint deselects it.
         """
         link = self._view.link_of(self._session.shown, drawn)
         if link is None:
@@ -120,14 +121,14 @@ class Display:
     # ---- frames ----------------------------------------------------------------------------
 
     def wait(self, due: float) -> float:
-        """How long nothing has to be shown (s), the next frame being allowed at `due`."""
+        """Time (s) until the next frame, which must not be before `due` (monotonic time, s)."""
         awake = self._dirty or self._session.shown.player.running or self._late()
         return max(0.0, due - time.monotonic()) if awake else LOOK_EVERY
 
     def frame(self) -> None:
-        """Show what changed since the last frame."""
+        """Show the changes since the last frame."""
         sim = self._session.shown
-        # Whether it runs counts: one that broke down does not change its time any more.
+        # The running flag detects a simulation stopped by an error, whose time no longer changes.
         now = (sim.time, self._session.version, sim.player.running)
         if now == self._shown_at and not self._dirty and not self._late():
             return
@@ -147,20 +148,20 @@ class Display:
             self._notices.guard(lambda panel=panel: self.ask(panel))
 
     def ask(self, panel: Panel) -> None:
-        """Show the present values of a panel."""
-        with self._session.shown.lock:  # what it reads belongs to one state
+        """Read the current values of a panel and send them to the pages."""
+        with self._session.shown.lock:  # all values are read from one state
             values = panel.values()
         panel.put(values)
 
     def _late(self) -> list[Panel]:
-        """The panels in view that have not shown the present state and may do so now."""
+        """The visible panels that have not shown the current state and are due at their rate."""
         if not self._pending:
             return []
         in_view = frozenset().union(*(page.shown for page in self._channel.pages))
         now = time.monotonic()
         return [self.panels[p] for p in self._pending & in_view if now >= self._due[p]]
 
-    # ---- inside ----------------------------------------------------------------------------
+    # ---- helpers ---------------------------------------------------------------------------
 
     def _draw(self) -> None:
         sim, selection = self._session.shown, self._session.selection
@@ -174,13 +175,13 @@ class Display:
 
     def _scene_values(self) -> dict[str, Any]:
         return {
-            "view/root": self._scene.root,  # a new one tells a page to frame what it sees
+            "view/root": self._scene.root,  # the page frames the view when this changes
             "view/parts": self._scene.part_count,
             "view/tools": self._scene.tools,
         }
 
     def _has_place(self, event: str) -> bool:
-        """Whether an event may be acted on: those of panels without a use now may not."""
+        """Whether an event may be handled: false for the events of panels that are not shown."""
         panel = self.panels.get(event.partition("/")[0])
         return panel is None or panel in self.shown_panels
 
@@ -191,7 +192,7 @@ class Display:
 
 
 def _shipped_as(cell: Any) -> str:
-    """What a cell is called in the list of shipped ones; its name alone if it is not."""
+    """Entry of a cell in the list of shipped cells and robots; its name if it is not shipped."""
     shipped = choices()
     if cell.path is not None and cell.path.stem == cell.name and "library" in cell.path.parts:
         if cell.path.parent.name == "cells" and cell.name in shipped["cells"]:

@@ -1,8 +1,8 @@
-"""Files a user imported: kept in a folder of the lab's own, which goes when the lab ends.
+"""Imported files, kept in a temporary folder that is deleted when the lab closes.
 
-Robot files, cell files and the meshes they speak of lie there together, so that one finds the
-other.  A `.zip` is unpacked with its folders, as descriptions made for ROS need them.  Nothing is
-ever written outside the folder, and what may lie in it is capped in size and number.
+Robot files, cell files and the meshes they refer to share this folder, so that relative paths
+resolve.  A `.zip` is unpacked with its folders, which ROS descriptions require.  Nothing is written
+outside the folder, and the number and total size of its files are limited.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from brazo.lab.server.transfers import Upload, safe_name
 
 DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xacro", ".xml")
 MESHES = (".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off")
-BESIDE = (".mtl", ".bin", ".png", ".jpg", ".jpeg")  # what meshes and archives bring along
+BESIDE = (".mtl", ".bin", ".png", ".jpg", ".jpeg")  # accepted in archives only
 ARCHIVE = ".zip"
 TAKEN = (*DESCRIPTIONS, *MESHES, ARCHIVE)
 MAX_FILES = 2000
-MAX_BYTES = 256 << 20  # of all files together
-MAX_DEPTH = 12  # folders
-# The other methods of zip unpack without a limit: a read of one byte may cost gigabytes.
+MAX_BYTES = 256 << 20  # total size of all files
+MAX_DEPTH = 12  # max number of parts of a path
+# The other zip methods decompress without a limit: reading one byte may allocate gigabytes.
 METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
-_CHUNK = 1 << 18  # bytes unpacked at a time
+_CHUNK = 1 << 18  # bytes decompressed at a time
 _ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
-    NotImplementedError,  # an unknown version or method
+    NotImplementedError,  # unknown version or method
     RuntimeError,  # encrypted
     ValueError,
     OSError,
@@ -44,45 +44,45 @@ _ZIP_ERRORS = (
 
 
 class ImportedFiles:
-    """The folder of imported files; made when the first one comes."""
+    """The folder of imported files; created with the first file."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._bytes = 0
-        self._files: set[str] = set()  # relative, with slashes
+        self._files: set[str] = set()  # relative paths with slashes
         self._offered: list[str] = []  # descriptions, newest last
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """Names of what can be opened, newest first."""
+        """Names of the robot and cell files that can be opened, newest first."""
         return tuple(reversed(self._offered))
 
     def path(self, name: str) -> Path:
-        """Where a description lies; the name must be one of `descriptions`."""
+        """Path of a description; `name` must be one of `descriptions`."""
         if self._folder is None or name not in self._offered:
             raise BrazoError(f"'{name}' is not an imported file")
         return self._folder / name
 
     def name_of(self, path: Path) -> str | None:
-        """How the user calls a file that was imported; None for any other."""
+        """Name of an imported file relative to the folder; None for any other path."""
         if self._folder is None or not path.resolve().is_relative_to(self._folder.resolve()):
             return None
         return path.resolve().relative_to(self._folder.resolve()).as_posix()
 
     def contents(self) -> dict[str, bytes]:
-        """All imported files, by name."""
+        """Content of all imported files, by name."""
         folder = self._folder
         return {} if folder is None else {n: (folder / n).read_bytes() for n in self._files}
 
     def take(self, upload: Upload) -> list[str]:
-        """Keep a file, or all of an archive; the descriptions that came with it."""
+        """Store a file, or the members of an archive; return the names of its descriptions."""
         if upload.suffix == ARCHIVE:
             return self._unpack(upload)
         self._write(safe_name(upload.name), upload.content)
         return self._offer([safe_name(upload.name)])
 
     def shown(self, text: object) -> str:
-        """A message without the folder's own path, which means nothing to the user."""
+        """Message text without the path of the temporary folder, which the user does not know."""
         if self._folder is None:
             return str(text)
         for folder in (self._folder, self._folder.resolve()):
@@ -90,12 +90,12 @@ class ImportedFiles:
         return str(text)
 
     def close(self) -> None:
-        """Remove all of it."""
+        """Delete the folder."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    # ---- inside ----------------------------------------------------------------------------
+    # ---- helpers ---------------------------------------------------------------------------
 
     def _offer(self, names: list[str]) -> list[str]:
         found = [n for n in names if PurePosixPath(n).suffix.lower() in DESCRIPTIONS]
@@ -126,7 +126,7 @@ class ImportedFiles:
             raise BrazoError(f"{upload.name}: not a readable archive ({error})") from None
         wanted = (*DESCRIPTIONS, *MESHES, *BESIDE)
         with archive:
-            # `is_dir` of Python 3.11 fails at an empty name.
+            # `is_dir` of Python 3.11 raises for an empty name.
             members = [m for m in archive.infolist() if not m.filename.endswith("/")]
             if len(members) > MAX_FILES:
                 raise BrazoError(f"{upload.name}: {len(members)} files; at most {MAX_FILES}")
@@ -145,7 +145,7 @@ class ImportedFiles:
 
 
 def _inside(archive: str, member: zipfile.ZipInfo) -> str:
-    """The name of a member, checked to stay inside the folder."""
+    """Safe relative path of an archive member; raise if it would lie outside the folder."""
     path = PurePosixPath(member.filename.replace("\\", "/"))
     odd = path.is_absolute() or ".." in path.parts or ":" in member.filename
     link = stat.S_ISLNK(member.external_attr >> 16)
@@ -155,7 +155,7 @@ def _inside(archive: str, member: zipfile.ZipInfo) -> str:
 
 
 def _content(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, room: int) -> bytes:
-    """The bytes of a member, unpacked piece by piece; at most `room`."""
+    """Bytes of an archive member, unpacked in chunks; raise if there are more than `room`."""
     where = f"{name}: {member.filename[:80]}"
     if member.compress_type not in METHODS:
         raise BrazoError(

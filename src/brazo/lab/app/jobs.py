@@ -1,15 +1,15 @@
-"""Long work beside the lab: with progress, and a way to cancel it.
+"""Background jobs with progress and cancellation.
 
-    lab.jobs.start("Derive equations", work, done)      work(job) -> result, in a thread of its own
-    lab.jobs.start_process("Derive", derive, ("puma560",), done)   a module's function elsewhere
+    lab.jobs.start("Derive equations", work, done)      work(job) -> result, in its own thread
+    lab.jobs.start_process("Derive", derive, ("puma560",), done)     in its own process
 
-`work` calls `job.tell(0.3, "mass matrix")` now and then, which also raises `Cancelled` when the
-user cancelled it; so does the compiler before each kernel.  Cancel takes effect at once: the job is
-over for the user and its result is dropped, even if its thread needs some seconds to notice.  Work
-without such points belongs in a process, which can be ended at any time; where it cannot go there
-either, `cancellable=False` offers no Cancel.  `done(result)` is called on the lab's thread; an
-error is shown.  A cancelled job has changed nothing: from `job.settle()` on, and once `done` is
-called, it cannot be cancelled.
+`work` calls `job.tell(0.3, "mass matrix")` regularly, which raises `Cancelled` if the user
+cancelled the job; the compiler checks this before each kernel, too.  The user sees the job as
+cancelled immediately, and its result is dropped, even if its thread needs some seconds to stop.
+Work without such checks should run in a process, which can be terminated at any time; if that is
+not possible, use `cancellable=False`.  `done(result)` is called on the lab's thread; an error is
+shown.  A cancelled job has no effect: after `job.settle()`, and once `done` is called, a job
+cannot be cancelled.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from brazo.text import one_line
 
 log = logging.getLogger(__name__)
 log.addFilter(Repeats())
-KEPT = 4  # finished jobs that stay in the list
-LOOK_EVERY = 0.1  # s
+KEPT = 4  # finished jobs kept in the list
+LOOK_EVERY = 0.1  # s, polling interval of a job's process
 _STARTING = threading.Lock()
 
 
 class Cancelled(Exception):
-    """The user does not want the work any more."""
+    """Raised in the work of a job that the user cancelled."""
 
 
 class Job:
-    """One piece of work under way; `tell` is for the work, `cancel` for the user."""
+    """A background job; its work calls `tell`, the user interface calls `cancel`."""
 
     def __init__(
         self, number: int, title: str, changed: Callable[[], None], cancellable: bool = True
     ) -> None:
         self.number = number
         self.title = title
-        self.fraction: float | None = None  # None: nobody knows
+        self.fraction: float | None = None  # None: unknown
         self.text = ""
         self.state = "running"  # then done, failed or cancelled
         self.cancellable = cancellable
@@ -59,9 +59,9 @@ class Job:
         self._lock = threading.Lock()
 
     def tell(self, fraction: float | None = None, text: str = "") -> None:
-        """Say how far the work is (0..1, None when unknown); raises `Cancelled` when it is to end.
+        """Report progress, 0 to 1, or None if unknown; raise `Cancelled` if the job is cancelled.
 
-        May be given to whatever takes `progress(fraction, text)`.
+        Can be passed to functions that take a callback `progress(fraction, text)`.
         """
         self.check()
         known = fraction is not None and math.isfinite(fraction)
@@ -70,24 +70,24 @@ class Job:
         self._changed()
 
     def check(self) -> None:
-        """Raise `Cancelled` when the work is to end."""
+        """Raise `Cancelled` if the job is cancelled."""
         if self._cancelled.is_set():
             raise Cancelled
 
     @property
     def cancelled(self) -> bool:
-        """Whether the work is to end."""
+        """Whether the job is cancelled."""
         return self._cancelled.is_set()
 
     def settle(self) -> None:
-        """Raise `Cancelled` when the work is to end; from here on it cannot be cancelled."""
+        """Raise `Cancelled` if the job is cancelled; otherwise it can no longer be cancelled."""
         with self._lock:
             self.check()
             self.cancellable = False
         self._changed()
 
     def cancel(self) -> None:
-        """End it, unless it is too late for that; its thread ends when it next checks."""
+        """Cancel the job if it is cancellable; its thread ends at its next check."""
         with self._lock:
             if not self.cancellable:
                 return
@@ -95,7 +95,7 @@ class Job:
         self.end("cancelled")
 
     def end(self, state: str, text: str = "") -> None:
-        """Set the final state; the first one stays."""
+        """Set the final state; later calls have no effect."""
         with self._lock:
             if self.state != "running":
                 return
@@ -103,7 +103,7 @@ class Job:
         self._changed()
 
     def shown(self) -> dict[str, Any]:
-        """What the pages show of it."""
+        """Values that the pages show for this job."""
         return {
             "number": self.number,
             "title": self.title,
@@ -115,7 +115,7 @@ class Job:
 
 
 class Jobs:
-    """The work under way; `changed(jobs)` is called from any thread when there is news."""
+    """The jobs of a lab; `changed(jobs)` is called, from any thread, when one changes."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Jobs:
         self._jobs: dict[int, Job] = {}
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
-        self._telling = threading.Lock()  # so that what is told last is what is true
+        self._telling = threading.Lock()  # the last list published must be the current one
 
     def start(
         self,
@@ -137,7 +137,7 @@ class Jobs:
         done: Callable[[Any], Any] | None = None,
         cancellable: bool = True,
     ) -> Job:
-        """Begin work in a thread."""
+        """Start `work(job)` in a thread."""
         job = self._new(title, cancellable)
         thread = threading.Thread(
             target=self._run, args=(job, work, done), name=f"brazo job {title}", daemon=True
@@ -153,9 +153,9 @@ class Jobs:
         arguments: tuple[Any, ...] = (),
         done: Callable[[Any], Any] | None = None,
     ) -> Job:
-        """Begin `function(progress, *arguments)` in a process of its own.
+        """Start `function(progress, *arguments)` in a new process.
 
-        The function is one of a module's, arguments and result are plain data.
+        The function must be defined at module level; arguments and result must be picklable.
         """
 
         def work(job: Job) -> Any:
@@ -164,7 +164,7 @@ class Jobs:
         return self.start(title, work, done)
 
     def cancel(self, number: int) -> None:
-        """End a job, or take a finished one off the list."""
+        """Cancel a running job, or remove a finished one from the list."""
         with self._lock:
             job = self._jobs.get(number)
             if job is not None and job.state != "running":
@@ -175,11 +175,11 @@ class Jobs:
 
     @property
     def busy(self) -> bool:
-        """Whether the thread of a job still runs, if only of a cancelled one."""
+        """Whether the thread of any job is alive, including cancelled jobs."""
         return any(thread.is_alive() for thread in self._threads)
 
     def close(self) -> None:
-        """Ask everything under way to end."""
+        """Cancel all jobs that can be cancelled, without waiting for their threads."""
         for job in tuple(self._jobs.values()):
             job.cancel()
 
@@ -232,7 +232,7 @@ class Jobs:
 
 
 def _in_process(job: Job, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    context = multiprocessing.get_context("spawn")  # threads and forks do not go together
+    context = multiprocessing.get_context("spawn")  # forking a process with threads is unsafe
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, function, arguments), daemon=True)
     with _without_main():
@@ -261,7 +261,7 @@ def _in_process(job: Job, function: Callable[..., Any], arguments: tuple[Any, ..
 
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """A new process imports the main module anew, and with it would run a user's script again."""
+    """Hide `__main__` from a new process, which would import it and run the user's script."""
     with _STARTING:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")

@@ -1,11 +1,11 @@
-"""The lab put together: one session, its scene, its panels, and the thread that runs them.
+"""`Lab`: one session with its scene, panels and server, and the threads that run them.
 
-Three threads share the work.  The simulation's player lets time pass.  The network's thread talks
-to the pages.  The lab's own thread (`worker.py`) does, in order, whatever a page or a program asks
-for, and shows the outcome (`display.py`): the scene at most 60 times a second, each panel as often
-as it asks.  While the simulation is paused and nobody does anything it sleeps.
+The player's thread steps the simulation.  The network thread exchanges messages with the pages.
+The lab's thread (`worker.py`) runs the requests of pages and Python programs in order, and shows
+the result (`display.py`): the scene at up to 60 Hz, each panel at up to its own rate.  It sleeps
+while the simulation is paused and there are no requests.
 
-STOP has a thread of its own, so that it never waits behind anything.
+STOP has its own thread, so that it does not wait for other requests.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ BRAND = (232, 89, 12)
 class Lab:
     """A running lab; use from any thread.
 
-    `sim` is its simulation, `selection` what the user points at, `robot` the selected robot, `runs`
-    the folder of its recordings.
+    `sim` is the simulation or replay shown, `selection` the selected robot and joint, `robot` the
+    selected robot, `runs` the folder of recordings.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Lab:
         token: bool = False,
         runs: str | Path | None = None,
     ) -> None:
-        self._waits = wait  # time begins when the first page is there
+        self._waits = wait  # start the simulation when the first page connects
         self._brakes = Brakes()
         self.runs = Runs(runs)
         self.session = Session(source)
@@ -81,7 +81,7 @@ class Lab:
     def _furnish(self, panels: Sequence[Callable[[Context], Panel]]) -> None:
         gui = self._server.viser.gui
         gui.configure_theme(brand_color=BRAND, show_logo=False, show_share_button=False)
-        gui.main_panel.minimize()  # the page's own bars and docks stand for viser's
+        gui.main_panel.minimize()  # the lab's own bars and docks replace viser's panel
         session, channel, notices = self.session, self.channel, self.notices
         self.jobs = Jobs(self.post, lambda jobs: channel.put({"jobs": jobs}))
         self.scene = Scene(self._server.viser, self._clicked)
@@ -127,26 +127,26 @@ class Lab:
 
     @property
     def url(self) -> str:
-        """The link to open."""
+        """URL of the lab's page, with the token if one is required."""
         return self._server.url
 
     def browser_url(self) -> str:
-        """The address to start a browser with; it does not hold the token."""
+        """URL to start a browser with; contains a single-use code instead of the token."""
         return self._server.browser_url()
 
     @property
     def note(self) -> str:
-        """What the user should know about the start; empty when all went as asked."""
+        """Message about the start (for example another port); empty if there is none."""
         return self._server.note
 
     @property
     def sim(self) -> Simulation | Replay:
-        """The simulation or replay on show."""
+        """The simulation or replay shown."""
         return self.session.shown
 
     @property
     def selection(self) -> Selection:
-        """What the user points at."""
+        """The selected robot and joint."""
         return self.session.selection
 
     @property
@@ -156,14 +156,15 @@ class Lab:
 
     @property
     def panels(self) -> dict[str, Panel]:
-        """The panels by their names."""
+        """The panels by id."""
         return dict(self.display.panels)
 
     def open(self, source: Any, before: Callable[[], None] | None = None, ask: str = "") -> None:
-        """Show another cell, robot, file or simulation; returns once it is done.
+        """Open another cell, robot, file or simulation.
 
-        `before` is called when everything is read, and may raise to call it off.  With `ask`, the
-        name the user knows it by, the page is asked first when work would be lost.
+        `before` is called after the source is loaded; if it raises, nothing is opened.  `ask` is
+        the displayed name of the source; with it, a page asks for confirmation if unsaved work
+        would be lost.  Blocks until the source is open or the question is shown.
         """
         sim = as_shown(source)
 
@@ -185,34 +186,31 @@ class Lab:
             raise
 
     def set_robot(self, robot: Any) -> None:
-        """Show a robot alone (or name or file of one); returns once it is done."""
+        """Open a single robot, given as object, name or file; blocks until it is open."""
         self.open(f"{ROBOT}{robot}" if isinstance(robot, str | Path) else robot)
 
     def set_q(self, q: Any, robot: str | None = None) -> None:
-        """Put a robot's joints at q (n,), rad and m, at rest; returns once it is done."""
+        """Set the joint positions of a robot to q (n,), rad and m, at rest; blocks until done."""
         self.do(lambda: self._set_q(q, robot or self.selection.robot))
 
     def say(self, text: str, kind: str = "info") -> None:
-        """Show a sentence on the pages: `info`, `warn` or `error`; on the lab's thread."""
+        """Show a message on the pages, of kind `info`, `warn` or `error`; on the lab's thread."""
         self.notices.say(text, kind)
 
     def stop_motion(self) -> None:
-        """STOP: every robot comes to rest within its limits, programs pause.
-
-        What was asked for before and has not begun is not done any more.
-        """
+        """STOP: brake every robot within its limits, pause programs, cancel pending requests."""
         self.channel.halt()
         self._stop_now()
 
     def halt(self) -> str | None:
-        """Bring to rest what moves now; from any thread.
+        """Brake all robots and pause programs; from any thread.
 
-        Returns what is to be said where nobody would see a difference.
+        Returns a message for the user if nothing was moving, otherwise None.
         """
         return self._brakes.apply(self.sim)
 
     def stop(self) -> None:
-        """End the lab, release its port and finish its recordings; a second call does nothing."""
+        """Close the lab, release its port, finish its recordings; a second call has no effect."""
         if self._worker.closed:
             return
         self._worker.close()
@@ -228,24 +226,24 @@ class Lab:
         self.runs.finish()
 
     def post(self, call: Callable[[], None]) -> None:
-        """Have something done on the lab's thread."""
+        """Queue a call for the lab's thread."""
         self._worker.post(call)
 
     def do(self, call: Callable[[], None]) -> None:
-        """Have something done on the lab's thread; returns once it is, and raises what it did."""
+        """Run a call on the lab's thread; blocks until it returns, and raises its exception."""
         self._worker.do(call)
 
     def _set_q(self, q: Any, robot: str) -> None:
         self.session.place(self.session.sim.robot(robot), q)
 
-    # ---- what is open ------------------------------------------------------------------------
+    # ---- opening -----------------------------------------------------------------------------
 
     def _change(self, sim: Simulation | Replay, own: bool) -> None:
         self.session.change(sim, own)
         self._begin()
 
     def _begin(self) -> None:
-        """Let time pass in a simulation; a recording waits at its start for somebody to look."""
+        """Start the simulation; a replay stays paused at its start."""
         if not self._waits and self.session.replay is None:
             self.sim.player.play()
 
@@ -255,7 +253,7 @@ class Lab:
             self._begin()
 
     def _open_shipped(self, name: str) -> None:
-        # A page must not name files.
+        # Only names of shipped cells and robots: a page must not open arbitrary files.
         shipped = choices()
         kind, _, rest = name.partition(":")
         if rest in shipped.get(f"{kind}s", ()):
@@ -273,7 +271,7 @@ class Lab:
     # ---- STOP --------------------------------------------------------------------------------
 
     def _stop_pressed(self) -> None:
-        # On the network's thread: what that page sends from here on comes after the STOP.
+        # On the network thread, so that later events of this page count as sent after the STOP.
         self.channel.halt()
         self._stopper.press()
 
@@ -288,7 +286,7 @@ class Lab:
         elif unseen:
             self.say(unseen)
         self._each_panel(lambda panel: panel.stopped())
-        self.channel.put({"stops": self.channel.stops})  # several presses may be one stop
+        self.channel.put({"stops": self.channel.stops})  # several presses may cause a single stop
 
     # ---- the lab's thread ----------------------------------------------------------------------
 

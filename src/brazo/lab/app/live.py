@@ -1,17 +1,17 @@
-"""The last minute of every signal, for plots and numbers that follow a simulation as it runs.
+"""The last minute of every signal, for live plots and displays.
 
-A task in the background copies a raw row every `EVERY` seconds of simulated time (some six
-microseconds, one step in ten).  The lab's thread takes the rows away by exchanging two blocks,
-which holds no step up, and derives the signals from them (`brazo.simulation.signals`) outside the
-lock, all new rows at once.  So a plot costs the loop the same whether one looks at it or not.
+A background task copies one raw row every `EVERY` seconds of simulated time (about 6 µs, in one
+step out of ten).  The lab's thread takes the rows by swapping two blocks, which does not delay a
+step, and computes the signals (`brazo.simulation.signals`) for all new rows at once, without
+holding the lock.  The cost for the simulation loop does not depend on which plots are visible.
 
     live = context.live
     live.collect()                      on the lab's thread
     live.rows(first, ["t", "scara1.q.elbow"])
 
-Rows are counted from the start of the lab's simulation and never renumbered; `first` and `end`
-bound those still there.  When time went back, or there is another simulation, what was there is
-dropped and `epoch` grows.
+Rows have consecutive numbers that are never reused; the rows `first` to `end - 1` are available.
+When time moves backwards or another simulation is opened, all rows are dropped and `epoch` is
+incremented.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from brazo.simulation import Simulation
 from brazo.simulation.block import Block
 from brazo.simulation.signals import Signals
 
-EVERY = 0.01  # s
-KEPT = 60.0  # s
-BLOCK = 500  # rows that wait to be collected; more are left out
+EVERY = 0.01  # s, sampling interval
+KEPT = 60.0  # s, time span of the rows kept
+BLOCK = 500  # max number of uncollected rows; further rows are dropped
 
 
 class Live:
-    """Signals of a lab's simulation; all but the task itself on the lab's thread."""
+    """Recent signals of the simulation.  Use on the lab's thread."""
 
     def __init__(self, session: Session, post: Callable[[Callable[[], None]], None]) -> None:
         self._session, self._post = session, post
-        self.columns: dict[str, str] = {}  # name -> unit, the first the time
+        self.columns: dict[str, str] = {}  # name -> unit; the first is the time
         self.epoch = 0
-        self.first = self.end = 0  # numbers of the oldest row and of the next
+        self.first = self.end = 0  # number of the oldest row, and of the next new row
         self._at: dict[str, int] = {}
         self._task: _Sampler | None = None
         self._signals: Signals | None = None
@@ -47,13 +47,13 @@ class Live:
         self.last_t = -np.inf
 
     def collect(self) -> None:
-        """Take over what was sampled since the last time."""
+        """Add the rows sampled since the last call."""
         sim = self._session.sim
         task = self._task
         if task is None or task.sim is not sim or task.model is not sim.world.mj_model:
             self._attach(sim)
             return
-        if task not in sim.tasks:  # a state saved before was restored
+        if task not in sim.tasks:  # removed when an older state was restored
             sim.add_task(task)
         with sim.lock:
             block = task.take()
@@ -64,22 +64,22 @@ class Live:
             self._append(rows)
 
     def close(self) -> None:
-        """The lab ends: leave its simulation alone."""
+        """Remove the sampling task from the simulation."""
         if self._task is not None:
             self._task.sim.remove_task(self._task)
 
     def rows(self, start: int, names: Sequence[str]) -> np.ndarray:
-        """Some columns of the rows from number `start` on, (rows, names)."""
+        """Columns `names` of the available rows from number `start`, (rows, names)."""
         begin = self._used - (self.end - max(start, self.first))
         return self._table[begin : self._used, [self._at[name] for name in names]]
 
     def window(self, seconds: float, names: Sequence[str]) -> np.ndarray:
-        """The same of the last seconds."""
+        """Columns `names` of the last `seconds`, (rows, names)."""
         return self.rows(self.end - round(seconds / self.every), names)
 
     @property
     def every(self) -> float:
-        """Time from row to row, s."""
+        """Time between rows, s."""
         return self._task.every * self._task.sim.dt if self._task is not None else EVERY
 
     def _attach(self, sim: Simulation) -> None:
@@ -96,7 +96,7 @@ class Live:
             self.columns = signals.columns
             self._at = {name: i for i, name in enumerate(signals.columns)}
             self._size = round(KEPT / self.every)
-            # Twice as long as what is kept: rows are moved to its front once in a minute.
+            # Twice the size needed, so that rows are moved to the front only once per minute.
             self._table = np.empty((2 * self._size, len(signals.columns)))
             self._drop()
         sim.add_task(self._task)
@@ -126,7 +126,11 @@ class Live:
 
 
 class _Sampler:
-    """Copies a raw row now and then: the state before a step, what came of it before the next."""
+    """Task that copies raw rows.
+
+    The first half of a row is the state before a step; the second half, the quantities that the
+    step computed, is copied at the next tick.
+    """
 
     background = True
 
@@ -146,13 +150,13 @@ class _Sampler:
         if self._half:
             self._half = False
             block = self._block
-            # Not when the model was exchanged meanwhile, or time went back.
+            # Discard the row if the model was replaced or time moved backwards in between.
             if sim.world.mj_model is self.model and sim.time > block.t[block.filled]:
                 block.after()
         if self._count >= self.every:
             self._count = 0
             if self._block.full:
-                if not self._asked:  # nobody looks: have it collected all the same
+                if not self._asked:  # no panel collects the rows: request it
                     self._asked = True
                     self._full()
             elif sim.world.mj_model is self.model:
@@ -160,9 +164,9 @@ class _Sampler:
                 self._half = True
 
     def take(self) -> Block:
-        """The rows so far, in exchange for an empty block; while the lock is held."""
+        """Return the block of sampled rows and continue in the other; the lock must be held."""
         self._block, self._spare = self._spare, self._block
-        if self._half:  # that row is begun again in the next step
+        if self._half:  # an incomplete row is sampled again in the next step
             self._count = self.every
         self._half = self._asked = False
         return self._spare

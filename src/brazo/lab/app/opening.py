@@ -1,7 +1,7 @@
-"""What the lab can be opened on: a cell, a robot, a file of either, a simulation, a recording.
+"""Convert the source given to the lab (cell, robot, name or file) to a cell.
 
-A robot alone becomes a cell of its own, with a floor under what it stands on; under a robot that
-hangs, some way below it.
+A single robot becomes a cell with a floor at the bottom of its base, or below all of its links if
+it hangs from its base.  `rebuilt` makes the simulation of an edited cell.
 """
 
 from __future__ import annotations
@@ -37,24 +37,25 @@ CELL, ROBOT = "cell:", "robot:"
 
 
 def choices() -> dict[str, list[str]]:
-    """The shipped cells and robots, by name."""
+    """Names of the shipped cells and robots."""
     return {"cells": cell_names(), "robots": robot_names()}
 
 
 def is_recording(source: Any) -> bool:
-    """Whether this is the path of a recording, there or not."""
+    """Whether `source` is a path with the suffix of a recording; it need not exist."""
     return isinstance(source, str | Path) and str(source).lower().endswith(READABLE)
 
 
 def as_cell(source: Any) -> Cell:
-    """The cell itself, or the one a robot, a name or a path stands for.
+    """Cell given by a `Cell`, a `Robot`, a name or a path.
 
-    A name is a cell's before it is a robot's; `robot:delta` and `cell:delta` say which.
+    A name that is both a cell's and a robot's refers to the cell; the prefixes in `robot:delta`
+    and `cell:delta` select one.
     """
     if isinstance(source, Cell):
         return source
     if isinstance(source, Robot):
-        # Its own way of being built again: parameters stay live.
+        # Keep the source of the robot, so that its parameters can still be edited.
         return alone(RobotSource(source.model, Edits(), _source=source._source), source)
     if not isinstance(source, str | Path):
         raise BrazoError(
@@ -79,7 +80,7 @@ def as_cell(source: Any) -> Cell:
 
 
 def is_cell_file(path: Path) -> bool:
-    """Whether a path leads to a cell file rather than to a robot file."""
+    """Whether a path is a cell file rather than a robot file; raise for a program file."""
     found = existing(path)
     if found is None or found.suffix.lower() not in (".yaml", ".yml") or not is_regular(found):
         return False
@@ -94,8 +95,10 @@ def is_cell_file(path: Path) -> bool:
 
 
 def all_mistakes(path: Path, first: BrazoError) -> list[str]:
-    """What is wrong with a robot or cell file that could not be opened: all of it, where it can be
-    told, else what was said first."""
+    """All errors in a robot or cell file that could not be opened.
+
+    Falls back to the message of `first`, the error that was raised, if no others can be found.
+    """
     try:
         if path.suffix.lower() not in (".yaml", ".yml"):
             return [str(first)]
@@ -106,12 +109,12 @@ def all_mistakes(path: Path, first: BrazoError) -> list[str]:
 
 
 def lone_robot(name_or_path: str | Path) -> Cell:
-    """A cell with one robot, by name or file."""
+    """Cell with a single robot, given by name or file."""
     return alone(RobotSource.load(name_or_path), load(name_or_path))
 
 
 def alone(source: RobotSource, robot: Robot) -> Cell:
-    """A cell with one robot on a floor."""
+    """Cell with a single robot and a floor."""
     start = default_start(source.model, limits_of(source.model))
     given = CellRobot(robot_name(robot.name), source, start=start)
     return Cell(
@@ -124,7 +127,10 @@ def alone(source: RobotSource, robot: Robot) -> Cell:
 
 
 def robot_name(wanted: str, taken: Iterable[str] = ()) -> str:
-    """What a robot is called in a cell: a robot file may name it as a cell must not."""
+    """Valid, unused name for a robot in a cell.
+
+    A robot file allows names that a cell does not: with a slash, empty or reserved.
+    """
     others = {FLOOR, WORLD, *taken}
     wanted = wanted.replace("/", "-").strip() or "robot"
     name, k = wanted, 2
@@ -134,7 +140,10 @@ def robot_name(wanted: str, taken: Iterable[str] = ()) -> str:
 
 
 def floor_under(robot: Robot, q: np.ndarray) -> float:
-    """Height (m) of a floor that carries the robot's base, or lies clear below one that hangs."""
+    """Height (m) of the floor for a robot at `q` (n,).
+
+    The bottom of the base, or a height below all links if some are well below the base.
+    """
     frames = robot.frames(q)
     clouds = []
     for T, parts in zip(frames, visible_parts(robot), strict=True):
@@ -152,11 +161,11 @@ def floor_under(robot: Robot, q: np.ndarray) -> float:
 
 
 def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
-    """A simulation of a changed cell that goes on from the present state, laws included.
+    """New simulation of an edited cell that continues from the current state of `sim`.
 
-    The cell has the same robots and bodies; its step, gravity or way of integrating may differ.
-    What is wrong with the robots stays so.  Whatever is under way belongs to the simulation before:
-    `require_idle` first.
+    The cell must have the same robots and bodies; its time step, gravity and integrator may
+    differ.  Controllers, payloads, faults and speed are kept.  Motions, tasks and recordings are
+    not: call `require_idle` first.
     """
     with sim.lock:
         laws = {
@@ -175,7 +184,10 @@ def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
 
 
 def require_idle(sim: Simulation) -> None:
-    """Raise, with what to stop first, when something is under way that a rebuilt one would lose."""
+    """Raise `BrazoError` if a recording, program, motion or task is active.
+
+    Rebuilding the simulation would end it.  The message states what to stop first.
+    """
     if sim.recording:
         raise BrazoError("a recording is running and would end: stop it first")
     program = program_in(sim)
@@ -185,7 +197,7 @@ def require_idle(sim: Simulation) -> None:
         if robot.moving:
             raise BrazoError(f"{name} is moving: wait until it stops, or stop it first")
     for task in sim.tasks:
-        # One that is over goes with the next step, which a paused simulation does not make.
+        # Finished tasks are removed in the next step, so a paused simulation may still list them.
         over = getattr(task, "done", False) or getattr(task, "over", False)
         if not (over or getattr(task, "background", False)):
             raise BrazoError(
@@ -195,7 +207,7 @@ def require_idle(sim: Simulation) -> None:
 
 
 def keep_faults(sim: Simulation, new: Simulation) -> None:
-    """Give the robots of another simulation the faults they have, or will have, in this one."""
+    """Copy the active and scheduled faults of `sim` to the robots of the same names in `new`."""
     try:
         for robot in sim.robots.values():
             for fault in robot.faults if robot.name in new.robots else ():

@@ -1,8 +1,8 @@
-"""`Panel`: a window of the lab.  Each `panels/<name>/panel.py` has one; the lab finds it by itself.
+"""`Panel`: base class of the panels.  The lab discovers one in each `panels/<name>/panel.py`.
 
-A panel is HTML made of the page's own elements (`brazo.lab.panels.common.html` writes them), each
-tied to a name.  Its `html` is written once for a cell, its `values` are put on the channel whenever
-something moved, its handlers are called when the user does something:
+A panel is HTML that consists of custom elements (see `brazo.lab.panels.common.html`), each bound to
+a name.  `html` is called once per cell, `values` is sent on the channel when the state changes, and
+handlers are called for events of the user:
 
     class ClockPanel(Panel):
         id, title, icon, side = "clock", "Clock", "clock", "right"
@@ -17,10 +17,10 @@ something moved, its handlers are called when the user does something:
         def values(self):
             return {"time": fixed(self.sim.time, 2)}
 
-Names are the panel's own: `time` here is `clock/time` on the channel; one that begins with `/`
-means a name of the whole lab.  All methods are called on the lab's thread.  A handler that raises
-`BrazoError` shows its message; nothing else needs to be done for a user's mistake.  Texts that come
-from files or users go through `escape`.  What takes longer than a blink goes to `context.jobs`.
+Names are local to the panel: `time` above is `clock/time` on the channel.  A leading `/` makes a
+name global.  All methods are called on the lab's thread.  If a handler raises `BrazoError`, its
+message is shown to the user.  Text from files or users must be escaped with `escape`.  Work that
+takes longer than about 0.1 s must run in `context.jobs`.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ Values = dict[str, Any]
 
 
 class Panel:
-    """One window; the lab calls it from its own thread only."""
+    """Base class of panels; all methods are called on the lab's thread."""
 
-    id: ClassVar[str]  # short, lower case: the first part of its names on the channel
+    id: ClassVar[str]  # short, lower case; prefix of its names on the channel
     title: ClassVar[str]
     icon: ClassVar[str] = "window"  # one of server/page/icons.js
-    side: ClassVar[Side] = "left"  # where it is until the user puts it elsewhere
-    order: ClassVar[int] = 50  # among the tabs of its side
-    rate: ClassVar[float] = 20.0  # Hz, how often `values` is asked while it is in view
-    scripts: ClassVar[tuple[str, ...]] = ()  # paths below brazo/lab: define its own elements
-    used_for: ClassVar[tuple[str, ...]] = ("cell",)  # or "replay", where nothing can be driven
+    side: ClassVar[Side] = "left"  # initial position; the user can move it
+    order: ClassVar[int] = 50  # position among the tabs of its side
+    rate: ClassVar[float] = 20.0  # Hz, max rate of `values` while visible
+    scripts: ClassVar[tuple[str, ...]] = ()  # custom elements; paths relative to brazo/lab
+    used_for: ClassVar[tuple[str, ...]] = ("cell",)  # or "replay", where robots cannot be moved
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.session = context.session
 
     def told(self) -> Values:
-        """What a page needs to know to make room for it."""
+        """Description of the panel that a page needs to create its tab."""
         return {
             "id": self.id,
             "title": self.title,
@@ -66,61 +66,64 @@ class Panel:
             "scripts": list(self.scripts),
         }
 
-    # ---- what a panel says --------------------------------------------------------------------
+    # ---- to override --------------------------------------------------------------------------
 
     def html(self) -> str:
-        """The content, for the lab's present simulation."""
+        """HTML content for the current simulation."""
         return ""
 
     def values(self) -> Values:
-        """What is to be shown for the present state; asked while some page has it in view."""
+        """Values to show for the current state; called while the panel is visible on a page."""
         return {}
 
     def simulation_changed(self) -> None:
-        """There is another simulation in `self.sim`, or its robots were edited."""
+        """Called after `self.sim` was replaced or its robots were edited."""
         self.refresh()
 
     def selection_changed(self) -> None:
-        """`self.session.selection` is another one."""
+        """Called after `self.session.selection` changed."""
 
     def clicked(self, robot: str, joint: int, shift: bool) -> bool:
-        """A link was clicked in the scene; True keeps the click from selecting its joint."""
+        """Handle a click on a link in the scene; return True to prevent selection of its joint."""
         return False
 
     def follow(self) -> None:
-        """A new moment is on show; for what a panel draws in the scene, seen or not."""
+        """Update what the panel draws in the scene; called for each new state, visible or not."""
 
     def reset(self) -> None:
-        """The simulation went back to its start."""
+        """Called after the simulation was reset."""
 
     def driver_changed(self) -> None:
-        """Another page drives, or none."""
+        """Called after control passed to another page, or to none."""
 
     def stopped(self) -> None:
-        """The user pressed STOP: whatever this panel keeps moving must not go on."""
+        """Called after STOP; the panel must end every motion that it drives."""
 
     def unsaved(self) -> list[Work]:
-        """The work here that no file has: the user is asked before it is lost."""
+        """Unsaved work of this panel; the user is asked before it is discarded."""
         return []
 
     def cell_saved(self) -> None:
-        """A file has the cell as it is, its robots included."""
+        """Called after the cell, including its robots, was saved to a file."""
 
     def run_again(self) -> None:
-        """The run is about to start over, by a reset."""
+        """Called before a reset that starts the run again."""
 
     def closed(self) -> None:
-        """The lab ends."""
+        """Called when the lab closes."""
 
-    # ---- what a panel may do ------------------------------------------------------------------
+    # ---- for subclasses -----------------------------------------------------------------------
 
     @property
     def sim(self) -> Simulation:
-        """The simulation on show."""
+        """The current simulation; raises for a replay."""
         return self.session.sim
 
     def say(self, text: str, kind: str = "info") -> None:
-        """Show a sentence: `info`, `warn` or `error`; to the page that asked, else to all."""
+        """Show a message, of kind `info`, `warn` or `error`.
+
+        It is shown on the page whose event is being handled, otherwise on all pages.
+        """
         self.context.notices.say(text, kind)
 
     def on(
@@ -138,10 +141,10 @@ class Panel:
     def on_number(
         self, event: str, handler: Callable[..., Any], *kinds: type, unit: Quantity = "number"
     ) -> None:
-        """Call `handler(*arguments, value)` when a number was typed or pulled.
+        """Call `handler(*arguments, value)` when a number is entered in a field or dragged.
 
-        A plain number is in the unit the panel shows (`deg`, `mm`, …) and arrives in SI; text is
-        read as robot files are (`5cm`, `pi/4`, `30deg`).
+        A plain number is in the displayed `unit` (`deg`, `mm`, …); text may be an expression or
+        have a unit, as in robot files (`5cm`, `pi/4`, `30deg`).  `value` is in SI units.
         """
 
         def typed(*given: Any) -> None:
@@ -156,25 +159,31 @@ class Panel:
         *suffixes: str,
         most: int = MAX_UPLOAD_BYTES,
     ) -> None:
-        """Call `handler(upload)` when the user brings a file with one of these endings."""
+        """Call `handler(upload)` when the user imports a file with one of these suffixes.
+
+        `most` is the max file size in bytes.
+        """
         self.context.uploads.on(self.name(event), handler, suffixes, most)
 
     def put(self, values: Values) -> None:
-        """Show values now rather than with the next `values()`."""
+        """Send values immediately, without waiting for the next `values()`."""
         self.context.channel.put({self.name(name): value for name, value in values.items()})
 
     def drop(self, name: str) -> None:
-        """Forget the values and handlers of a name, and of those below it."""
+        """Remove the values and handlers of a name and of all names below it (`name/…`)."""
         self.context.channel.drop(self.name(name))
 
     def refresh(self) -> None:
-        """Send the `html` again; text being typed into a field of the same label is kept."""
+        """Send `html` again; text being entered in a field with the same label is kept."""
         self.context.channel.put({f"panel/{self.id}": self.html()})
 
     def download(self, name: str, content: bytes | str | Path) -> None:
-        """Have the page that asked save a file."""
+        """Send a file to the page whose event is being handled, otherwise to the page in control.
+
+        The browser saves it under `name`.
+        """
         self.context.download(name, content)
 
     def name(self, name: str) -> str:
-        """A name of this panel as the channel knows it."""
+        """Full name on the channel of a name of this panel."""
         return name[1:] if name.startswith("/") else f"{self.id}/{name}"

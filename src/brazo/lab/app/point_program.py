@@ -1,4 +1,4 @@
-"""Taught points as a program."""
+"""Conversion of taught points to a program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def as_program(robot: str, points: Iterable[Point], cell: str) -> str:
-    """The text of a program through the points, each after a note with its name."""
+    """YAML text of a program that moves through the points, each preceded by a note of its name."""
     from brazo.program.program import Program
     from brazo.program.steps import MoveJoints, Note, Step
 

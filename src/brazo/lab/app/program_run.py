@@ -1,4 +1,4 @@
-"""Finding the program at work, and going on with a paused one once all its robots rest."""
+"""Find the active program, and resume a paused one when all its robots are at rest."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from brazo.program import Execution
     from brazo.simulation import Simulation
 
-NEAR = 1e-9  # rad and m: a robot this near is where it was
+NEAR = 1e-9  # rad and m, tolerance for a robot that has not been moved
 
 
 def program_in(sim: Simulation) -> Execution | None:
-    """The program at work in a simulation, if there is one."""
+    """The active program of a simulation, or None."""
     from brazo.program import Execution
 
     return next((task for task in sim.tasks if isinstance(task, Execution)), None)
 
 
 def describe_run(execution: Execution) -> str:
-    """A program that is not done, and the step each of its robots is at."""
+    """Text with the state of an unfinished program and the current step of each robot."""
     status = "paused" if execution.paused else "running"
     states = [state for state in execution.states.values() if state.status != "done"]
     alone = len(execution.states) == 1
@@ -37,9 +37,9 @@ def describe_run(execution: Execution) -> str:
 
 
 class Rests:
-    """A task that notes where the robots of a paused program came to rest.
+    """Task that stores the positions where the robots of a paused program came to rest.
 
-    One that was moved since, by hand, has to be brought back before the program can go on.
+    A robot that was jogged since must return there before the program can resume.
     """
 
     background = True
@@ -64,7 +64,7 @@ class Rests:
         return True
 
     def away(self, sim: Simulation) -> dict[str, np.ndarray]:
-        """Where those belong (n,) that are asked to be elsewhere now."""
+        """Stored positions (n,) of the robots whose reference has moved away from them."""
         return {
             name: q
             for name, q in self._places.items()
@@ -73,9 +73,10 @@ class Rests:
 
 
 class GoOn:
-    """A task; with `once` the program goes on until a robot's step is over only.
+    """Task that resumes a paused program when all its robots are at rest.
 
-    `failed(why)` is called when the program cannot go on where it was.
+    With `once`, the program pauses again after one robot completes a step.  `failed(why)` is
+    called if the program cannot resume.
     """
 
     def __init__(self, execution: Execution, once: bool, failed: Callable[[str], None]) -> None:
@@ -84,7 +85,7 @@ class GoOn:
         self._off = False
 
     def pause(self) -> None:
-        """STOP: do not go on after all."""
+        """Do not resume the program; called by STOP."""
         self._off = True
 
     def tick(self, sim: Simulation) -> bool:
@@ -92,7 +93,7 @@ class GoOn:
         if self._off or execution.done:
             return False
         if execution.paused and any(sim.robots[name].moving for name in execution.states):
-            return True  # still coming to rest
+            return True  # robots are still braking
         try:
             execution.step() if self._once else execution.resume()
         except BrazoError as error:

@@ -1,4 +1,4 @@
-"""What people type, as numbers: with a unit, an expression, or in the unit the panel shows."""
+"""Conversion between numbers and the text of fields, with units and expressions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from brazo.errors import BrazoError
 
 Quantity = Literal["number", "deg", "rad", "mm", "m", "s", "ms", "kg", "N", "percent"]
 
-# What a plain number means, over SI, and the dimension a unit must have.
+# Factor from a plain number to SI, and the dimension that an explicit unit must have.
 _MEANING: dict[str, tuple[float, object]] = {
     "number": (1.0, None),
     "deg": (math.pi / 180.0, units.ANGLE),
@@ -26,7 +26,10 @@ _MEANING: dict[str, tuple[float, object]] = {
 
 
 def read_quantity(given: float | str, unit: Quantity) -> float:
-    """A number in SI; raises `BrazoError` for what is none."""
+    """Value in SI units of a number, or of text with an optional unit or expression.
+
+    A plain number is in `unit`.  Raises `BrazoError` for invalid text.
+    """
     scale, dimension = _MEANING[unit]
     if not isinstance(given, str):
         return float(given) * scale
@@ -44,7 +47,7 @@ def read_quantity(given: float | str, unit: Quantity) -> float:
 
 
 def fixed(value: float, digits: int) -> str:
-    """A number with a true minus, and no minus before zeros."""
+    """Fixed-point text with `digits` decimals, a Unicode minus sign, and no negative zero."""
     text = f"{value:.{digits}f}"
     if text.startswith("-"):
         return text[1:] if not text.strip("-0.") else f"−{text[1:]}"

@@ -1,4 +1,4 @@
-"""The cell that a recording was made in, and what differs from it now."""
+"""The cell of a recording, with notes on differences from the recorded run."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from brazo.world.recorded_cell import restored_cell
 
 
 def recorded_cell(source: Source, path: Path, given: Any = None) -> tuple[Cell, list[str]]:
-    """The cell to draw a recording in, and notes on how it may differ from the run's.
+    """Cell to show a recording in, and notes on how it may differ from the cell of the run.
 
-    It is the one given, else the one in the recording, else the file it names, else the shipped
-    cell or robot of that name.
+    The first available of: `given`, the cell stored in the recording, the cell file that the
+    recording names, the shipped cell or robot of that name.
     """
     from brazo.lab.app.opening import as_cell
 
@@ -46,7 +46,7 @@ def _named_cell(source: Source, path: Path) -> Cell:
     about = source.about
     file = Path(about.get("cell_file", ""))
     if about.get("cell_file") and is_regular(file):
-        return as_cell(file)  # in the lab a robot may stand alone: then it is the robot's file
+        return as_cell(file)  # a robot file if the lab had opened a single robot
     name, robot = about.get("cell"), about.get("robot")
     if not (name or robot):
         raise BrazoError(

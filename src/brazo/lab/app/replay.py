@@ -1,13 +1,12 @@
-"""`Replay`: a recording that is shown as a simulation is, its state taken from the file.
+"""`Replay`: a recording with the interface of a simulation; the state is read from the file.
 
-Time goes from row to row.  Where the joints, clamps and free bodies are is what the row says; the
-engine is asked only where that leaves every link and which solids touch.  Forces are not computed:
-contacts are shown without them, what was measured is in the signals.  A recording of more than
-`MOST_ROWS` rows is shown with every second, third, … of them.
+A step advances by one row.  Joints, grippers and free bodies are placed as recorded; the engine
+computes only the poses of the links and the contacts.  Forces are not computed: contacts have zero
+force, and the recorded forces are in the signals.  If a recording has more than `MOST_ROWS` rows,
+only every second, third, … row is shown.
 
-What places the robots and bodies, positions and references, is read at once: 8 bytes a number and
-row.  Other signals are read when they are first asked for and kept, so that of an hour of two
-hundred only those that somebody looks at take up memory.
+Positions and references are read on opening (8 bytes per value and row).  Other signals are read
+on first use and cached, so that only the signals in use take up memory.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from brazo.simulation.player import Player
 from brazo.world import Cell, World, WorldRobot
 
 MOST_ROWS = 1_000_000
-NEAR = 1e-5  # m; a tool farther than this from where it was recorded is another robot's
+NEAR = 1e-5  # m, max deviation of the tool from its recorded position before a note is added
 
 
 class ReplayRobot:
-    """A robot of a recording: where the present row has it."""
+    """A robot of a replay, at the state of the current row."""
 
     moving = False
 
@@ -67,12 +66,12 @@ class ReplayRobot:
 
     @property
     def torque(self) -> np.ndarray:
-        """Zero (n,): what the drives gave is in the signals."""
+        """Zero (n,): the recorded drive torques are in the signals."""
         return self.world.drive_torque.copy()
 
     @property
     def reference(self) -> Reference:
-        """Where it was asked to be; where it started when that was not recorded."""
+        """Recorded reference position, at zero velocity; the start position if not recorded."""
         rest = np.zeros(self.n)
         return Reference(self.q_ref.copy(), rest, rest.copy())
 
@@ -87,13 +86,13 @@ class _Robots(dict[str, ReplayRobot]):
 
 
 class Replay:
-    """A recording, by path or in memory; `cell` stands in for the one it names.
+    """Replay of a recording, given by path or in memory; `cell` replaces the recorded cell.
 
-    `notes` says in sentences what the picture may lack: a cell's file that is gone or was changed,
-    a robot of other dimensions.
+    `notes` lists possible differences from the recorded run: a missing or changed cell file, a
+    robot with other dimensions.
     """
 
-    recorder = None  # a recording is not recorded again
+    recorder = None  # a replay is not recorded
 
     def __init__(self, recording: str | Path | Recording, cell: Any = None) -> None:
         source, self.path = _source_of(recording)
@@ -118,14 +117,14 @@ class Replay:
         self._source = source
         self._stride = -(-source.rows // MOST_ROWS)
         self._file_names = _file_names(source, shown)
-        #: Names and units of all signals, the time first; a lone robot's carry its name.
+        #: Names and units of all signals, time first; omitted robot names are added.
         self.columns = {name: source.units[at] for name, at in self._file_names.items()}
-        self.recorded = sorted(source.events, key=event_time)  # what happened
+        self.recorded = sorted(source.events, key=event_time)  # events in order of time
         self._known: dict[str, np.ndarray] = {}
         self._ranges: dict[str, tuple[float, float]] = {}
-        self._guard = threading.Lock()  # of what is known: pages may ask while others read
+        self._guard = threading.Lock()  # protects `_known`, which is filled from several threads
         t = self._read([source.time])[0]
-        # A clock that was set back goes on from where it was.
+        # Where the recorded time jumps backwards, it continues from its last value.
         self._t = t[0] + np.concatenate([[0.0], np.cumsum(np.maximum(np.diff(t), 0.0))])
         self._known[self.time_name] = self._t
         self._dt = max(float(np.median(np.diff(self._t))), 1e-6)
@@ -137,7 +136,7 @@ class Replay:
 
     @property
     def world(self) -> World:
-        """The world, placed where the present row says."""
+        """The world, in the state of the current row."""
         with self.lock:
             self._settle()
         return self._world
@@ -150,64 +149,64 @@ class Replay:
 
     @property
     def time(self) -> float:
-        """The moment on show, s, as the recording counts."""
+        """Recorded time of the current row, s."""
         return float(self._t[self._row])
 
     @property
     def dt(self) -> float:
-        """Time from row to row, s."""
+        """Median time between rows, s."""
         return self._dt
 
     @property
     def start(self) -> float:
-        """The first moment, s."""
+        """Time of the first row, s."""
         return float(self._t[0])
 
     @property
     def end(self) -> float:
-        """The last moment, s."""
+        """Time of the last row, s."""
         return float(self._t[-1])
 
     @property
     def row(self) -> int:
-        """Number of the row on show."""
+        """Index of the current row."""
         return self._row
 
     @property
     def rows(self) -> int:
-        """How many rows there are to show."""
+        """Number of rows shown."""
         return len(self._t)
 
     @property
     def stride(self) -> int:
-        """Every how many rows of the file one is shown."""
+        """Number of rows of the file per row shown."""
         return self._stride
 
     @property
     def moving(self) -> bool:
-        """Nothing here moves by itself."""
+        """Always False: no motion is executed in a replay."""
         return False
 
     def seek(self, t: float) -> None:
-        """Show the moment nearest to t (s)."""
+        """Go to the row nearest to time t (s)."""
         after = int(np.searchsorted(self._t, t).clip(1, self.rows - 1))
         near = after - (t - self._t[after - 1] < self._t[after] - t)
         self.go_to(int(near))
 
     def go_to(self, row: int) -> None:
-        """Show a row; beyond the ends, the first or the last."""
+        """Go to a row; the index is limited to the valid range."""
         with self.lock:
             self._row = min(max(row, 0), self.rows - 1)
-        self.player.speed = self.player.speed  # its schedule begins here
+        self.player.speed = self.player.speed  # restarts the schedule of the player at this row
 
     def step(self, n: int = 1) -> None:
-        """Let `n` rows pass."""
+        """Advance by `n` rows."""
         for _ in range(n):
             with self.lock:
                 self.step_locked()
 
     def step_locked(self, most: int = 1) -> int:
-        """On to the next row; at the last one the player pauses."""
+        """Advance by one row; pause the player at the last one."""
         if self._row + 1 < self.rows:
             self._row += 1
         if self._row + 1 >= self.rows:
@@ -215,14 +214,14 @@ class Replay:
         return 1
 
     def reset(self) -> None:
-        """Back to the first row."""
+        """Return to the first row."""
         self.go_to(0)
 
     def log(self, kind: str, text: str) -> None:
-        """Nothing is added to a recording."""
+        """Do nothing: events are not added to a replay."""
 
     def _settle(self) -> None:
-        """Place the world where the present row says; while the lock is held."""
+        """Set the world to the state of the current row; the lock must be held."""
         row = self._row
         if row == self._placed:
             return
@@ -230,7 +229,7 @@ class Replay:
         self._shown_world.place(self._places[row])
         world.mj_data.time = self.time
         world.forward()
-        world.mj_data.efc_force[:] = 0.0  # those of a world at rest, not of the run
+        world.mj_data.efc_force[:] = 0.0  # forces of a static world, not those of the run
         for robot, table in self._references:
             robot.q_ref = table[row]
         self._placed = row
@@ -239,22 +238,22 @@ class Replay:
 
     @property
     def time_name(self) -> str:
-        """The name of the time axis."""
+        """Name of the time signal."""
         return self._source.time
 
     def table(self, names: Sequence[str], rows: slice = slice(None)) -> np.ndarray:
-        """Some signals over all rows on show, or some of these, (rows, names)."""
+        """Values of signals in all rows shown, or in a slice of them, (rows, names)."""
         if not names:
             return np.empty((len(self._t[rows]), 0))
         return np.column_stack([column[rows] for column in self._columns(names)])
 
     def present(self, names: Sequence[str]) -> np.ndarray:
-        """Some signals at the moment on show."""
+        """Values of signals in the current row, (names,)."""
         row = self._row
         return np.array([column[row] for column in self._columns(names)])
 
     def ranges(self, names: Sequence[str]) -> np.ndarray:
-        """Least and greatest value of some signals in all of it, (2, names); worked out once."""
+        """Min and max of signals over all rows, (2, names); cached."""
         for name, column in zip(names, self._columns(names), strict=True):
             if name not in self._ranges:
                 self._ranges[name] = np.fmin.reduce(column), np.fmax.reduce(column)
@@ -286,7 +285,7 @@ class Replay:
         return found
 
     def _check_robots(self) -> None:
-        """Say where a robot's tool is not where the recording has it."""
+        """Add a note for each robot whose tool deviates from its recorded position."""
         for name, robot in self.robots.items():
             names = [f"{name}.tool.{axis}" for axis in "xyz"]
             if not all(one in self.columns for one in names):
@@ -306,7 +305,7 @@ class Replay:
 
 
 class _Player(Player):
-    """Plays from the start again when it is asked to at the end."""
+    """Player that restarts at the first row when played at the last one."""
 
     def __init__(self, replay: Replay) -> None:
         super().__init__(replay)
@@ -327,7 +326,7 @@ def _source_of(recording: str | Path | Recording) -> tuple[Source, Path]:
 
 
 def _file_names(source: Source, cell: Cell) -> dict[str, str]:
-    """Names of signals as the lab has them -> as the file has them."""
+    """Map from signal names in the lab to signal names in the file."""
     names = list(source.units)
     if len(cell.robots) != 1 or any(one.startswith(f"{cell.robots[0].name}.") for one in names):
         return {name: name for name in names}

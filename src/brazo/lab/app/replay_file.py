@@ -1,8 +1,8 @@
-"""A run as one page that plays it in 3D: turn, zoom, scrub, jump to what happened; no net needed.
+"""Export of a recording as a self-contained HTML file with a 3D replay.
 
-The scene is the lab's own.  Joints, clamps and free bodies are put where the recording says, frame
-by frame; the engine is asked only where that leaves every body, no physics is computed.  viser's
-serializer keeps the frames, and its client, one HTML file, carries them.
+The page can rotate, zoom, seek and jump to events, and works offline.  The scene is drawn as in the
+lab.  In each frame, joints, grippers and free bodies are placed as recorded; the engine computes
+only the poses of the bodies.  viser's serializer stores the frames in viser's single-file client.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from brazo.world import Cell
 
 FRAMES_A_SECOND = 30.0
-FRAMES = 9000  # five minutes; a longer run is shown with fewer frames a second
-EVENTS = 400  # listed on the page
-VIEW = np.array([0.9, -1.3, 0.8])  # where the camera stands, over the size of the cell
-_QUIET = ("contact warning", "contact begin", "contact end")  # too many to be jumped to
-# What the page may do: run what it carries, and fetch nothing.
+FRAMES = 9000  # max, for five minutes; a longer run has a lower frame rate
+EVENTS = 400  # max number listed on the page
+VIEW = np.array([0.9, -1.3, 0.8])  # camera position, relative to the size of the cell
+_QUIET = ("contact warning", "contact begin", "contact end")  # too frequent to be listed
+# The page may run its embedded code, but fetch nothing.
 _POLICY = (
     "default-src 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src data: blob:; "
     "form-action 'none'; base-uri 'none'"
@@ -41,7 +41,7 @@ _POLICY = (
 def write_replay(
     path: Path, source: Source, progress: Progress | None = None, cell: Cell | str | None = None
 ) -> None:
-    """Write the page.  The cell is the one the recording names, unless another is given."""
+    """Write the HTML file; `cell` replaces the cell of the recording."""
     from brazo.simulation import Simulation
 
     if source.rows < 2:
@@ -68,9 +68,9 @@ def write_replay(
 
 
 def frame_rows(source: Source) -> tuple[np.ndarray, np.ndarray]:
-    """Moments of the frames (s, from the start of the run) and the row each shows."""
+    """Times of the frames (k,), s from the start of the run, and the row (k,) shown in each."""
     t = np.concatenate([block[0] for block in source.read([source.time])])
-    # A clock that was set back goes on from where it was.
+    # Where the recorded time jumps backwards, it continues from its last value.
     elapsed = np.concatenate([[0.0], np.cumsum(np.maximum(np.diff(t), 0.0))])
     length = float(elapsed[-1])
     count = int(min(np.ceil(length * FRAMES_A_SECOND), FRAMES)) + 1
@@ -80,7 +80,7 @@ def frame_rows(source: Source) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _picked(source: Source, names: Sequence[str], rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Some rows (columns,), in their order, some of them more than once."""
+    """Iterate over the given rows (ascending, may repeat) as arrays (names,)."""
     at, k = 0, 0
     for block in source.read(names):
         count = len(block[0])
@@ -92,7 +92,7 @@ def _picked(source: Source, names: Sequence[str], rows: np.ndarray) -> Iterator[
 
 
 def _start(sim: Simulation) -> tuple[Any, Any]:
-    """A server nobody is told of, with the cell drawn in it: viser draws nothing without one."""
+    """Start a local server and draw the cell in it; viser needs a server to create a scene."""
     from brazo.lab.scene.scene import Scene
     from brazo.lab.server.lab_server import LabServer
     from brazo.lab.server.requests import Requests
@@ -100,7 +100,7 @@ def _start(sim: Simulation) -> tuple[Any, Any]:
     server = LabServer("127.0.0.1", 0, Requests())
     try:
         scene = Scene(server.viser, lambda *_: None)
-        # The client would load it anew with every loop and be dark until then: the plain one does.
+        # The client would reload the environment map in every loop and be dark meanwhile.
         server.viser.scene.configure_environment_map(None)
         scene.show(sim)
         places = sim.world.poses()[:, :3, 3]
@@ -114,7 +114,7 @@ def _start(sim: Simulation) -> tuple[Any, Any]:
 
 
 def _dressed(page: str, source: Source, length: float) -> str:
-    """The page with its own name, what happened to jump to, and no way out."""
+    """viser's page with the title and events of the run and a strict content security policy."""
     about = source.about
     title = about.get("title") or about.get("cell") or about.get("robot") or "Run"
     start = next(float(block[0][0]) for block in source.read([source.time]))

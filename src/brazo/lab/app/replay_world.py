@@ -1,7 +1,7 @@
-"""A world put where the rows of a recording say, robot by robot and body by body.
+"""Set the state of a world from the rows of a recording.
 
-Joints, clamps and free bodies are placed; nothing is simulated.  A recording of a single robot may
-leave the robot's name out of its signals (`q.shoulder`).
+Joints, grippers and free bodies are placed; nothing is simulated.  A recording of a single robot
+may omit the robot's name from its signals (`q.shoulder`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
 
 class ReplayWorld:
-    """Knows which signals to read (`names`) and puts the world where their values say."""
+    """Sets the state of a world from the values of the signals `names`."""
 
     def __init__(self, world: World, signals: Container[str], path: Path) -> None:
         self._world = world
@@ -49,7 +49,10 @@ class ReplayWorld:
                 self._bodies.append((at, self._take(wanted)))
 
     def place(self, values: np.ndarray) -> None:
-        """Put the world where one row (`names`,) says; what follows from it is not computed."""
+        """Set joints, grippers and free bodies from one row (names,).
+
+        Derived quantities, such as the poses of links, are not computed.
+        """
         data = self._world.mj_data
         for robot, q, qd in self._robots:
             if qd is None:

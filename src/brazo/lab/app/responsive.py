@@ -1,10 +1,9 @@
-"""Settings of the interpreter with which a thread that has something urgent to do runs soon.
+"""Interpreter settings that reduce the latency of threads, in particular of STOP.
 
-A thread waits for the interpreter's lock for the switch interval, five milliseconds by default,
-for each thread that computes; STOP passes through two.  A full garbage collection stops every
-thread while it visits all objects, some 100 000 once a lab is open; objects that exist when the lab
-opens are exempted (`gc.freeze`).  Both settings are the process's: they are restored when its last
-lab ends.
+A thread waits for the GIL for one switch interval (5 ms by default) per busy thread, and a STOP
+passes through two threads.  A full garbage collection pauses every thread while it visits all
+objects, about 100 000 in an open lab; objects that exist when the lab opens are excluded
+(`gc.freeze`).  Both settings apply to the process and are restored when its last lab closes.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ _before = 0.0  # the switch interval without a lab
 
 
 def begin() -> None:
-    """A lab has opened."""
+    """Apply the settings; called when a lab opens."""
     global _labs, _before
     with _lock:
         _labs += 1
         if _labs == 1:
             _before = sys.getswitchinterval()
             sys.setswitchinterval(min(SWITCH_INTERVAL, _before))
-        gc.collect()  # garbage must not be kept for good
+        gc.collect()  # frozen garbage would never be freed
         gc.freeze()
 
 
 def end() -> None:
-    """A lab has ended."""
+    """Restore the settings after the last lab has closed."""
     global _labs
     with _lock:
         _labs -= 1

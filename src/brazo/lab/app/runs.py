@@ -1,8 +1,8 @@
-"""The recordings of the lab: kept in one folder of the user, named by cell and time.
+"""The recordings of the lab, kept in one folder of the user and named by cell and time.
 
-A recording is written to `CELL-DATE-TIME.parquet.part` and finished to `.parquet` when the lab
-ends; the `.part` of a killed lab can be read as well.  Nothing is deleted unless the user asks for
-it.  When the recordings take more than `LIMIT`, the lab says so.
+A recording is written to `CELL-DATE-TIME.parquet.part` and converted to `.parquet` when the lab
+closes; the `.part` file of a killed lab is readable, too.  Recordings are deleted only by the
+user.  The lab warns when they take more than `LIMIT` bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from brazo.recording.summary import summary_of
 from brazo.world.cell_writer import file_name
 
 LIMIT = 10 * 10**9  # bytes
-LONGEST = 60  # characters of a cell's name in a file name
+LONGEST = 60  # max characters of the cell name in a file name
 _TIME = "%Y-%m-%d-%H%M%S"
 _NAMED = re.compile(r"-(\d{4}-\d\d-\d\d-\d{6})(?:-(\d+))?$")
 _ENDINGS = (".parquet", ".parquet" + PART)
@@ -33,43 +33,43 @@ _ENDINGS = (".parquet", ".parquet" + PART)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A kept recording."""
+    """A recording in the folder."""
 
-    name: str  # of the file
-    path: Path  # .parquet, or .parquet.part where it is not finished
+    name: str  # file name
+    path: Path  # .parquet, or .parquet.part if not finished
     cell: str
-    started: float  # s since 1970
+    started: float  # s since the Unix epoch
     seconds: float
     rows: int
     size: int  # bytes
-    written: bool = False  # a process is writing it
+    written: bool = False  # whether a process is writing it
     problem: str = ""  # why it cannot be read
 
     @property
     def title(self) -> str:
-        """How a sentence calls it."""
+        """Cell, start time and duration, for messages."""
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.started))
         return f"{self.cell}, {when}, {self.seconds:.2f} s"
 
 
 class Interrupted(Exception):
-    """The user does not want to wait until a recording is finished."""
+    """Raised when the user interrupts the conversion of a recording."""
 
 
 class Runs:
-    """The folder of recordings; `folder` is the user's own unless another is given."""
+    """The folder of recordings; by default `brazo.folders.runs_folder()`."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self._given = None if folder is None else Path(folder).expanduser()
-        self._known: dict[tuple[str, int, int], Run] = {}  # by name, time of change and size
+        self._known: dict[tuple[str, int, int], Run] = {}  # by file name, mtime and size
         self._looking = threading.Lock()
-        self.made: list[Path] = []  # recordings of this lab, as finished files
-        self.problems: list[str] = []  # why some of them are not complete or not finished
+        self.made: list[Path] = []  # paths of this lab's recordings when finished
+        self.problems: list[str] = []  # messages about incomplete or unfinished recordings
         self.interrupted: Callable[[], bool] = lambda: False
 
     @property
     def folder(self) -> Path:
-        """Where recordings are kept; it may not exist yet."""
+        """Path of the folder, which may not exist yet."""
         try:
             return self._given or runs_folder()
         except RuntimeError:  # no home folder
@@ -79,7 +79,7 @@ class Runs:
             ) from None
 
     def new(self, cell: str) -> Path:
-        """The path of a recording that starts now."""
+        """Unused path for a recording that starts now; creates the folder."""
         folder = self.folder
         try:
             make_private(folder)
@@ -92,11 +92,11 @@ class Runs:
         return path
 
     def add(self, path: Path) -> None:
-        """Take note of a recording of this lab."""
+        """Register a recording of this lab."""
         self.made.append(path)
 
     def drop_empty(self, path: Path) -> bool:
-        """Remove a recording of this lab that has no rows; whether it was removed."""
+        """Delete a recording of this lab if it has no rows; return whether it was deleted."""
         part = part_of(path)
         if not part.exists() or summary_of(part).rows:
             return False
@@ -118,11 +118,11 @@ class Runs:
         return sorted(found.values(), key=lambda run: (run.started, run.name), reverse=True)
 
     def size(self) -> int:
-        """Bytes all recordings take."""
+        """Total size of all recordings, bytes."""
         return sum(entry.stat().st_size for entry in self._entries())
 
     def over_limit(self) -> str:
-        """A sentence when the recordings take more than `LIMIT`; empty otherwise."""
+        """Message if the recordings take more than `LIMIT` bytes; empty otherwise."""
         size = self.size()
         if size <= LIMIT:
             return ""
@@ -132,19 +132,19 @@ class Runs:
         )
 
     def delete(self, run: Run) -> None:
-        """Remove a recording from the disk; refuse one that is being written."""
+        """Delete the file of a recording; raise if it is being written."""
         try:
             if run.path.name.endswith(PART):
                 with claimed(run.path):
-                    pass  # an open file cannot be removed on Windows
+                    pass  # only checks the lock: Windows cannot delete an open file
             run.path.unlink(missing_ok=True)
         except OSError as error:
             raise BrazoError(f"{run.path}: cannot be deleted: {error.strerror}") from None
 
     def finish(self) -> None:
-        """Turn the recordings of this lab into .parquet files.
+        """Convert the recordings of this lab to .parquet files.
 
-        Once `interrupted()` is true the rest is left as readable .part files.
+        Once `interrupted()` returns True, the others remain readable .part files.
         """
 
         def progress(_: float) -> None:
@@ -163,7 +163,7 @@ class Runs:
                 self.problems.append(str(error))
 
     def kept(self) -> Iterator[Path]:
-        """The files of this lab's recordings, as they are now."""
+        """Existing files of this lab's recordings, .parquet or .part."""
         for path in self.made:
             yield from (p for p in (path, part_of(path)) if p.exists())
 
@@ -184,7 +184,7 @@ class Runs:
 
 
 def in_bytes(size: float) -> str:
-    """A size with a unit that suits it, two digits or more: 402 kB, 1.6 MB."""
+    """Size in bytes as text with a suitable unit and at least two digits: 402 kB, 1.6 MB."""
     if size < 1000:
         return f"{size:.0f} bytes"
     unit = next(u for u in ("kB", "MB", "GB") if (size := size / 1000) < 999.5 or u == "GB")
@@ -196,7 +196,7 @@ def _read(path: Path, status: os.stat_result, written: bool) -> Run:
     stem = name.removesuffix(PART).removesuffix(".parquet")
     named = _NAMED.search(stem)
     started = status.st_mtime
-    if named:  # those of one second in their order
+    if named:  # recordings of the same second are ordered by their suffix
         started = time.mktime(time.strptime(named[1], _TIME)) + 1e-3 * int(named[2] or 0)
     try:
         found = summary_of(path)

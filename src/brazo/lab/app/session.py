@@ -1,4 +1,4 @@
-"""`Session`: what is open in a lab, whose it is, and what the user points at in it."""
+"""`Session`: the simulation or replay open in a lab, its ownership, and the selection."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from brazo.world import World
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the user points at: a robot and, when a link was clicked, the joint that moves it."""
+    """The selected robot and, if a link is selected, the index of the joint that moves it."""
 
     robot: str
     joint: int | None = None
 
 
 class Listener(Protocol):
-    """Is told what changes in a session, after it changed."""
+    """Callbacks for changes of a session, called after the change."""
 
     def cell_opened(self) -> None:
-        """Another cell is open."""
+        """Another cell or recording was opened."""
 
     def cell_edited(self) -> None:
-        """The same cell has other robots, dimensions or settings."""
+        """Robots, dimensions or settings of the open cell were edited."""
 
     def selection_changed(self) -> None:
-        """The user points at something else."""
+        """The selection changed."""
 
 
 class Session:
-    """The simulation or replay on show; changed on the lab's thread, read from any."""
+    """The open simulation or replay; modify it on the lab's thread, read it from any thread."""
 
     listener: Listener
 
@@ -46,19 +46,19 @@ class Session:
         self.shown: Simulation | Replay = as_shown(source)
         self._own = self.shown is not source
         self.selection = self._first()
-        self.cells = 0  # opened after the first; edits do not count
-        self.version = 0  # counts simulations, edited ones too
+        self.cells = 0  # number of cells opened after the first, without edits
+        self.version = 0  # incremented for each new simulation, including edits
 
     @property
     def sim(self) -> Simulation:
-        """The simulation on show; raises for a replay."""
+        """The open simulation; raises for a replay."""
         if isinstance(self.shown, Replay):
             raise BrazoError("robots cannot be moved in a replay")
         return self.shown
 
     @property
     def replay(self) -> Replay | None:
-        """The recording on show; None when it is a simulation."""
+        """The open replay; None for a simulation."""
         return self.shown if isinstance(self.shown, Replay) else None
 
     @property
@@ -72,7 +72,7 @@ class Session:
         return self.shown.robot(self.selection.robot)
 
     def change(self, shown: Simulation | Replay, own: bool) -> None:
-        """Show another cell; with `own` its simulation ends with the session."""
+        """Open another simulation or replay; with `own`, its player is closed on release."""
         old, self.shown = self.shown, shown
         if old is not shown:
             self._release(old)
@@ -83,9 +83,9 @@ class Session:
         self.listener.cell_opened()
 
     def replace(self, sim: Simulation, selected: str = "") -> None:
-        """Continue with a rebuilt simulation of the same cell; view and selection stay.
+        """Continue with a rebuilt simulation of the same cell; keep view and selection.
 
-        `selected` is the robot to point at when the selected one is not in it any more.
+        `selected` is the robot to select if the selected one no longer exists.
         """
         running = self.shown.player.running
         self._release(self.shown)
@@ -98,18 +98,21 @@ class Session:
             sim.player.play()
 
     def edited(self) -> None:
-        """Robots of the cell were edited in place: show it anew."""
+        """Notify the listener that robots of the cell were edited in place."""
         self.listener.cell_edited()
 
     def select(self, robot: str, joint: int = -1) -> None:
-        """Point at a robot and, from 0 up, one of its joints."""
+        """Select a robot and one of its joints; no joint if the index is out of range.
+
+        An unknown robot is ignored.
+        """
         if robot in self.shown.robots:
             n = self.shown.robots[robot].n
             self.selection = Selection(robot, joint if 0 <= joint < n else None)
             self.listener.selection_changed()
 
     def place(self, robot: SimRobot, q: Any) -> None:
-        """Put the joints of a simulated robot at q, at rest."""
+        """Set the joint positions of a simulated robot to q (n,), rad and m, at rest."""
         try:
             q = np.array(q, dtype=float)
         except (TypeError, ValueError):
@@ -121,19 +124,19 @@ class Session:
             robot.restart()
 
     def require_running(self) -> None:
-        """Raise while the simulation is paused: a motion would never begin."""
+        """Raise `BrazoError` if the simulation is paused: a motion would not start."""
         if not self.shown.player.running:
             raise BrazoError("the simulation is paused: press Play, then try again")
 
     def close(self) -> None:
-        """The lab ends."""
+        """Release the open simulation or replay; called when the lab closes."""
         self._release(self.shown)
 
     def _first(self) -> Selection:
         return Selection(next(iter(self.shown.robots), ""))
 
     def _release(self, sim: Simulation | Replay) -> None:
-        """A simulation made here ends; one that was given is only paused."""
+        """Close the player of a simulation created by the session; pause that of a given one."""
         if self._own:
             sim.player.close()
         else:
@@ -141,7 +144,10 @@ class Session:
 
 
 def as_shown(source: Any) -> Simulation | Replay:
-    """A simulation of whatever was given, or the replay of a recording."""
+    """Simulation of a cell, robot, world, name or file, or replay of a recording.
+
+    A `Simulation` or `Replay` is returned unchanged.
+    """
     if isinstance(source, Simulation | Replay):
         return source
     if isinstance(source, World):

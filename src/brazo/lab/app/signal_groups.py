@@ -1,4 +1,4 @@
-"""Signals put together as people look at them: all positions of a robot, its tool, its forces."""
+"""Groups of related signals, such as all joint positions of a robot, its tool or its torques."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DECIMALS = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Some signals with one title; `id` is what a page sends to have them."""
+    """Signals with a common title; pages refer to the group by `id`."""
 
     id: str
     owner: str  # a robot, or `CELL`
@@ -39,7 +39,7 @@ class Group:
 
 
 def groups_of(columns: Iterable[str], robots: Iterable[str]) -> dict[str, Group]:
-    """All groups of a simulation's signals, by id, robots first."""
+    """Groups of the signals `columns` by id, in the order of the signals; the time is omitted."""
     found: dict[str, tuple[str, str, list[str]]] = {}
     robots = tuple(robots)
     for name in list(columns)[1:]:
@@ -51,7 +51,7 @@ def groups_of(columns: Iterable[str], robots: Iterable[str]) -> dict[str, Group]
 
 
 def _places(name: str, robots: tuple[str, ...]) -> list[tuple[str, str, str]]:
-    # Names of robots and bodies may have dots of their own.
+    # Names of robots and bodies may contain dots.
     robot = next((one for one in robots if name.startswith(f"{one}.")), None)
     if robot is not None:
         what, _, last = name[len(robot) + 1 :].partition(".")
@@ -73,13 +73,17 @@ def _places(name: str, robots: tuple[str, ...]) -> list[tuple[str, str, str]]:
 
 
 def is_of_robot(name: str) -> bool:
-    """Whether a signal is one of a robot whose name was left out: `q.elbow`."""
+    """Whether a signal belongs to a robot, but omits its name: `q.elbow`."""
     head, dot, _ = name.partition(".")
     return bool(dot) and (head in _OF_ROBOT or head == "tool")
 
 
 def label_of(name: str, group: Group | None, robots: Collection[str]) -> str:
-    """What a legend calls a signal: in a group its last word, else all but a lone robot's name."""
+    """Label of a signal in a legend.
+
+    In a group, the last component of the name; otherwise the name, without the robot if there is
+    only one.
+    """
     if name.startswith("distance."):
         return name.removeprefix("distance.")
     if group is not None:
@@ -90,5 +94,5 @@ def label_of(name: str, group: Group | None, robots: Collection[str]) -> str:
 
 
 def decimals(unit: str) -> int:
-    """How many decimals a value is shown with in a unit as people see it."""
+    """Number of decimals for values in a displayed unit."""
     return _DECIMALS.get(unit, 3)

@@ -1,4 +1,4 @@
-"""STOP: a thread that does nothing but wait for the button, and what it does to a simulation."""
+"""STOP: a dedicated thread that waits for the button, and the braking of a simulation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log.addFilter(Repeats())
 
 
 class Stopper:
-    """Calls `stop` as soon as `press` is called, whatever else is going on."""
+    """Calls `stop` on a dedicated thread as soon as `press` is called."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
@@ -27,7 +27,7 @@ class Stopper:
         self._thread.start()
 
     def press(self) -> None:
-        """Stop now; returns at once."""
+        """Trigger a stop; returns immediately."""
         self._pressed.set()
 
     def close(self) -> None:
@@ -44,20 +44,20 @@ class Stopper:
                 return
             try:
                 self._stop()
-            except Exception:  # the next press must still be heard
+            except Exception:  # the thread must survive to handle the next press
                 log.exception("could not stop")
 
 
 class Brakes:
-    """Brings what moves to rest, within its limits; from any thread."""
+    """Brakes robots within their limits; use from any thread."""
 
     def __init__(self) -> None:
         self._stop_all = StopAll()
 
     def apply(self, sim: Simulation | Replay) -> str | None:
-        """Stop a simulation or replay.
+        """Brake the robots and pause the program of a simulation, or pause a replay.
 
-        Returns what to say where nobody would see a difference.
+        Returns a message for the user if nothing was moving, otherwise None.
         """
         if isinstance(sim, Replay):
             still = not sim.player.running

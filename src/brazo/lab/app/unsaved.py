@@ -1,9 +1,9 @@
-"""Work that only the lab has, and the question asked before it is lost.
+"""Unsaved work, and the dialog shown before it is discarded.
 
-Every panel lists its own (`Panel.unsaved`): taught points, trajectories, dimensions, gains, a
-program that runs.  The page is asked before it opens something else: save (one file, or all in a
-.zip), discard or cancel.
-There is no question when nothing would be lost, and none to programs that call `Lab.open`.
+Each panel lists its unsaved work (`Panel.unsaved`): taught points, trajectories, dimensions, gains,
+a running program.  Before something else is opened, a page asks the user to save (one file, or
+several in a .zip), discard or cancel.  There is no dialog if nothing would be lost, nor for
+programs that call `Lab.open` without `ask`.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ Files = Mapping[str, str | bytes]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Something the user made: what a question calls it, and the files that saving it gives.
+    """One item of unsaved work: its title in the dialog, and the files that save it.
 
-    Files that take time to make are made by `files(job)`, in a thread of its own.  A program that
-    runs has no files: it can be discarded only.
+    If the files take time to create, `files` is a function `files(job)` that runs in a job.  A
+    running program has no files: it can only be discarded.
     """
 
     title: str
     files: Files | Callable[[Job], Files]
-    robot: str = ""  # whose it is; empty when it belongs to the cell
-    kept: bool = False  # whether it is still there after another cell is opened
+    robot: str = ""  # name of its robot; empty if it belongs to the cell
+    kept: bool = False  # whether it survives when another cell is opened
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
     number: int
     work: Sequence[Work]
-    name: str  # of the archive
+    name: str  # file name of the archive
     proceed: Callable[[], None]
     cancelled: Callable[[], None]
 
 
 class Unsaved:
-    """The unsaved work of a lab; on its thread."""
+    """The unsaved work of a lab.  Use on the lab's thread."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Unsaved:
     ) -> None:
         self._session, self._channel, self._jobs = session, channel, jobs
         self._download, self._post = download, post
-        self.work = work  # lists all of it
+        self.work = work  # returns all unsaved work
         self._numbers = count(1)
         self._open: _Question | None = None
         channel.on("unsaved/save", self._save, int)
@@ -69,7 +69,7 @@ class Unsaved:
         channel.on("unsaved/cancel", self._cancel, int, still=True)
 
     def savable(self) -> list[Work]:
-        """The work that files can keep."""
+        """Unsaved work that can be saved to files."""
         return [one for one in self.work() if one.files]
 
     def before_opening(
@@ -78,7 +78,10 @@ class Unsaved:
         proceed: Callable[[], None],
         cancelled: Callable[[], None] | None = None,
     ) -> None:
-        """Call `proceed` to open something, once nothing is lost by it or the user agrees."""
+        """Call `proceed` to open `name`; ask first if unsaved work would be lost.
+
+        `cancelled` is called if the user cancels.
+        """
         lost = [one for one in self.work() if not one.kept]
         title = "Unsaved work" if any(one.files for one in lost) else f"Open {name}?"
         self.ask(f"Opening {name} discards:", lost, proceed, cancelled, title)
@@ -93,12 +96,14 @@ class Unsaved:
         save: str = "Save and continue",
         discard: str = "Discard",
     ) -> None:
-        """Call `proceed` once the user agrees to lose this work, or at once when there is none.
+        """Call `proceed` when the user saves or discards the work `lost`, or now if it is empty.
 
-        `title` is the heading of the question, `save` and `discard` are the labels of its buttons.
-        There is no button to save when none of the work has files.
+        `cancelled` is called if the user cancels, saving fails, another question replaces this
+        one, or there is no page to ask.  `sentence` and `title` are text and heading of the
+        dialog, `save` and `discard` the labels of its buttons.  The save button is omitted if no
+        work has files.
         """
-        self._drop()  # a newer question takes the place of one that is open
+        self._drop()  # a new question replaces the open one
         if not lost:
             proceed()
             return
@@ -121,13 +126,13 @@ class Unsaved:
         )
 
     def close(self) -> None:
-        """The lab ends: what waits for an answer is cancelled."""
+        """Cancel the open question; called when the lab closes."""
         self._drop()
 
     # ---- answers ---------------------------------------------------------------------------
 
     def _asked(self) -> Page | None:
-        """The page whose event this is, else the one that drives."""
+        """The page whose event is being handled, otherwise the page in control."""
         channel = self._channel
         drivers = (page for page in channel.pages if channel.driving.drives(page.key))
         return channel.page or next(drivers, None)
@@ -157,7 +162,7 @@ class Unsaved:
         question = self._take(number)
         if question is None:
             return
-        if not any(one.files for one in question.work):  # such a question has no button to save
+        if not any(one.files for one in question.work):  # this dialog has no save button
             return question.cancelled()
 
         def write(job: Job | None) -> dict[str, str | bytes]:
@@ -190,7 +195,7 @@ class Unsaved:
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:
-    """A file name that is safe, and not taken yet."""
+    """Safe file name that is not in `taken`."""
     path = PurePosixPath(*map(safe_name, PurePosixPath(name).parts))
     found, k = path, 2
     while str(found) in taken:
@@ -199,7 +204,7 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 
 
 def packed(files: Files) -> bytes:
-    """A .zip of files by name."""
+    """Bytes of a .zip archive of the files."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
         for name, content in files.items():

@@ -1,4 +1,4 @@
-"""The lab's own thread: makes the queued calls in order, and a frame in between."""
+"""The lab's thread: runs queued calls in order, and updates the display between them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from brazo.errors import BrazoError
 from brazo.lab.server.requests import Requests
 
-RATE = 60.0  # Hz, frames at most
+RATE = 60.0  # Hz, max frame rate
 
 
 class Worker:
-    """Runs `call(request)` for each request, `frame()` after it and at most `RATE` times a second.
+    """Runs `call(request)` for each request, and `frame()` at up to `RATE` Hz.
 
-    `wait(due)` says how long it may sleep when the next frame is due at `due`.
+    `wait(due)` returns the max time to sleep (s), given the time `due` of the next frame.
     """
 
     def __init__(
@@ -33,19 +33,19 @@ class Worker:
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no more calls."""
+        """Whether `close` has been called."""
         return self._closed
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def post(self, call: Callable[[], None]) -> None:
-        """Have a call made; returns at once."""
+        """Queue a call; returns immediately."""
         self._requests.put(call)
 
     def do(self, call: Callable[[], None]) -> None:
-        """Have a call made; returns once it is, and raises what it raised."""
+        """Run a call on the thread; blocks until it returns, and raises its exception."""
         done = threading.Event()
         errors: list[BaseException] = []
 
@@ -69,7 +69,7 @@ class Worker:
             raise errors[0]
 
     def close(self) -> None:
-        """End the thread once what waits has been done."""
+        """Run the queued calls, then end the thread."""
         self._closed = True
         self._requests.put(self._end)
         self._thread.join()
@@ -78,7 +78,7 @@ class Worker:
         self._ended = True
 
     def _run(self) -> None:
-        due = 0.0  # when the next frame may be shown
+        due = 0.0  # earliest time of the next frame (monotonic, s)
         while True:
             request = self._requests.take(self._wait(due))
             if request is not None:

@@ -1,1 +1,1 @@
-"""What is drawn: the cell, the overlays, the colours and the drag handle."""
+"""The 3D scene: bodies of the cell, overlays and colours."""

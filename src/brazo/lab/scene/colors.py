@@ -1,6 +1,6 @@
-"""The colour of every part: its own, unless its body is selected, marked, or seen through.
+"""Colours of the parts: their own, mixed with a highlight if their body is selected or marked.
 
-A change is sent for the parts it concerns only.
+Changes are sent only for the parts they affect.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SEE_THROUGH = 0.35
 
 
 class Colors:
-    """Colours and opacity of the solids of each body."""
+    """Colours and opacity of the solids; `solids[i]` are the handles of the parts of body i."""
 
     def __init__(self, solids: Sequence[Sequence[Any]]) -> None:
         self.solids = solids
@@ -26,7 +26,7 @@ class Colors:
 
     @property
     def see_through(self) -> bool:
-        """Whether all bodies are seen through."""
+        """Whether all bodies are transparent."""
         return self._through
 
     @see_through.setter
@@ -38,13 +38,13 @@ class Colors:
                     solid.opacity = SEE_THROUGH if on else None
 
     def mark(self, bodies: Mapping[int, Color]) -> None:
-        """Give bodies a colour; those not named have their own again."""
+        """Mark bodies, by index, with colours; all other bodies are unmarked."""
         if bodies != self._marked:
             self._marked = dict(bodies)
             self._send()
 
     def select(self, bodies: frozenset[int]) -> None:
-        """Let bodies stand out."""
+        """Highlight the bodies with these indices as selected; replaces the last selection."""
         if bodies != self._selected:
             self._selected = bodies
             self._send()

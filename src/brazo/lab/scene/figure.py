@@ -1,9 +1,9 @@
-"""Something to see for every body: its parts or, where the file gives none, a stick figure.
+"""Parts to draw for every body: those of the robot file, or a stick figure where it has none.
 
-The figure of a body is what its joints say of it: a drum about the axis of a joint that turns, a
-block where one slides with a rod as long as its travel, and a rod from there to every joint the
-body carries and to the tool.  In the frame of the body its own joint is at inv(after), that of a
-child at the child's `before`.  Sizes follow the reach, which is the longest way along such rods.
+The stick figure of a body is derived from its joints: a cylinder along the axis of a rotary joint;
+a block, and a rod of the length of its travel, for a linear joint; and a rod from its joint to each
+child joint and to the tool.  In the frame of the body, its joint is at inv(after), and a child
+joint at the child's `before`.  Sizes are proportional to the reach, the longest path along rods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from brazo.model.transforms import align_z, invert, translate
 if TYPE_CHECKING:
     from brazo.robot import Robot
 
-DRUM = 0.028  # sizes over the reach: radius of a drum, half the side of a block
+DRUM = 0.028  # radius of a cylinder and half side of a block, relative to the reach
 ROD = 0.011
 LONGEST_SLIDE = 3.0
 JOINT_COLOR = (0.91, 0.35, 0.05)
@@ -28,7 +28,7 @@ ROD_COLOR = (0.5, 0.55, 0.62)
 
 
 def visible_parts(robot: Robot) -> tuple[Sequence[Part], ...]:
-    """What to draw of each body, in the order of `robot.parts`."""
+    """Parts to draw for each body, in the order of `robot.parts`."""
     model = robot.model
     if not isinstance(model, TreeModel) or all(robot.parts):
         return robot.parts
@@ -55,11 +55,14 @@ def _mark(joint: Joint, turned: np.ndarray, reach: float) -> Part:
 
 
 def _slide(joint: Joint, turned: np.ndarray, reach: float) -> Part | None:
-    """The rod that stays in the parent's joint however far the body has slid."""
+    """Rod along the travel of a linear joint; None if the travel is too long to draw.
+
+    It passes through the joint of the parent at every position within the limits.
+    """
     ends = [joint.multiplier * limit + joint.offset for limit in joint.limits]
     low, _, high = sorted((*ends, 0.0))
     if high - low > LONGEST_SLIDE * reach:
-        return None  # no stop worth the name
+        return None  # practically unlimited
     start, end = ((turned @ translate(z=-value))[:3, 3] for value in (low, high))
     return _rod("slide", start, end, reach)
 
@@ -73,7 +76,7 @@ def _rod(name: str, start: np.ndarray, end: np.ndarray, reach: float) -> Part | 
 
 
 def _points(model: TreeModel, index: int) -> list[np.ndarray]:
-    """Where (3,) the body's own joint is, then every joint it carries, then the tool."""
+    """Positions (3,) in the body's frame: its joint, child joints, and the tool at the tip."""
     joint = model.bodies[index].joint
     points = [np.zeros(3) if joint is None else invert(joint.after)[:3, 3]]
     points += [b.joint.before[:3, 3] for b in model.bodies if b.parent == index and b.joint]
@@ -81,7 +84,7 @@ def _points(model: TreeModel, index: int) -> list[np.ndarray]:
 
 
 def _reach(model: TreeModel) -> float:
-    """The longest way (m) from the base along the rods."""
+    """Length (m) of the longest path from the base along the rods."""
     far = [0.0] * len(model.bodies)
     longest = 0.0
     for i, body in enumerate(model.bodies):

@@ -1,12 +1,12 @@
-"""Draws a world: a scene node for every body of the cell with its parts below it, and the floor.
+"""`Scene`: draws a world with one scene node per body, its parts as children, and the floor.
 
-The scene knows nothing of time or of the user: it is told where the bodies are and sends those
-that moved.  Nodes are placed in the world frame directly (no chain of parents), so what is drawn
-is what the physics says.  A body that moved less than `STILL` since it was last sent is left where
-it is drawn: at rest nothing is sent at all.
+The scene has no state of time or user input: it receives poses and sends those that changed.
+Nodes are placed directly in the world frame, without a chain of parents, so that the drawn poses
+are those of the physics.  A pose that changed by no more than `STILL` since it was last sent is not
+sent, so a cell at rest causes no traffic.
 
-Every cell shown gets a root node whose name was never used before: under a name used again viser's
-page keeps the old node's pose, as a new node at the origin is sent without one.
+Each cell gets a root node with a new, unique name.  If a name is reused, viser's client keeps the
+pose of the old node, because a new node at the origin is sent without a pose.
 """
 
 from __future__ import annotations
@@ -34,35 +34,35 @@ if TYPE_CHECKING:
     from brazo.lab.scene.shown import Shown
 
 LIGHT = "/light"
-PLAIN_SKY = "/plain-sky"  # viewer.js
+PLAIN_SKY = "/plain-sky"  # also in viewer.js
 AXES = (
     ("x", (229, 72, 77), rot_y(math.pi / 2)),
     ("y", (70, 167, 88), rot_x(-math.pi / 2)),
     ("z", (62, 142, 247), rot_z(0.0)),
 )
-FIELD_OF_VIEW_DEG = 35.0  # a longer lens than viser's: less distortion near the edges
-STILL = 2e-6  # m, and of the numbers of a rotation
-GROUND = 0.6  # a fixture wider than this share of the whole is ground, not something to look at
+FIELD_OF_VIEW_DEG = 35.0  # narrower than viser's, for less distortion at the edges
+STILL = 2e-6  # min change of a pose that is sent: m, or an element of the rotation matrix
+GROUND = 0.6  # a fixture wider than this fraction of the cell is ground, excluded from framing
 
 
 class Scene:
-    """What the pages see of a cell."""
+    """The 3D scene of a cell on the pages; `clicked(body, shift)` is called for clicked links."""
 
     def __init__(self, server: viser.ViserServer, clicked: Callable[[int, bool], Any]) -> None:
         self.server = server
         self._clicked = clicked
-        self.root = ""  # the node all of the cell is below
-        self.size = 1.0  # m, across everything that is not ground
+        self.root = ""  # root node of the cell
+        self.size = 1.0  # m, diagonal of the bounding box without the ground
         self.floor_height = 0.0  # m
         self.names: tuple[str, ...] = ()  # node of each drawn body, in the order of world.drawn
         self.colors = Colors(())
         self.tools: dict[str, str] = {}  # node of each robot's tool frame
         self._floor: Any = None
-        self._shown = np.empty((0, 4, 4))  # the poses last sent
+        self._shown = np.empty((0, 4, 4))  # poses last sent
         server.initial_camera.fov = math.radians(FIELD_OF_VIEW_DEG)
-        # One soft sky and a key light over the robot's left shoulder, so that its front-right,
-        # which the camera sees first, is lit and modelled.  The sky is a picture of one; where that
-        # is too much work, in a page drawn without a graphics card, a plain one takes its place.
+        # A soft sky and a key light from above, front and left, so that the side that the initial
+        # camera shows is well lit.  The sky is an environment map; with software rendering, where
+        # it is too slow, the page replaces it by the hemisphere light.
         server.scene.configure_default_lights(enabled=False)
         server.scene.configure_environment_map("city", environment_intensity=0.8)
         server.scene.add_light_hemisphere(
@@ -70,16 +70,16 @@ class Scene:
             sky_color=(255, 255, 255),
             ground_color=(150, 150, 155),
             intensity=2.0,
-            position=(0.0, 0.0, 1.0),  # where the sky is
+            position=(0.0, 0.0, 1.0),  # direction of the sky
         )
         server.scene.add_light_directional(
             LIGHT, intensity=2.1, cast_shadow=True, position=(1.0, 0.6, 2.4)
         )
 
     def show(self, sim: Shown) -> None:
-        """Replace whatever cell is drawn by this one, as it is now."""
+        """Draw the cell of `sim` in its current state, in place of the one drawn before."""
         world = sim.world
-        with sim.lock:  # the world has one workspace for poses, which programs use as well
+        with sim.lock:  # `poses` uses a shared workspace of the world
             poses = world.poses()
         bodies = drawn_parts(sim)
         boxes = [
@@ -110,7 +110,7 @@ class Scene:
         self.place(poses)
 
     def place(self, poses: np.ndarray) -> bool:
-        """Move the bodies (k, 4, 4), in the order of `world.drawn`; whether any moved."""
+        """Set the poses (k, 4, 4) of the bodies of `world.drawn`; return whether any were sent."""
         far = np.abs(poses - self._shown).max(axis=(1, 2))
         changed = np.flatnonzero(~(far <= STILL))  # nan: never sent
         if len(changed):
@@ -120,7 +120,7 @@ class Scene:
 
     @property
     def part_count(self) -> int:
-        """How many solids are drawn that a view is to show whole."""
+        """Number of solids drawn, without those of the ground."""
         ground = f"{self.root}/s"
         return sum(
             len(solids)
@@ -138,7 +138,10 @@ class Scene:
         self._floor.visible = visible
 
     def add_axes(self, name: str, length: float, visible: bool = True) -> viser.FrameHandle:
-        """Three rods, red, green and blue; viser's own have colours that drown in a dark view."""
+        """Add a coordinate frame of red, green and blue rods of this length (m).
+
+        viser's own frames have colours with too little contrast in a dark theme.
+        """
         scene = self.server.scene
         handle = scene.add_frame(name, show_axes=False, visible=visible)
         rod = mesh(Cylinder(0.03 * length, length, 0.01 * length))
@@ -178,7 +181,7 @@ class Scene:
         return solids
 
     def _click_of(self, i: int, shift: bool) -> Callable[[Any], Any]:
-        async def click(_event: Any) -> None:  # on the network's thread: only posts
+        async def click(_event: Any) -> None:  # on the network thread: must not block
             self._clicked(i, shift)
 
         return click
@@ -218,7 +221,7 @@ class Scene:
 
 
 def drawn_parts(sim: Shown) -> list[Sequence[Part]]:
-    """What is drawn of each body of `world.drawn`; a stick figure where a file gives nothing."""
+    """Parts to draw for each body of `world.drawn`; stick figures for links without parts."""
     world = sim.world
     found: list[Sequence[Part]] = [one.parts for one in world.drawn]
     for name, robot in sim.robots.items():
@@ -232,33 +235,33 @@ def drawn_parts(sim: Shown) -> list[Sequence[Part]]:
 
 
 def tip_of(sim: Shown, robot: str) -> int:
-    """Which of `world.drawn` carries the robot's tool."""
+    """Index in `world.drawn` of the body that carries the robot's tool."""
     tip = sim.world.robots[robot].tip_id
     own = sim.world.drawn_of(robot)
     return next((int(i) for i in own if int(sim.world.drawn[i].body.id) == tip), int(own[-1]))
 
 
 def grid_cell(size: float) -> float:
-    """The 1-2-5 length that puts some fifteen cells beside something of this size."""
+    """Cell length (m) of the grid, from the 1-2-5 series: about a fifteenth of `size` (m)."""
     exponent = math.floor(math.log10(size / 15))
     step = size / 15 / 10**exponent
     return (1 if step < 1.5 else 2 if step < 3.5 else 5 if step < 7.5 else 10) * 10.0**exponent
 
 
 def node_name(name: str) -> str:
-    """A name as it may stand in the scene tree, where a slash would start a child."""
+    """Name without characters that are special in the scene tree, such as a slash."""
     return re.sub(r"[^\w.-]+", "_", name)
 
 
 def placed(names: Sequence[str], T: np.ndarray) -> list[hooks.Pose]:
-    """Poses (k, 4, 4) as viser wants them."""
+    """Convert poses (k, 4, 4) to viser's tuples of name, position and wxyz quaternion."""
     positions = T[:, :3, 3].tolist()
     turns = wxyz_from_matrix(T[:, :3, :3]).tolist()
     return [(n, tuple(p), tuple(w)) for n, p, w in zip(names, positions, turns, strict=True)]
 
 
 def _box(parts: Sequence[Part]) -> np.ndarray:
-    """Corners (8 p, 3) of the parts' boxes in the body's frame."""
+    """Corners (8 p, 3), m, of the bounding boxes of p parts, in the body's frame."""
     corners = [np.empty((0, 3))]
     for part in parts:
         vertices = mesh(part.shape).vertices
@@ -269,7 +272,7 @@ def _box(parts: Sequence[Part]) -> np.ndarray:
 
 
 def _ground(fixtures: Sequence[bool], boxes: Sequence[np.ndarray]) -> list[bool]:
-    """Which bodies are ground: fixtures about as wide as everything together."""
+    """Whether each body is ground: a fixture wider than `GROUND` times the extent of all bodies."""
     filled = [box for box in boxes if len(box)]
     if not filled:
         return [False] * len(boxes)

@@ -1,4 +1,4 @@
-"""What the lab can show: a cell whose time passes, be it simulated or replayed from a recording."""
+"""Protocols of what the lab can show: a simulation, or the replay of a recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from brazo.world import Cell, World, WorldRobot
 
 
 class ShownRobot(Protocol):
-    """A robot of what is shown; poses are in the world."""
+    """A robot of a simulation or replay; poses are in the world frame."""
 
     name: str
     arm: Robot
@@ -38,7 +38,7 @@ class ShownRobot(Protocol):
 
     @property
     def qd(self) -> np.ndarray:
-        """Joint velocities (n,); a copy."""
+        """Joint velocities (n,), rad/s and m/s; a copy."""
         ...
 
     @property
@@ -48,12 +48,12 @@ class ShownRobot(Protocol):
 
     @property
     def reference(self) -> Reference:
-        """Where it is asked to be."""
+        """Reference of the joints: position, velocity and acceleration."""
         ...
 
     @property
     def moving(self) -> bool:
-        """Whether a motion is under way."""
+        """Whether a motion is active."""
         ...
 
     def tool(self) -> np.ndarray:
@@ -62,13 +62,13 @@ class ShownRobot(Protocol):
 
 
 class Shown(Protocol):
-    """A simulation, or the replay of a recording; read it while `lock` is held."""
+    """A simulation or a replay; hold `lock` while reading its state."""
 
     lock: StepLock
 
     @property
     def player(self) -> Player:
-        """Lets its time pass."""
+        """The player that runs it in real time."""
         ...
 
     @property
@@ -78,7 +78,7 @@ class Shown(Protocol):
 
     @property
     def world(self) -> World:
-        """The engine's world, at the present time."""
+        """The world of the physics engine, in its current state."""
         ...
 
     @property
@@ -92,15 +92,15 @@ class Shown(Protocol):
 
     @property
     def time(self) -> float:
-        """The present time, s."""
+        """Current time, s."""
         ...
 
     @property
     def dt(self) -> float:
-        """Time of a step, s."""
+        """Time step, s."""
         ...
 
     @property
     def moving(self) -> bool:
-        """Whether a robot moves by itself."""
+        """Whether a motion of any robot is active."""
         ...

@@ -1,4 +1,4 @@
-"""What the lab shows of a moment, read from the simulation between two steps in one go."""
+"""`Snapshot`: the state shown in one frame, read from a simulation or replay between two steps."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """One moment of a simulation."""
+    """State of a simulation or replay at one time."""
 
-    time: float
-    poses: np.ndarray  # (k, 4, 4) of everything drawn
-    references: dict[str, np.ndarray]  # where each robot is asked to be
+    time: float  # s
+    poses: np.ndarray  # (k, 4, 4) of the bodies in `world.drawn`
+    references: dict[str, np.ndarray]  # reference position (n,) of each robot, rad and m
     contacts: Contacts
 
     @classmethod
     def of(cls, sim: Shown) -> Snapshot:
-        """The present one."""
+        """Snapshot of the current state."""
         with sim.lock:
             world = sim.world
             references = {name: robot.reference.q for name, robot in sim.robots.items()}
             return cls(sim.time, world.poses(), references, world.contacts())
 
     def collisions(self) -> int:
-        """How many pairs of parts touch that should not: robots, themselves, what stands still."""
+        """Number of pairs in unintended contact: robot-robot, robot-fixture, self-collision."""
         contacts = self.contacts
         if not len(contacts):
             return 0

@@ -1,4 +1,4 @@
-"""What is drawn besides the cell itself: the overlays that are on, and the selected link."""
+"""`View`: the overlays, the floor's grid, and the highlight of the selected link."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from brazo.lab.server.channel import Channel
 
 
 class View:
-    """The overlays of a lab's scene; on the lab's thread."""
+    """The overlays of a lab's scene.  Use on the lab's thread."""
 
     def __init__(self, scene: Scene, channel: Channel) -> None:
         self._scene, self._channel = scene, channel
-        self._sim: Shown | None = None  # what the overlays are drawn for
+        self._sim: Shown | None = None  # the simulation or replay drawn
         self.overlays: dict[str, Overlay] = {make.id: make(scene) for make in OVERLAYS}
         self.on = {make.id: make.first for make in OVERLAYS}
         self.floor = True
@@ -40,7 +40,7 @@ class View:
         self._tell()
 
     def rebuilt(self, sim: Shown) -> None:
-        """The cell was drawn anew."""
+        """Rebuild the active overlays; called after the scene was drawn again."""
         self._sim = sim
         for overlay in self.overlays.values():
             overlay.forget()
@@ -51,7 +51,7 @@ class View:
             self._scene.floor_visible = False
 
     def update(self, snapshot: Snapshot) -> None:
-        """Follow the simulation."""
+        """Update the active overlays, each at up to its own rate."""
         now = time.monotonic()
         for which in self._built:
             if now >= self._due[which]:
@@ -60,7 +60,7 @@ class View:
                 overlay.update(snapshot)
 
     def highlight(self, sim: Shown, robot: str, joint: int | None) -> None:
-        """Let the link that a joint moves stand out; none without a joint."""
+        """Highlight the link that a joint moves; no link if `joint` is None."""
         bodies: set[int] = set()
         if joint is not None and robot in sim.robots:
             own = sim.world.drawn_of(robot)
@@ -69,13 +69,16 @@ class View:
         self._scene.colors.select(frozenset(bodies))
 
     def link_of(self, sim: Shown, drawn: int) -> tuple[str, int | None] | None:
-        """Robot and joint of something drawn; None when it belongs to a cell before this one."""
+        """Robot and joint index of body `drawn` of `world.drawn`.
+
+        None if the index is out of range, as after a click in a cell shown before.
+        """
         if drawn >= len(sim.world.drawn):
             return None
         robot = sim.world.drawn[drawn].name.partition("/")[0]
         own = sim.world.drawn_of(robot).tolist()
         joints = joints_of_bodies(sim.robots[robot].arm.model)
-        # A finger belongs to the last link.
+        # Fingers of the gripper count as the last link.
         return robot, joints[own.index(drawn)] if drawn in own else joints[-1]
 
     def _fit(self, which: str) -> None:
@@ -94,14 +97,14 @@ class View:
 
 
 def joints_of_bodies(model) -> list[int | None]:
-    """For each body of a model, base first, the joint that moves it directly."""
+    """Index of the joint that moves each body of a model, base first; None without such a joint."""
     from brazo.model.description import TreeModel
 
     if isinstance(model, TreeModel):
         return [None if b.joint is None else b.joint.coordinate for b in model.bodies]
     from brazo.kinematics import kinematics_of
 
-    # A Delta's bodies: base, then three arms, rods and the platform.
+    # Bodies of a Delta robot: base, three arms, rods and platform.  Arms have their joint's name.
     names = kinematics_of(model).body_names
     return [
         next((k for k, joint in enumerate(model.joint_names) if joint == name), None)

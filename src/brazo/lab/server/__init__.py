@@ -1,1 +1,1 @@
-"""The lab's side of the network: who may connect, the channel to the pages, files, and viser."""
+"""The lab's web server: access rules, the channel to the pages, file transfers and viser."""

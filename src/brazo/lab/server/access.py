@@ -1,17 +1,17 @@
-"""Who may talk to the lab: the Host, the Origin and the token of a request.
+"""Access control of the lab: checks of the Host, Origin, token and user of each request.
 
-The lab listens on the user's own machine, where any web page the user visits can make the browser
-knock.  Three rules keep such pages out, for the page as well as for its websockets:
+The lab listens on the user's machine, where any web page that the user visits can make the browser
+send requests to it.  These rules reject such requests, both HTTP and websocket:
 
-    Host    must name this machine (else 421); a rebound DNS name is a foreign Host
-    Origin  must be the lab's own page (else 403); a websocket must send one, a browser always does
-    token   beyond the loopback, or where one was asked for, a secret from the printed link must be
-            shown once; it then lives in a cookie no script can read (else 401)
-    user    without a token the connection must belong to the user who runs the lab, or to root,
-            where the system tells whose it is (else 403)
+    Host    must name this machine (else 421), which defeats DNS rebinding
+    Origin  must be the lab's own page (else 403); required for websockets (browsers send it)
+    token   beyond the loopback, or if requested, the secret of the printed link must be sent once;
+            it is then kept in an HttpOnly cookie, which scripts cannot read (else 401)
+    user    without a token, the connection must belong to the user who runs the lab, or to root,
+            if the system reports the owner (else 403)
 
-The browser is not started with the token, which every user could read in the list of processes,
-but with a code that is good once, for a minute, and only for the same user.
+The browser is not started with the token, because every user can read the command lines of
+processes, but with a single-use code that expires after a minute and works only for the same user.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Headers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer that is not the page: why, and (for a redirect) where to and with which cookie."""
+    """A response in place of the requested page; `headers` has target and cookie of a redirect."""
 
     status: HTTPStatus
     reason: str
@@ -45,22 +45,22 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The rules for a lab listening on `host`; `token` None where none is asked for."""
+    """The access rules of a lab that listens on `host`; `token` is None if none is required."""
 
     host: str
     cookie: str = "brazo"
     token: str | None = None
-    codes: dict[str, float] = field(default_factory=dict)  # and until when each is good
+    codes: dict[str, float] = field(default_factory=dict)  # code -> expiry (monotonic time, s)
 
     @classmethod
     def on(cls, host: str, port: int, token: bool = False) -> Access:
-        """The rules of a lab on this address: a new token beyond the loopback, or if `token`."""
+        """Rules for a lab on this address; with a new token beyond the loopback, or if `token`."""
         made = None if is_loopback(host) and not token else secrets.token_urlsafe(24)
-        # Cookies know no ports: two labs on one machine would overwrite each other's.
+        # Cookies are shared by all ports of a host, so each lab needs its own cookie name.
         return cls(host, f"brazo-{port}", made)
 
     def code(self) -> str:
-        """A code that lets one browser of the same user in, within a minute."""
+        """New single-use code for a browser of the same user, valid for `CODE_SECONDS`."""
         code = secrets.token_urlsafe(24)
         self.codes[code] = time.monotonic() + CODE_SECONDS
         return code
@@ -72,7 +72,10 @@ class Access:
         websocket: bool,
         foreign: Callable[[], bool] = lambda: False,
     ) -> Refusal | None:
-        """None when the request may pass; `foreign()` says if it is another user's."""
+        """Check a request for `target`; None if it is allowed, otherwise the response to send.
+
+        `foreign()` returns whether the connection belongs to another user.
+        """
         hosts = headers.get_all("Host")
         if len(hosts) != 1 or not names_this_machine(hosts[0], self.host):
             return Refusal(HTTPStatus.MISDIRECTED_REQUEST, "this lab does not serve this host name")

@@ -1,24 +1,24 @@
-"""The lab's own line to its pages, beside viser's: named values down, named events up.
+"""`Channel`: the lab's websocket to its pages; named values to the page, named events from it.
 
-Values (`"tool/x" -> "412.3"`) are shown by whatever element of the page asks for that name, and
-change without the element being rebuilt, so a scroll position, a selection or a half-typed number
-survives.  Every page is sent what changed since it last listened: a slow page skips, it never
-queues.  Only what a page is told once, a sentence or a file, comes in full, and before the values.
+Values (`"tool/x" -> "412.3"`) are shown by the elements of the page bound to that name.  Elements
+are updated in place, so that scroll position, selection and partly entered text are kept.  A page
+receives the newest values that changed since the last transmission; a slow page skips values in
+between.  Notices and downloads are queued instead, and sent before the values.
 
-Events are JSON lists `["pendant/step", 3, 12.5]`; one arrives at its handler only with the number
-and the types of arguments the handler declared, from the page that drives, and on the thread of
-the lab.  The two exceptions are declared: `free` events any page may send, and `now` ones that
-must not wait behind whatever the lab is doing (STOP, the renewal of a held button); their handlers
-run on the network's thread and only set something.
+Events are JSON lists such as `["pendant/step", 3, 12.5]`.  An event is handled only if the number
+and types of its arguments are those that its handler declared, and if it was sent by the page in
+control.  Handlers run on the lab's thread.  There are two exceptions: `free` events are accepted
+from every page; handlers of `now` events (STOP, the renewal of a hold-to-run button) run on the
+network thread, so that they do not wait, and must return quickly.
 
-STOP (`halt`) also overtakes: an event that came before it and still waits is not acted on any more,
-and what one under way set in motion meanwhile is stopped again.  Those declared `still`, and free
-ones, move nothing and are done all the same.
+STOP (`halt`) cancels the events that are still queued, and stops again after an event that was
+being handled at that time.  Events declared `still`, and free events, cause no motion and are
+handled nevertheless.
 
-Of a free event that a page repeats before it was handled only the newest counts.  Requests of the
-page in control come before those of other pages and are never dropped: while very many wait, the
-page is not read.  At most `MAX_PAGES` pages are open at a time, the one in control always among
-them.
+If a page repeats a free event before it is handled, only the newest one is kept.  Events of the
+page in control take precedence over those of other pages and are never dropped: while the queue is
+full, that page is not read.  At most `MAX_PAGES` pages can be open; the page in control is always
+admitted.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ Handler = Callable[..., Any]
 MAX_EVENT_BYTES = 65_536
 MAX_NUMBER = 1e300
 MAX_PAGES = 16
-MAX_TOLD = 32  # sentences and files a page that does not listen is owed
-SAME_PAGE_TWICE = 4001  # a copied tab has the key of the first: it makes itself another
+MAX_TOLD = 32  # max queued notices and downloads per page; the oldest are dropped
+SAME_PAGE_TWICE = 4001  # close code; a duplicated tab has the same key and must choose another
 _KEY = re.compile(r"[\w-]{16,64}", re.ASCII)
 
 
 class Typed(str):
-    """A kind of argument: what was typed into a field, a number or text."""
+    """Argument type of events: the input of a field, a number or text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,17 @@ class _Wanted:
 
 
 class Channel:
-    """Values for all pages and events from the one that drives."""
+    """Sends values to all pages and receives events of the page in control."""
 
     def __init__(self, requests: Requests, driving: Driving | None = None) -> None:
         self._requests = requests  # calls for the lab's thread
         self.driving = Driving() if driving is None else driving
-        self.page: Page | None = None  # whose event is being handled, on the lab's thread
-        self.event = ""  # its name
-        self.allows: Callable[[str], bool] = lambda event: True  # asked before one is acted on
-        self.stops = 0  # how often STOP was pressed
-        self.overtaken = False  # whether STOP came before a wish, since somebody last looked
-        self.stop_again: Callable[[], object] = lambda: None  # after a wish that STOP came during
+        self.page: Page | None = None  # page whose event is being handled; on the lab's thread
+        self.event = ""  # name of that event
+        self.allows: Callable[[str], bool] = lambda event: True  # event filter
+        self.stops = 0  # number of STOPs
+        self.overtaken = False  # whether STOP cancelled a request; reset by the reader
+        self.stop_again: Callable[[], object] = lambda: None  # called if STOP came during a request
         self._values: dict[str, Any] = {}
         self._wanted: dict[str, _Wanted] = {}
         self._pages: dict[str, Page] = {}
@@ -93,26 +93,31 @@ class Channel:
         now: bool = False,
         still: bool = False,
     ) -> None:
-        """Call `handler(*arguments)` for every event of that name with arguments of those types.
+        """Call `handler(*arguments)` for events of this name with arguments of these types.
 
-        `float` takes any finite number, `Typed` a number or a text; `list` and `dict` come as they
-        are and are the handler's to check.
+        `float` accepts any finite number, `Typed` a number or text.  The contents of `list` and
+        `dict` are not checked.  `free` accepts the event from every page, not only from the page
+        in control.  `now` calls the handler immediately, on the network thread.  `still` declares
+        that the event causes no motion, so that STOP does not cancel it.
         """
         self._wanted[event] = _Wanted(handler, kinds, free, now, still or free)
 
     def halt(self) -> None:
-        """STOP was pressed: what is waiting is not wanted any more; from any thread."""
+        """Cancel the queued requests because STOP was pressed; from any thread."""
         with self._lock:
             self.stops += 1
         for callback in self._halts:
             callback()
 
     def on_halt(self, callback: Callable[[], object]) -> None:
-        """Call back at every STOP, at once and on the thread of whoever pressed it."""
+        """Call `callback` at every STOP, immediately and on the thread that called `halt`."""
         self._halts.append(callback)
 
     def unless_stopped(self, wish: Callable[[], None]) -> Callable[[], None]:
-        """The wish, to be carried out on the lab's thread only if no STOP comes before it."""
+        """Wrap a request so that it is skipped if STOP is pressed before it runs.
+
+        If STOP is pressed while it runs, `stop_again` is called after it.
+        """
         stops = self.stops
 
         def run() -> None:
@@ -128,18 +133,19 @@ class Channel:
         return run
 
     def on_pages(self, callback: Callable[[], None]) -> None:
-        """Call back, on the lab's thread, when a page comes, goes or asks for control."""
+        """Call `callback` on the lab's thread when a page connects or disconnects."""
         self._watchers.append(callback)
 
     def on_refused(self, callback: Callable[[], None]) -> None:
-        """Call back, on the lab's thread, when a watcher wanted to act in the scene.
+        """Call `callback` on the lab's thread when a scene action of a view-only page was refused.
 
-        Its own page has moved what it pulled at: it wants to be told where that is.
+        That page has already moved the object that its user dragged; the callback must send the
+        actual pose again.
         """
         self._undoers.append(callback)
 
     def refuse(self, key: str) -> None:
-        """Tell a page that it may not; from any thread."""
+        """Notify a page that its action was refused (view only); from any thread."""
         page = self._pages.get(key)
         if page is not None:
             page.refuse()
@@ -147,7 +153,7 @@ class Channel:
             self._requests.put(callback, callback)
 
     def put(self, values: Mapping[str, Any]) -> None:
-        """Show values (of JSON types); those that did not change cost nothing."""
+        """Send values (of JSON types) to all pages; unchanged values are not sent."""
         with self._lock:
             changed = {k: v for k, v in values.items() if self._values.get(k, self) != v}
             self._values |= changed
@@ -156,7 +162,7 @@ class Channel:
             page.send_soon(changed)
 
     def drop(self, name: str) -> None:
-        """Forget the values and handlers of a name and of those below it (`name/…`)."""
+        """Remove the values and handlers of a name and of all names below it (`name/…`)."""
 
         def other(one: str) -> bool:
             return one != name and not one.startswith(f"{name}/")
@@ -166,17 +172,17 @@ class Channel:
             self._wanted = {k: v for k, v in self._wanted.items() if other(k)}
 
     def get(self, name: str) -> Any:
-        """What the pages show under that name; None when nothing yet."""
+        """Current value of a name; None if there is none."""
         return self._values.get(name)
 
     @property
     def pages(self) -> tuple[Page, ...]:
-        """The open pages, in the order they came."""
+        """The open pages, in the order of connection."""
         with self._lock:
             return tuple(self._pages.values())
 
     async def serve(self, connection: ServerConnection) -> None:
-        """Talk to one page until it leaves."""
+        """Serve the connection of one page until it closes."""
         key = key_of(connection)
         if len(self._pages) >= MAX_PAGES and not self.driving.holds(key):
             await connection.close(CloseCode.TRY_AGAIN_LATER, full("pages"))
@@ -252,7 +258,7 @@ class Channel:
                 self._requests.put(wish if wanted.still else self.unless_stopped(wish), kind)
 
     def _handle(self, page: Page, name: str, handler: Handler, arguments: list[Any]) -> None:
-        # The lab forgets the page when it is done, and has said what went wrong.
+        # The lab resets `page` after the call, and after it has shown an error on that page.
         self.page, self.event = page, name
         if self.allows(name):
             wrong = page.wrong.pop(topic_of(name), None)
@@ -262,18 +268,18 @@ class Channel:
 
 
 class Page:
-    """One open page: what it has not been sent yet, and the task that sends it."""
+    """One open page, with the queue of its unsent values and the task that sends them."""
 
     def __init__(
         self, key: str, number: int, connection: ServerConnection, first: dict[str, Any]
     ) -> None:
         self.key = key
         self.number = number
-        self.shown: frozenset[str] = frozenset()  # the panels it has in view
-        self.wrong: dict[str, int] = {}  # panel -> number of the notice that something failed there
+        self.shown: frozenset[str] = frozenset()  # ids of its visible panels
+        self.wrong: dict[str, int] = {}  # panel -> number of its current error notice
         self._refused = 0
         self._connection = connection
-        self._pending = first | {"me/number": number}  # the last of what it is told first
+        self._pending = first | {"me/number": number}  # last of the initial values
         self._once: deque[dict[str, Any]] = deque(maxlen=MAX_TOLD)
         self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()
@@ -281,23 +287,23 @@ class Page:
         self._news.set()
 
     def send_soon(self, values: Mapping[str, Any]) -> None:
-        """Show this page alone; a newer value of a name takes the place of one not sent yet."""
+        """Queue values for this page only; they replace unsent values of the same names."""
         with self._lock:
             self._pending.update(values)
         self._wake()
 
     def tell(self, name: str, what: Any) -> None:
-        """Tell this page alone, whatever else it is told."""
+        """Queue a message for this page only; later messages do not replace it."""
         with self._lock:
             self._once.append({name: what})
         self._wake()
 
     def _wake(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop closed with the server: nobody is left
+        with contextlib.suppress(RuntimeError):  # the loop was closed with the server
             self._loop.call_soon_threadsafe(self._news.set)
 
     def refuse(self) -> None:
-        """Tell it that it may not."""
+        """Notify the page that its action was refused (view only)."""
         self._refused += 1
         self.send_soon({"me/refused": self._refused})
 
@@ -314,18 +320,18 @@ class Page:
 
 
 def full(what: str) -> str:
-    """Why one more page or connection is refused."""
+    """Message for a page or connection that is rejected because the limit is reached."""
     return f"too many {what}: the maximum is {MAX_PAGES}; close one, then reload"
 
 
 def topic_of(event: str) -> str:
-    """The panel an event belongs to; empty when it is the lab's own."""
+    """Id of the panel of an event; empty for events of the lab itself."""
     panel, slash, _ = event.partition("/")
     return panel if slash else ""
 
 
 def key_of(connection: ServerConnection) -> str:
-    """The key a page connects with; empty when it gives none that could be one."""
+    """Key in the URL of a page's connection; empty if it is missing or malformed."""
     request = connection.request
     query = urlsplit(request.path).query if request is not None else ""
     key = parse_qs(query).get("page", [""])[-1]
@@ -336,6 +342,6 @@ def _is_a(value: object, kind: type) -> bool:
     if kind is Typed:
         return _is_a(value, float) or (isinstance(value, str) and len(value) <= 200)
     if kind is float:
-        # Compared, not tested for finiteness: an int may be too long for a float.
+        # A comparison instead of isfinite, because an int may be too large for a float.
         return type(value) in (int, float) and -MAX_NUMBER <= value <= MAX_NUMBER  # pyright: ignore[reportOperatorIssue]
     return type(value) is kind

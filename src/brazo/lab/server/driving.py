@@ -1,13 +1,12 @@
-"""Who drives: several pages may watch a lab, one at a time may act.
+"""Control of the lab: several pages may be open, but only one is in control; the others view only.
 
-The first page to come drives.  A watcher may *ask*; the driver hands over or keeps control, and
-whoever does not answer for `ANSWER_TIME` loses it.  A driver that goes away (a reload, a lost
-connection) keeps its place for `RETURN_TIME`; then control passes to the page that asked, else to
-the one that has been there longest.
+The first page that connects gets control.  Another page may request control; the page in control
+(the driver) hands it over or keeps it, and loses it if it does not answer within `ANSWER_TIME`.  A
+driver that disconnects (reload, connection loss) keeps control for `RETURN_TIME`; then control
+passes to the page that requested it, otherwise to the page that has been connected longest.
 
-A page is known by a key of its own choosing that no other page is told, so that what it sends on
-its two connections, the lab's and viser's, can be seen to come from one page.  Others see only its
-number.
+A page identifies itself with a secret key of its own choice on both of its connections, the lab's
+and viser's, so that their messages can be attributed to one page.  Other pages see only its number.
 """
 
 from __future__ import annotations
@@ -16,25 +15,25 @@ import threading
 import time
 from collections.abc import Callable
 
-ANSWER_TIME = 10.0  # s
-RETURN_TIME = 4.0  # s
+ANSWER_TIME = 10.0  # s, for the answer to a request for control
+RETURN_TIME = 4.0  # s, for the reconnection of the page in control
 
 
 class Driving:
-    """The pages of a lab by their keys, and which of them drives; use from any thread."""
+    """The open pages by key, and which of them is in control; use from any thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.RLock()
-        self._numbers: dict[str, int] = {}  # in the order they came
+        self._numbers: dict[str, int] = {}  # in the order of connection
         self._count = 0
         self._driver = ""
-        self._left: float | None = None  # when the driver went
+        self._left: float | None = None  # time at which the driver disconnected
         self._asking = ""
         self._asked = 0.0
 
     def join(self, key: str) -> int:
-        """A page came; its number."""
+        """Register a page that connected; return its number."""
         with self._lock:
             self._count += 1
             self._numbers[key] = self._count
@@ -45,7 +44,7 @@ class Driving:
             return self._count
 
     def leave(self, key: str) -> None:
-        """A page went."""
+        """Remove a page that disconnected."""
         with self._lock:
             self._numbers.pop(key, None)
             if key == self._asking:
@@ -53,22 +52,25 @@ class Driving:
             if key == self._driver:
                 self._left = self._clock()
             if not self._numbers:
-                self._pass("")  # whoever comes next drives
+                self._pass("")  # the next page that connects gets control
 
     def present(self, key: str) -> bool:
-        """Whether a page with this key is there."""
+        """Whether a page with this key is connected."""
         return key in self._numbers
 
     def drives(self, key: str) -> bool:
-        """Whether this page may act."""
+        """Whether this page is connected and in control."""
         return key != "" and key == self._driver and key in self._numbers
 
     def holds(self, key: str) -> bool:
-        """Whether control is this page's, also while it is away for a moment."""
+        """Whether this page has control, including while it is briefly disconnected."""
         return key != "" and key == self._driver
 
     def ask(self, key: str) -> None:
-        """A watcher wants control."""
+        """Request control for a page; ignored while another request is open.
+
+        Control passes at once if the page in control is disconnected.
+        """
         with self._lock:
             if key in self._numbers and key != self._driver and not self._asking:
                 self._asking, self._asked = key, self._clock()
@@ -76,7 +78,10 @@ class Driving:
                     self._pass(key)
 
     def hand_over(self, key: str) -> None:
-        """The driver gives control to the page that asked, else to the one longest there."""
+        """Pass control to the requesting page, otherwise to the one connected longest.
+
+        Ignored unless the page `key` is in control.
+        """
         with self._lock:
             if self.drives(key):
                 others = [k for k in self._numbers if k != key]
@@ -84,13 +89,13 @@ class Driving:
                     self._pass(self._asking or others[0])
 
     def keep(self, key: str) -> None:
-        """The driver says no."""
+        """Reject the open request for control; ignored unless the page `key` is in control."""
         with self._lock:
             if self.drives(key):
                 self._asking = ""
 
     def wait(self) -> float | None:
-        """Seconds until control passes by itself; None when nothing is under way."""
+        """Time (s) until control passes automatically; None if no timeout is active."""
         with self._lock:
             ends = []
             if self._asking:
@@ -100,7 +105,7 @@ class Driving:
             return max(0.0, min(ends) - self._clock()) if ends else None
 
     def settle(self) -> bool:
-        """Let control pass where the time for it has come; whether it did."""
+        """Pass control if a timeout has expired; return whether it passed."""
         with self._lock:
             if self.wait() != 0.0:
                 return False
@@ -109,17 +114,17 @@ class Driving:
 
     @property
     def driver(self) -> int:
-        """Number of the page that drives; 0 when none does."""
+        """Number of the page in control; 0 if none is."""
         return self._numbers.get(self._driver, 0)
 
     @property
     def asking(self) -> int:
-        """Number of the page that asks for control; 0 when none does."""
+        """Number of the page that requests control; 0 if none does."""
         return self._numbers.get(self._asking, 0)
 
     @property
     def pages(self) -> int:
-        """How many pages are open."""
+        """Number of open pages."""
         return len(self._numbers)
 
     def _pass(self, key: str) -> None:

@@ -1,12 +1,11 @@
-"""Runs viser behind the lab's own page, with every message of a page checked first.
+"""Run viser with the lab's page, and check every message before viser receives it.
 
-- `start` runs viser on a socket of ours, with our page, our checks and our line beside its own.
-- `MessageGuard` reads every message before viser does: viser sets any attribute of a widget that a
-client
+- `start` runs viser on a given socket, together with the lab's page, access checks and websockets.
+- `MessageGuard` filters messages, because viser sets any attribute of a widget that a client
   names, buffers any upload and opens a public tunnel on request.
 
-The undocumented parts of viser are in `brazo.internals.viser` (their page-side twin is
-`server/page/viewer.js`).
+The uses of undocumented parts of viser are in `brazo.internals.viser`, and in
+`server/page/viewer.js` for the client.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ __all__ = [
     "sweep",
 ]
 
-MAX_MESSAGE_BYTES = 2 << 20  # a page uploads in pieces of half of that
-# A page sends an event for each of the display's frames at most, on each of its connections.
+MAX_MESSAGE_BYTES = 2 << 20  # the page uploads in pieces of half this size
+# A page sends at most one event per display frame on each of its connections.
 LIMITS = ConnectionLimits(frames=500.0, burst=500.0)
 MAX_UPLOAD_BYTES = 64 << 20
 
@@ -60,10 +59,11 @@ def start(
     driving: Driving,
     refused: Callable[[str], None],
 ) -> Any:
-    """Run viser on a listening socket; `answer` sees every request first, `own` talks at its paths.
+    """Run viser on a listening socket.
 
-    `refused(key)` is called when a page that only watches wanted to act.  A page that floods is
-    closed, unless it is in control.
+    `answer` checks and answers every HTTP request first.  `own` maps paths to the handlers of the
+    lab's own websockets.  `refused(key)` is called when a message of a view-only page is refused.
+    Connections that exceed `LIMITS` are closed, unless their page is in control.
 
     Returns the `viser.ViserServer`.
     """
@@ -71,7 +71,7 @@ def start(
     gate = Gate(LIMITS, lambda connection: driving.drives(key_of(connection)))
     log = logging.getLogger("brazo.lab.websocket")
     log.addHandler(logging.NullHandler())
-    log.propagate = False  # a client that breaks off is no news
+    log.propagate = False  # aborted connections are normal and need no log output
     real_serve = websockets.asyncio.server.serve
 
     def serve(handler: Conversation, host: str, port: int, **options: Any) -> Any:
@@ -108,19 +108,20 @@ def start(
 
 
 class MessageGuard:
-    """Lets a message pass only if the page itself could have sent it for what it shows.
+    """Passes only messages that viser's client could send for the widgets and nodes it shows.
 
-    A page that only watches may say where its camera is, and nothing that changes anything.
+    A view-only page may send its camera pose and answers to queries, but nothing that changes the
+    state.
     """
 
     def __init__(self, driving: Driving, refused: Callable[[str], None]) -> None:
-        self.server: viser.ViserServer | None = None  # set once viser runs; then messages pass
-        self.views = 0  # connections that are open
+        self.server: viser.ViserServer | None = None  # set by `start`; no message passes before
+        self.views = 0  # number of open viser connections
         self._driving = driving
         self._refused = refused
 
     def watch(self, connection: ServerConnection) -> None:
-        """Make the connection deliver only messages that pass; one that is garbage ends it."""
+        """Filter the messages of a connection; close it on a malformed message."""
         receive, key = connection.recv, key_of(connection)
 
         async def recv(*args: Any, **kwargs: Any) -> Any:
@@ -167,10 +168,10 @@ class MessageGuard:
             return internals.fits_upload(
                 self.server, message["transfer_uuid"], len(message["content"])
             )
-        return True  # about the page itself, or a gesture: viser looks up what it aims at
+        return True  # state of the page, or a gesture: viser looks up its target
 
 
-# All that viser's page ever sends, but for the wish to be shared with the whole web.
+# All messages that viser's client sends, except requests to share the scene publicly.
 _FROM_PAGES = {
     "ViewerCameraMessage",
     "GuiUpdateMessage",

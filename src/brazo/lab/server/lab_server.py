@@ -1,8 +1,8 @@
-"""The lab's server: a listening socket, viser behind our checks, and a clean end.
+"""`LabServer`: the listening socket, viser behind the access checks, and the shutdown.
 
-The socket is opened here rather than by viser, which listens to the whole network by default and
-hides why a port could not be had.  `LabServer.url` is the link to open; beyond the loopback it
-carries the token.
+The socket is opened here and not by viser, which listens on all interfaces by default and does not
+report why a port is unavailable.  `LabServer.url` is the URL to open; it contains the token if one
+is required.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ PORTS_TO_TRY = 100
 
 
 class LabServer:
-    """viser, hardened, with the lab's page and channel; `note` says if the port had to change."""
+    """viser with access checks and the lab's page, channel and file transfers.
+
+    `note` is a message if another port than the given one is used, otherwise empty.
+    """
 
     def __init__(self, host: str, port: int, requests: Requests, token: bool = False) -> None:
         sock, self.port = listen(host, port)
@@ -43,13 +46,13 @@ class LabServer:
 
     @property
     def url(self) -> str:
-        """What to open in a browser."""
+        """URL of the lab's page, with the token if one is required."""
         return self._address() + (f"/?token={self.access.token}" if self.access.token else "")
 
     def browser_url(self) -> str:
-        """The address to start a browser with: a code in place of the token, good once.
+        """URL to start a browser with; contains a single-use code instead of the token.
 
-        Every user can read the command lines of this machine's processes.
+        Every user of the machine can read the command lines of its processes.
         """
         return self._address() + (f"/?code={self.access.code()}" if self.access.token else "")
 
@@ -58,7 +61,10 @@ class LabServer:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def download(self, name: str, content: bytes | str | Path) -> None:
-        """Have the page that asked (else the one in control) save a file."""
+        """Send a file to the page whose event is being handled, otherwise to the page in control.
+
+        The browser saves it under `name`.
+        """
         offer = self.downloads.offer(name, content)
         asked = self.channel.page
         for page in (asked,) if asked is not None else self.channel.pages:
@@ -66,22 +72,22 @@ class LabServer:
                 page.tell("download", offer)
 
     def stop(self) -> None:
-        """Close every page's connection and release the port."""
+        """Close all connections and release the port."""
         self.viser.stop()
 
 
 def own_address() -> str:
-    """The address other machines reach this one by, as far as it is known."""
+    """IP address of this machine in the network; `localhost` if it is unknown."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # looks up the way there; nothing is sent
+            probe.connect(("192.0.2.1", 9))  # selects a route; no packet is sent
         except OSError:
             return "localhost"
         return probe.getsockname()[0]
 
 
 def listen(host: str, port: int) -> tuple[socket.socket, int]:
-    """A socket listening on the port, or on the next free one; 0 lets the system choose."""
+    """Listening socket and its port: `port`, or the next free one; 0 lets the system choose."""
     if not 0 <= port <= 65535:
         raise BrazoError(f"port {port}: a port is a number from 0 to 65535")
     check_name(host, host)
@@ -100,7 +106,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, int]:
         try:
             if os.name == "nt":
                 sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE"), 1)  # noqa: B009
-            else:  # a port the last lab has just left is free
+            else:  # allows the port of a lab that was closed a short time ago
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind((address[0], candidate, *address[2:]))
             sock.listen(64)

@@ -1,4 +1,4 @@
-"""Messages shown on the pages, and errors turned into them."""
+"""Notices: messages shown on the pages, including those of errors."""
 
 from __future__ import annotations
 
@@ -16,30 +16,33 @@ log.addFilter(Repeats())
 
 
 class Notices:
-    """Messages to the pages; on the lab's thread."""
+    """Shows messages on the pages.  Use on the lab's thread."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._count = 0
 
     def say(self, text: str, kind: str = "info") -> None:
-        """Show a sentence: `info`, `warn` or `error`; to the page that asked, else to all."""
+        """Show a message, of kind `info`, `warn` or `error`.
+
+        It is shown on the page whose event is being handled, otherwise on all pages.
+        """
         self._count += 1
         notice = {"number": self._count, "text": printable(text), "kind": kind}
         asked, topic = self._channel.page, topic_of(self._channel.event)
         if asked is not None and kind == "error" and topic:
-            # One a panel: it goes with the next, or when that panel does as it is asked.
+            # One error per panel: removed by its next error, or its next successful request.
             notice["topic"] = topic
             asked.wrong[topic] = self._count
         for page in self._channel.pages if asked is None else (asked,):
             page.tell("notice", notice)
 
     def guard(self, call: Callable[[], Any]) -> None:
-        """Make a call; show what it raises instead of raising it."""
+        """Run a call; show an exception as a notice instead of raising it."""
         try:
             call()
         except BrazoError as error:
             self.say(str(error), "error")
-        except Exception as error:  # one broken panel must not stop the others
+        except Exception as error:  # an error in one panel must not affect the others
             log.exception("a request failed")
             self.say(f"Internal error: {type(error).__name__}: {error}", "error")

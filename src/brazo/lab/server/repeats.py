@@ -1,4 +1,4 @@
-"""A log filter: a repeated message is written at most once a second, as one line with a count."""
+"""Log filter that combines repeated messages into at most one line with a count per second."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from collections import OrderedDict
 from brazo.text import trace_text
 
 PERIOD = 1.0  # s
-MAX_KINDS = 100  # messages that are remembered
+MAX_KINDS = 100  # max number of kinds of messages tracked
 
 
 class Repeats(logging.Filter):
-    """Passes the first record of a kind; those of the next `PERIOD` are counted and summed up.
+    """Passes the first record of a kind; those of the next `period` seconds are counted.
 
-    Records are of one kind when they have the same format string and, where an exception is logged,
-    its type and the line that raised it.  Control characters in a traceback are escaped.
+    A summary line with the count is logged at the end of the period.  Records are of the same kind
+    if they have the same format string and, for logged exceptions, the same exception type and
+    line of code.  Control characters in a traceback are escaped.
     """
 
     def __init__(self, period: float = PERIOD) -> None:
@@ -28,7 +29,7 @@ class Repeats(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "repeats", None) is not None:
-            return True  # a sum of our own
+            return True  # a summary of this filter
         now = time.monotonic()
         name = _name(record)
         with self._lock:

@@ -1,9 +1,8 @@
-"""The calls that wait for the lab's thread.
+"""`Requests`: the queue of calls for the lab's thread.
 
-Calls of the lab itself and of the page in control come first, in order, and none is dropped.
-Requests of other pages wait apart: of one kind from one page only the newest, the pages in turn,
-and at most `RATE` of them a second.  So they take a bounded share of the thread's time, however
-many arrive.
+Calls of the lab itself and of the page in control have priority, are run in order and never
+dropped.  Requests of other pages are queued separately: only the newest of each kind per page, the
+pages in turn, and at most `RATE` per second, so that they cannot take up the lab's thread.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MAX_CALLS = 10_000
 
 
 class Requests:
-    """A queue with two ranks: put from any thread, take on the lab's."""
+    """Queue with two priorities; put calls from any thread, take them on the lab's thread."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -30,24 +29,27 @@ class Requests:
         self._budget = RateLimit(RATE, BURST)
 
     def put(self, call: Call, kind: Hashable = None) -> None:
-        """Have a call made; one with a `kind` replaces the one of that kind that waits."""
+        """Queue a call; it replaces a queued call of the same `kind`, unless that is None."""
         with self._changed:
             self._calls[object() if kind is None else kind] = call
             self._changed.notify()
 
     def put_other(self, page: Hashable, kind: Hashable, call: Call) -> None:
-        """Have a request of a page that is not in control carried out when there is time."""
+        """Queue a request of a page that is not in control, with low priority.
+
+        It replaces a queued request of the same page and kind.
+        """
         with self._changed:
             self._others.setdefault(page, {})[kind] = call
             self._changed.notify()
 
     def forget(self, page: Hashable) -> None:
-        """Drop the requests of a page that is gone."""
+        """Drop the low-priority requests of a page that disconnected."""
         with self._changed:
             self._others.pop(page, None)
 
     def take(self, timeout: float) -> Call | None:
-        """The next call, or None when there is none for `timeout` seconds."""
+        """Remove and return the next call; None if there is none within `timeout` (s)."""
         end = time.monotonic() + timeout
         with self._changed:
             while True:
@@ -67,12 +69,12 @@ class Requests:
         requests = self._others.pop(page)
         call = requests.pop(next(iter(requests)))
         if requests:
-            self._others[page] = requests  # behind the other pages
+            self._others[page] = requests  # at the end: the pages take turns
         return call
 
     @property
     def crowded(self) -> bool:
-        """Whether so many calls wait that the page in control is not to be read."""
+        """Whether the queue is full; the page in control is not read meanwhile."""
         return len(self._calls) >= MAX_CALLS
 
     def __len__(self) -> int:

@@ -1,11 +1,10 @@
-"""The page the lab serves: viser's client dressed with our scripts and styles, and the answers to
-plain requests.
+"""`Shell`: answers HTTP requests with viser's client, extended by the lab's scripts and styles.
 
-Scripts and styles lie beside what they belong to: those of every page in `server/page/`, those of a
-panel in its folder.  Their addresses are their paths below `brazo/lab`.
+Scripts and styles of the page are in `server/page/`, those of a panel in its folder.  Their URLs
+are their paths relative to `brazo/lab`, with the prefix `/lab/`.
 
-Nothing is fetched from anywhere but the lab itself; the content security policy makes the browser
-see to that.  `script-src` has to allow inline code (viser's client is one), but no `eval`.
+The page loads resources only from the lab, which the content security policy enforces.
+`script-src` must allow inline code, because viser's client consists of it, but not `eval`.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class _File:
 
 
 class Shell:
-    """Answers every request that reaches the lab's port."""
+    """Answers the HTTP requests to the lab's port."""
 
     def __init__(self, access: Access, downloads: Downloads) -> None:
         self._access = access
@@ -70,7 +69,7 @@ class Shell:
             self._files[address] = _pack(path.suffix, path.read_bytes())
 
     def answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        """The response, or None where a websocket may open."""
+        """Response to a request; None if it may open a websocket."""
         headers = request.headers
         websocket = any("websocket" in v.lower() for v in headers.get_all("Upgrade"))
         refusal = self._access.check(
@@ -107,7 +106,7 @@ class Shell:
 
 
 def dress(page: str) -> str:
-    """Put the lab's head in the place of viser's title and icon."""
+    """Replace title, icon and metadata in viser's client page by the lab's head."""
     page = re.sub(r"<link\s+rel=\"icon\".*?/>", "", page, count=1, flags=re.DOTALL)
     page = re.sub(r"<meta name=\"(theme-color|description)\"[^>]*>", "", page)
     dressed = re.sub(r"<title>.*?</title>", lambda _: HEAD, page, count=1, flags=re.DOTALL)

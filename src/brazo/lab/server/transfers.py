@@ -1,11 +1,11 @@
-"""Files between the lab and a page.
+"""File transfer between the lab and a page.
 
-Down: `Downloads.offer` keeps a file under an address nobody can guess until it is fetched or too
-old; the page is told to fetch it.  Up: `Uploads.serve` talks at a path of its own.  The page says
-what it brings (`["robots/upload", "arm.yaml", 812]`), then sends it in pieces; a file that is too
-long, of another kind than the panel wants, oddly named, or sent by a page that does not drive, is
-refused before it takes up room, and the page is told why.  Whether the page drives, and the panel
-has a use, is asked again when the file is there: either may have changed meanwhile.
+Download: `Downloads.offer` keeps a file under a random address until it is fetched or expires, and
+the page is sent that address.  Upload: `Uploads.serve` handles a separate websocket.  The page
+sends event, file name and size (`["robots/upload", "arm.yaml", 812]`), then the content in pieces.
+A file that is too large, has a suffix that the panel does not accept, or comes from a page that is
+not in control is rejected with a message before its content is received.  Whether the page is in
+control and the panel is shown is checked again afterwards, because either may have changed.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from brazo.lab.server.channel import key_of
 from brazo.lab.server.driving import Driving
 
 MAX_UPLOAD_BYTES = 64 << 20
-KEPT_FOR = 300.0  # s
+KEPT_FOR = 300.0  # s, until a download expires
 MAX_OFFERS = 32
-MAX_UPLOADS = 4  # at a time
-PIECE_TIME = 20.0  # s that a page may take for the next piece
+MAX_UPLOADS = 4  # simultaneous
+PIECE_TIME = 20.0  # s, timeout for the next piece
 _ODD = re.compile(r"[^\w .()+-]")
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file a page brought: its name (no folders, no odd characters) and what is in it."""
+    """An uploaded file: its name, without folders and special characters, and its content."""
 
     name: str
     content: bytes
 
     @property
     def suffix(self) -> str:
-        """`.yaml` and the like, lower case."""
+        """Suffix of the name in lower case, such as `.yaml`."""
         return Path(self.name).suffix.lower()
 
     def text(self) -> str:
-        """The content as text."""
+        """Content decoded as UTF-8; raises `BrazoError` if it is not text."""
         try:
             return self.content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -63,7 +63,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A file that waits to be fetched."""
+    """A file offered for download; `until` is its expiry (s, of the clock of `Downloads`)."""
 
     name: str
     content: bytes
@@ -71,7 +71,7 @@ class Offer:
 
 
 class Downloads:
-    """Files that wait to be fetched, by address."""
+    """Files offered for download, by address; use from any thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -79,7 +79,7 @@ class Downloads:
         self._lock = threading.Lock()
 
     def offer(self, name: str, content: bytes | str | Path) -> dict[str, str]:
-        """Keep a file; what a page is told to fetch it by."""
+        """Offer a file (bytes, text or path); return the address and name to send to a page."""
         if isinstance(content, Path):
             content = content.read_bytes()
         data = content.encode() if isinstance(content, str) else content
@@ -93,7 +93,7 @@ class Downloads:
         return {"address": address, "name": name}
 
     def fetch(self, address: str) -> Offer | None:
-        """The file at an address, once."""
+        """Remove and return the file at an address; None if it does not exist or has expired."""
         with self._lock:
             found = self._offers.pop(address, None)
             return found if found is not None and found.until > self._clock() else None
@@ -107,7 +107,7 @@ class _Wish:
 
 
 class Uploads:
-    """Takes files from the page that drives."""
+    """Receives files from the page in control."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Uploads:
     ) -> None:
         self._post = post
         self._driving = driving
-        self._allows = allows  # whether an event may be acted on now
+        self._allows = allows  # whether an event may be handled now
         self._wishes: dict[str, _Wish] = {}
         self._under_way = 0
 
@@ -128,11 +128,14 @@ class Uploads:
         suffixes: tuple[str, ...],
         most: int = MAX_UPLOAD_BYTES,
     ) -> None:
-        """Call `handler(upload)` on the lab's thread for files with one of the endings."""
+        """Call `handler(upload)` on the lab's thread for files with one of the suffixes.
+
+        `most` is the max file size in bytes.
+        """
         self._wishes[event] = _Wish(handler, suffixes, min(most, MAX_UPLOAD_BYTES))
 
     async def serve(self, connection: ServerConnection) -> None:
-        """Take one file."""
+        """Receive one file on a connection."""
         if self._under_way >= MAX_UPLOADS and not self._driving.holds(key_of(connection)):
             await connection.close(
                 CloseCode.TRY_AGAIN_LATER, f"too many uploads: the maximum is {MAX_UPLOADS}"
@@ -157,7 +160,7 @@ class Uploads:
             await connection.close()
 
     def _wish(self, key: str, event: str) -> _Wish:
-        """What is done with a file this page brings now; raises with what is against it."""
+        """Registered handler for files of this event; raise if the page may not upload them."""
         wish = self._wishes.get(event)
         if wish is None or not self._allows(event):
             raise BrazoError("no panel accepts files")
@@ -198,12 +201,12 @@ async def _next(connection: ServerConnection) -> str | bytes:
 
 
 def safe_name(name: str) -> str:
-    """A file's name without folders and without characters that mean something anywhere."""
+    """File name without folders and special characters, at most 120 characters."""
     last = re.split(r"[/\\]", name)[-1]
     clean = _ODD.sub("_", last).strip(" .")[-120:]
     return clean or "file"
 
 
 def disposition(name: str) -> str:
-    """The header that makes a browser save a file under its name."""
+    """Content-Disposition header with which a browser saves a file under this name."""
     return f"attachment; filename*=UTF-8''{quote(name)}"

@@ -1,4 +1,4 @@
-"""What may be drawn over a cell: each overlay in its own file, built when it is first wanted."""
+"""Overlays of the 3D scene, which can be switched on and off in the View panel."""
 
 from brazo.lab.scene.overlays.base import Overlay
 from brazo.lab.scene.overlays.collision import CollisionSolids

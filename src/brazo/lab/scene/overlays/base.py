@@ -1,7 +1,7 @@
-"""`Overlay`: something drawn over the cell that can be switched on and off.
+"""`Overlay`: base class of drawings that can be switched on and off.
 
-An overlay has nodes in the scene only while it is on: `build` makes them for the present cell,
-`update` is told every moment shown, `remove` takes them away.
+An overlay has scene nodes only while it is on: `build` creates them for the current cell, `update`
+is called with new snapshots, and `remove` deletes them.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 
 
 class Overlay:
-    """One thing the View panel can show."""
+    """An overlay of the View panel."""
 
     id: ClassVar[str]
     title: ClassVar[str]
     hint: ClassVar[str] = ""
     first: ClassVar[bool] = False  # whether it is on when the lab opens
-    rate: ClassVar[float] = 60.0  # Hz, how often `update` is called at most
+    rate: ClassVar[float] = 60.0  # Hz, max rate of `update`
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.handles: list[Any] = []
 
     def build(self, sim: Shown) -> None:
-        """Draw it; keep what is to be removed in `handles`."""
+        """Create the scene nodes; append those that `remove` must delete to `handles`."""
 
     def update(self, snapshot: Snapshot) -> None:
-        """Follow the simulation."""
+        """Update the drawing to a new state."""
 
     def remove(self) -> None:
-        """Take away what was drawn."""
+        """Delete the scene nodes."""
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
 
     def forget(self) -> None:
-        """The whole cell was taken away, and this with it."""
+        """Drop the handles; called after the nodes were deleted with the whole cell."""
         self.handles.clear()

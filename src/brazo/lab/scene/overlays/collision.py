@@ -1,6 +1,6 @@
-"""The solids that collide: green while free, red while a robot touches something with them.
+"""Collision geometry: green, or red while in a contact that involves a robot.
 
-They are read from the compiled physics model, so what is drawn is what the engine computes with.
+The solids are read from the compiled physics model, so they are the ones that the engine uses.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 FREE, HIT = (47, 158, 68), (224, 49, 49)
 FREE_OPACITY, HIT_OPACITY = 0.22, 0.55
-GROWN = 1.01  # so that a solid does not flicker within the part it stands for
+GROWN = 1.01  # scale that avoids z-fighting with the visual geometry
 
 
 class CollisionSolids(Overlay):
-    """Every collision solid of the cell."""
+    """The collision solids of the cell, without the ground."""
 
     id, title = "boxes", "Collision geometry"
     hint = "Geometry used by the physics: green free, red in contact."
@@ -39,7 +39,7 @@ class CollisionSolids(Overlay):
             for i, one in reversed(list(enumerate(world.drawn)))
             if one.body is not None
         }
-        # The ground under everything would only veil the rest.
+        # A drawn ground would only cover the other solids.
         named = zip(self.scene.names, world.drawn, strict=True)
         ground = {one.name for name, one in named if name.startswith(f"{self.scene.root}/s")}
         self._solids: dict[int, Any] = {}
@@ -50,7 +50,7 @@ class CollisionSolids(Overlay):
                 continue
             body = int(model.geom_bodyid[geom])
             position, wxyz = model.geom_pos[geom], model.geom_quat[geom]
-            if body not in nodes:  # it never moves
+            if body not in nodes:  # static
                 position, wxyz = still_pose(world.mj_data, geom)
             handle = self.scene.server.scene.add_mesh_simple(
                 f"{nodes.get(body, self.scene.root)}/solid-{geom}",
@@ -69,7 +69,7 @@ class CollisionSolids(Overlay):
     def update(self, snapshot: Snapshot) -> None:
         contacts = snapshot.contacts
         mine = contacts.depth >= 0.0
-        # Bodies that lie on something are at peace: only what robots touch counts.
+        # Only contacts that involve a robot (the first four classes) are marked.
         mine &= contacts.kind < 4
         red = set(contacts.geoms[mine].ravel().tolist()) & self._solids.keys()
         for geom in red ^ self._red:
@@ -80,12 +80,15 @@ class CollisionSolids(Overlay):
 
 
 def still_pose(data: Any, geom: int) -> tuple[np.ndarray, np.ndarray]:
-    """Position and wxyz in the world of a solid that does not move."""
+    """Position (3,), m, and wxyz quaternion (4,) of a static solid in the world frame."""
     return data.geom_xpos[geom].copy(), wxyz_from_matrix(data.geom_xmat[geom].reshape(3, 3))
 
 
 def solid_of(model: Any, geom: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Vertices and faces of one of the engine's solids in its own frame; None for a plane."""
+    """Vertices (v, 3), m, and faces (f, 3) of an engine geom in its own frame.
+
+    None for other types, such as planes.
+    """
     kinds = engine().mjtGeom
     kind, size = int(model.geom_type[geom]), model.geom_size[geom]
     if kind == kinds.mjGEOM_BOX:

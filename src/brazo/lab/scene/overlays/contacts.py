@@ -1,4 +1,4 @@
-"""Where things touch: dots with force arrows, and colours while two robots hold one body."""
+"""Contact points with force arrows, and the highlight while two robots touch one body."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 RED, ORANGE, WHITE = (224, 17, 26), (232, 104, 0), (255, 255, 255)
 DOT, RING = 10.0, 15.0  # px, diameters on the screen
-SHAFT, EDGE = 3.5, 6.5  # px, thickness of an arrow and of the white behind it
-SPECK = 0.001  # length of the line whose round ends are a dot, over the size of the cell
-REACH = 0.15  # length of the longest arrow, over the size of the cell
-NEWTONS = 100.0  # force of an arrow of half that length
-ROBOT_OBJECT, ROBOT_FIXTURE = 2, 3  # among the classes of contacts
-MOST = 200  # contacts drawn
+SHAFT, EDGE = 3.5, 6.5  # px, thickness of an arrow and of its white outline
+SPECK = 0.001  # length of the line drawn as a dot, relative to the size of the cell
+REACH = 0.15  # max length of an arrow, relative to the size of the cell
+NEWTONS = 100.0  # N, force of an arrow of half that length
+ROBOT_OBJECT, ROBOT_FIXTURE = 2, 3  # indices into `brazo.world.contacts.CLASSES`
+MOST = 200  # max number of contacts drawn
 GREEN, BRIGHT_RED = (40, 180, 80), (255, 32, 32)
-# Drawn over everything else (viewer.js), in this order: (node, which lines, color, thickness).
+# Drawn on top of the scene (viewer.js), in this order: (node, lines, color, thickness in px).
 LAYERS = (
     ("1-edges", "arrows", WHITE, EDGE),
     ("2-arrows", "arrows", ORANGE, SHAFT),
@@ -32,10 +32,10 @@ LAYERS = (
 
 
 class ContactMarks(Overlay):
-    """A red dot at every contact point, and an arrow for the force on the second body.
+    """Red dots at the contact points of robots, and arrows for the force on the second body.
 
-    Contact points lie between the bodies that touch, so the marks are drawn over them, and their
-    thickness is given on the screen.
+    Contact points lie between the touching bodies and would be hidden, so the marks are drawn on
+    top of the scene.  Their thickness is constant on the screen.
     """
 
     id, title = "contacts", "Contact points"
@@ -83,13 +83,16 @@ class ContactMarks(Overlay):
 
 
 def marks(contacts: Contacts, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Lines of the marks: (k, 2, 3) of the dots and (3 k, 2, 3) of the arrows, for k contacts."""
-    # What merely lies on something else is at peace: only touches of robots are marked.
+    """Line segments, m, of the dots (k, 2, 3) and the arrows (3 k, 2, 3) of k contacts.
+
+    `size` is the size of the cell, m.
+    """
+    # Only contacts that involve a robot are marked, not those of bodies that rest on others.
     touching = np.flatnonzero((contacts.depth >= 0.0) & (contacts.kind <= ROBOT_FIXTURE))[:MOST]
     if not len(touching):
         return np.empty((0, 2, 3)), np.empty((0, 2, 3))
     at, force = contacts.point[touching], contacts.force[touching]
-    half = np.full(3, 0.5 * SPECK * size / np.sqrt(3.0))  # no common view is along its diagonal
+    half = np.full(3, 0.5 * SPECK * size / np.sqrt(3.0))  # diagonal: rarely the view direction
     dots = np.stack([at - half, at + half], axis=1)
     strength = np.linalg.norm(force, axis=1, keepdims=True)
     direction = force / np.maximum(strength, 1e-12)
@@ -109,7 +112,7 @@ def marks(contacts: Contacts, size: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 class HandOver(Overlay):
-    """Robots green and the body red while two robots touch one body; their bases keep theirs."""
+    """Highlight while two robots touch one body: the robots, except their bases, green, it red."""
 
     id, title = "hand-over", "Hand-over highlight"
     hint = "While two robots touch the same body: robots green (except their bases), body red."
@@ -143,7 +146,7 @@ class HandOver(Overlay):
 
 
 def held_together(contacts: Contacts) -> dict[str, set[str]]:
-    """Bodies that two robots or more touch, with these robots."""
+    """Names of the bodies touched by at least two robots, with the names of these robots."""
     mine = np.flatnonzero((contacts.depth >= 0.0) & (contacts.kind == ROBOT_OBJECT))
     touched: dict[str, set[str]] = {}
     names = contacts.names

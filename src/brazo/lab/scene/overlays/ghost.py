@@ -1,4 +1,4 @@
-"""The desired robot: where the reference wants each robot to be, in transparent blue."""
+"""Reference robots (ghosts): each robot at its reference position, in transparent blue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLUE, OPACITY = (51, 133, 255), 0.3
 
 
 class DesiredRobots(Overlay):
-    """A blue robot at the reference of each robot."""
+    """Transparent copies of the robots at their reference positions."""
 
     id, title = "desired", "Reference robot (ghost)"
     hint = "Robots at their reference positions, in blue."

@@ -1,4 +1,4 @@
-"""Marks that ride on the bodies: link frames, centres of mass, names."""
+"""Marks attached to bodies: link frames, centres of mass and names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MASS_COLOR = (250, 204, 21)
 
 
 class LinkFrames(Overlay):
-    """The frame of every body of a robot, the bodies seen through to show them."""
+    """Frames of all links; the bodies become transparent to show them."""
 
     id, title = "axes", "Link frames"
     hint = "x red, y green, z blue; the links are transparent."
@@ -33,7 +33,7 @@ class LinkFrames(Overlay):
 
 
 class MassCentres(Overlay):
-    """A ball at the centre of mass of every body, its volume like the mass."""
+    """Spheres at the centres of mass; heavier bodies have larger spheres."""
 
     id, title = "com", "Centres of mass"
     hint = "Spheres with a volume proportional to the mass."

@@ -1,4 +1,4 @@
-"""The way each tool has come: a line behind it, of limited length."""
+"""Tool trace: the recent path of each tool, with a limited number of points."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from brazo.lab.scene.snapshot import Snapshot
 
 COLORS = ((255, 193, 7), (32, 201, 151), (151, 117, 250), (255, 107, 107))
-STEP = 0.002  # distance of the points, over the size of the cell
-MOST = 1200  # points
-SENT_EVERY = 4  # moments
+STEP = 0.002  # min distance between points, relative to the size of the cell
+MOST = 1200  # max number of points
+SENT_EVERY = 4  # updates
 
 
 class ToolTrace(Overlay):
-    """A line behind every tool."""
+    """A line along the recent path of each tool."""
 
     id, title = "trace", "Tool trace"
     hint = "Path of the tools."
@@ -46,7 +46,7 @@ class ToolTrace(Overlay):
             )
 
     def update(self, snapshot: Snapshot) -> None:
-        if snapshot.time < self._time:  # back to the start
+        if snapshot.time < self._time:  # the simulation was reset
             for trace in self._traces:
                 trace.clear()
         self._time = snapshot.time

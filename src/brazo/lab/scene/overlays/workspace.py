@@ -1,4 +1,4 @@
-"""Where a tool can be: a cloud of the places it has at random joint values within the limits."""
+"""Workspace: point cloud of tool positions at random joint positions within the limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLORS = ((255, 146, 43), (51, 154, 240), (81, 207, 102), (204, 93, 232))
 
 
 class WorkspaceCloud(Overlay):
-    """Points the tools can reach."""
+    """Point clouds of the positions that the tools can reach."""
 
     id, title = "workspace", "Workspace"
     hint = "Positions the tools reach within the joint limits."
@@ -37,7 +37,10 @@ class WorkspaceCloud(Overlay):
 
 
 def reached(arm: Robot, points: int = POINTS) -> np.ndarray:
-    """Places (k, 3) of the tool in the base, always the same for the same robot."""
+    """Tool positions (k, 3), m, in the base frame; k <= `points`.
+
+    Deterministic: the joint positions are drawn with a fixed seed.
+    """
     q = arm.random_q(points, seed=0)
     places = np.asarray(arm.fk(q))[:, :3, 3]
     return places[np.isfinite(places).all(axis=1)]
