@@ -1,1 +1,1 @@
-"""The panels of the lab, one folder each; see `brazo.lab.app.panel` for how one is written."""
+"""Panels of the lab, one folder each; `brazo.lab.app.panel` defines the base class."""

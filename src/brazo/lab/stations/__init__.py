@@ -1,6 +1,8 @@
-"""The pages of teleoperation: a lab at either end of a link.
+"""Web pages of teleoperation: one lab for each end of a link.
 
-MasterLab, FollowerLab      a page of its own for a station
+MasterLab       page of a `MasterStation`
+FollowerLab     page of a `FollowerStation`
+StationLab      common base class
 """
 
 from brazo.lab.stations.base import StationLab

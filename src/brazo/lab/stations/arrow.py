@@ -1,4 +1,4 @@
-"""An arrow at the handle for the force that comes back from the follower."""
+"""Arrow at the master's handle that shows the force reflected by the follower."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
 
 COLOR = (232, 89, 12)
-REACH = 0.6  # length of the longest arrow, over the size of the cell: past the arrows one drags by
-NEWTONS = 15.0  # force of an arrow of half that length
-LEAST = 0.05  # N
+REACH = 0.6  # max length over the size of the cell: longer than the arrows of the gizmo
+NEWTONS = 15.0  # force drawn at half the max length
+LEAST = 0.05  # N; smaller forces are not drawn
 
 
 class ForceArrow:
-    """One arrow in the scene; on the lab's thread."""
+    """Arrow in the scene.  Use on the lab's thread only."""
 
     def __init__(self) -> None:
         self._lines: Any = None
         self._drawn: np.ndarray | None = None
 
     def forget(self) -> None:
-        """The cell was drawn anew, without it."""
+        """Drop the handle of the arrow after the scene was rebuilt without it."""
         self._lines = self._drawn = None
 
     def show(self, scene: Scene, robot: SimRobot, force: np.ndarray | None) -> None:
-        """Draw the force (3,), in the axes of the robot's base, at its tool; None for none."""
+        """Draw a force (3,) in N, in the robot's base frame, at the tool; None hides the arrow."""
         if force is None or float(np.linalg.norm(force)) < LEAST:
             if self._drawn is not None:
                 self._drawn, self._lines.visible = None, False
@@ -50,7 +50,10 @@ class ForceArrow:
 
 
 def arrow(at: np.ndarray, force: np.ndarray, size: float) -> np.ndarray:
-    """The lines (5, 2, 3) of an arrow that pushes at a point, as long as the force is great."""
+    """Line segments (5, 2, 3) of an arrow whose tip is at a point.
+
+    The length grows with the force and saturates at `REACH * size`.
+    """
     strength = float(np.linalg.norm(force))
     way = force / strength
     tip, at = at, at - REACH * size * strength / (strength + NEWTONS) * way

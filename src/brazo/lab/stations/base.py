@@ -1,10 +1,12 @@
-"""`StationLab`: a lab whose simulation is one end of a link.
+"""`StationLab`: a lab whose simulation is one end of a teleoperation link.
 
-It differs from the lab in three things.  Its windows are those of a station.  Its cell is the
-station's and stays, and time cannot be paused: a robot that follows a hand has no pause button but
-STOP, in the station's own way: HOLD at the follower; at the master the switch is let go, whatever
-device it belongs to, until it is released and pressed anew.
-A row above the scene always shows what is known of the link: a page whose link is dead is grey.
+Differences from `Lab`:
+
+- It has the panels of a station.
+- The cell is fixed and the simulation cannot be paused.  Only STOP stops the robot: the follower
+  enters HOLD; at the master, the enable switch counts as released, for every input device, until
+  the operator releases it and presses it again.
+- A row above the scene always shows the state of the link.  The page is grey if the link is dead.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ from brazo.lab.stations.status import StationStatus, Watch
 from brazo.simulation import Simulation
 from brazo.teleop.bilateral.account import Account
 
-TOLD_EVERY = 0.1  # s
+TOLD_EVERY = 0.1  # s, period of the status row
 
 
 class StationLab(Lab):
-    """A lab at one end of a link; its subclasses say which."""
+    """Lab at one end of a link; base class of `MasterLab` and `FollowerLab`."""
 
     role: ClassVar[str]
 
@@ -42,24 +44,27 @@ class StationLab(Lab):
         self._beat = 0
         self._over = threading.Event()
         super().__init__(sim, panels, host, port, token=token)
-        # By a clock of its own: a simulation that stands still must not keep it from being said.
+        # On a thread of its own, so that the status is sent even if the simulation has stopped.
         self._teller = threading.Thread(target=self._tell_on, name="brazo station", daemon=True)
         self._teller.start()
 
     def status(self) -> StationStatus:
-        """What is known now; with the simulation's lock held."""
+        """Return the current status of link and follower.  Requires the simulation's lock."""
         raise NotImplementedError
 
     def time(self) -> float:
-        """Seconds since the station began: the time of everything it says."""
+        """Return the seconds since the station started: the time base of its log."""
         raise NotImplementedError
 
     def account(self) -> Account | None:
-        """The energies of a bilateral scheme; None without one."""
+        """Return the energy account of the bilateral scheme; None without a scheme."""
         return None
 
     def halt(self) -> str | None:
-        """What STOP means for the station's own robot; what to say where nothing was stopped."""
+        """Stop the station's own robot.
+
+        Returns None if it was stopped, else a message that explains why there was nothing to stop.
+        """
         raise NotImplementedError
 
     def stop(self) -> None:
@@ -72,7 +77,7 @@ class StationLab(Lab):
             self.post(self._tell)
 
     def _tell(self) -> None:
-        """Show the row above the scene."""
+        """Send the values of the row above the scene."""
         self._beat += 1
         with self.sim.lock:
             state = self.status()
@@ -95,7 +100,7 @@ class StationLab(Lab):
     def _after_stop(self, unseen: str | None = None) -> None:
         if unseen is None or self.channel.overtaken:
             super()._after_stop(unseen)
-        else:  # no sign that it worked where it had nothing to do
+        else:  # nothing was stopped: show the message instead of a confirmation
             self.say(unseen)
 
     def _furnish(self, panels: Sequence[Callable[[Context], Panel]]) -> None:

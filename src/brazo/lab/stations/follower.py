@@ -1,8 +1,8 @@
-"""The follower's page: the robot that follows, what moves it, and how to move it from here.
+"""Page of the follower station: state of the robot, its mapping, and local joint motion.
 
-While no master moves it, its joints can be moved from the page, slowly; a master that engages waits
-until it rests.  STOP is HOLD, whoever moves it: the robot brakes, and the master has to let go and
-engage again.
+While no master is engaged, the joints can be moved from the page at reduced speed.  A master that
+engages meanwhile waits until the robot is at rest.  STOP enters HOLD, also while a master commands
+the robot: the robot brakes, and the master must disengage and engage again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from brazo.teleop.stations import FollowerStation
 
 
 class FollowerPanel(Panel):
-    """The robot that follows."""
+    """Panel of the follower: joints, tool position, tracking error and mapping."""
 
     id, title, icon, side, order = "follower", "Follower", "robot", "left", 10
     rate = 20.0
@@ -130,7 +130,7 @@ class FollowerPanel(Panel):
 
 
 class FollowerLab(StationLab):
-    """A page for a `FollowerStation`; closing it closes the station, too."""
+    """Page of a `FollowerStation`.  Stopping the page also closes the station."""
 
     role = "follower"
 
@@ -179,7 +179,10 @@ class FollowerLab(StationLab):
 
 
 def directions_in_words(S: np.ndarray) -> str:
-    """Where the master's axes go: `Y, −Z, −X`; "turned" for those between the axes."""
+    """Follower axes to which the master's X, Y, Z map, e.g. `Y, −Z, −X`.
+
+    `S` (3, 3) has the mapped axes as its columns; one not parallel to an axis gives `rotated`.
+    """
     return ", ".join(_axis(column) for column in S.T)
 
 

@@ -1,6 +1,7 @@
-"""The state of link and follower in figures, the contact force, and what happened: for both ends.
+"""Panel with the link statistics, the contact force, the energies and the events of a station.
 
-The figures are this end's own; see `brazo.lab.stations.status` for what each may claim.
+Master and follower share it.  The values are those known at this end of the link; see
+`brazo.lab.stations.status`.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from brazo.lab.app.quantities import fixed
 from brazo.lab.panels.common.html import column, escape, row, section, table, text
 from brazo.lab.stations.base import StationLab
 
-SCALE = 40.0  # N at the end of a bar
+SCALE = 40.0  # N, full scale of a force bar
 ROWS = 12
-SLOW = 0.9  # share of the wall's time below which two simulations do not fit together
+SLOW = 0.9  # real-time factor below which the panel shows the warning `SOFT`
 SOFT = "Real-time factor {:.2f}: the reflected force is too soft."
 
 
 class LinkPanel(Panel):
-    """What the page knows of the other end."""
+    """Link statistics, contact force, energies and events."""
 
     id, title, icon, side, order = "link", "Link", "teleop", "right", 10
     rate = 10.0
@@ -80,7 +81,7 @@ class LinkPanel(Panel):
         )
 
     def energies(self) -> str:
-        """The account of a bilateral scheme, where there is one."""
+        """Section with the energies of the bilateral scheme; empty without a scheme."""
         account = self.station_lab.account()
         if account is None:
             return ""
@@ -137,7 +138,7 @@ class LinkPanel(Panel):
         }
 
     def _rate(self, received: int) -> float:
-        """Commands a second over the last second or so, by the clock on the wall."""
+        """Return the command rate (1/s), averaged over intervals of at least 1 s of real time."""
         t = self.station_lab.time()
         before = getattr(self, "_counted", (t, received, 0.0))
         if t < before[0] or received < before[1]:
@@ -151,7 +152,7 @@ class LinkPanel(Panel):
 
 
 def _ms(seconds: float, digits: int) -> str:
-    # Two times that do not run alike may make a delay negative: then it is not known.
+    # The clocks of the two ends can drift and make a delay negative: then it is unknown.
     return fixed(1e3 * seconds, digits) if 0.0 <= seconds < math.inf else "–"
 
 

@@ -1,8 +1,9 @@
-"""The master's page: the arm the hand holds, to be dragged, and the switch that lets it drive.
+"""Page of the master station: the master arm, its hold-to-run switch and the mapping.
 
-The handle is led by its arrows in the scene, by keys or by the buttons here.  What it feels comes
-back from the follower: an arrow at the handle and the bars of the Link window.  The mapping is the
-follower's; it is asked for what is set, and for changes while running.
+The operator moves the handle with the gizmo in the scene, with keys or with the buttons of the
+panel.  The force reflected by the follower is drawn as an arrow at the handle and as bars in the
+Link panel.  The mapping belongs to the follower: the page shows the settings that the follower
+reports and sends it requests for changes.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
     from brazo.teleop.bilateral.account import Account
 
-STEP = 5e-3  # s, of a simulation that only shows where the arm is
+STEP = 5e-3  # s, time step of the simulation that only displays the arm
 KEYS = (("ArrowUp", "ArrowDown"), ("ArrowLeft", "ArrowRight"), ("PageUp", "PageDown"))
 WAYS = {
     f"{sign}{axis}": f"{'−' if sign == '-' else '+'}{axis.upper()}"
@@ -64,7 +65,7 @@ CLAMP = {"open": "Open", "closed": "Closed"}
 
 
 class MasterPanel(Panel):
-    """The hand."""
+    """Panel of the master: input device, mapping, joints and the reported follower state."""
 
     id, title, icon, side, order = "master", "Master", "teleop", "left", 10
     rate = 20.0
@@ -83,7 +84,7 @@ class MasterPanel(Panel):
             self._listen(self.hand)
 
     def _listen(self, hand: Pointed) -> None:
-        # What is held is renewed on the network's thread: nothing stands in its way.
+        # Hold-to-run events are handled on the network thread, where no other work delays them.
         self.on("run", hand.press, bool, now=True)
         self.on("run-end", hand.release, now=True)
         self.on("grasp", hand.renew_grasp, now=True)
@@ -98,7 +99,7 @@ class MasterPanel(Panel):
         self.on("crossed", lambda: self._set_directions(DIRECTIONS))
         self.on("same", lambda: self._set_directions(np.eye(3)))
 
-    # ---- what is shown -------------------------------------------------------------------------
+    # ---- display -------------------------------------------------------------------------------
 
     def html(self) -> str:
         arm = self.session.robot.arm
@@ -192,7 +193,7 @@ class MasterPanel(Panel):
         return shown
 
     def _why(self, state: StationStatus) -> str:
-        """What the operator should do next."""
+        """Message that explains why the follower does not move and what the operator should do."""
         if self._gizmo.reason:
             return self._gizmo.reason
         if self.station.blocked:
@@ -220,7 +221,7 @@ class MasterPanel(Panel):
             self.hand.drag(False)
         self._arrow.show(self.context.scene, self.session.robot, self.master_lab.felt())
 
-    # ---- what the user may do --------------------------------------------------------------------
+    # ---- user actions ----------------------------------------------------------------------------
 
     def _drag(self, robot: SimRobot, q: np.ndarray) -> None:
         assert self.hand is not None
@@ -250,7 +251,10 @@ class MasterPanel(Panel):
             self.hand.grip = float(which == "closed")
 
     def _set_way(self, axis: str, way: str) -> None:
-        """Another way for the master's X or Y; the others make room, right-handed."""
+        """Map the master's X or Y to a follower axis such as "+z".
+
+        The other two axes are adjusted so that the mapping stays right-handed.
+        """
         if axis not in ("x", "y") or way not in WAYS:
             return
         wanted = np.zeros(3)
@@ -258,7 +262,7 @@ class MasterPanel(Panel):
         S = self.master_lab.directions
         mine, other = (0, 1) if axis == "x" else (1, 0)
         kept = S[:, other].copy()
-        if abs(kept @ wanted) > 1e-6:  # that axis is taken: the other gets the one given up
+        if abs(kept @ wanted) > 1e-6:  # already used by the other axis: swap the two
             kept = S[:, mine] * (1.0 if kept @ wanted > 0 else -1.0)
         x, y = (wanted, kept) if axis == "x" else (kept, wanted)
         self._set_directions(np.column_stack([x, y, np.cross(x, y)]))
@@ -274,7 +278,7 @@ class MasterPanel(Panel):
 
 
 class MasterLab(StationLab):
-    """A page for a `MasterStation` whose hand holds an arm; closing it closes the station, too."""
+    """Page of a `MasterStation` with a master arm.  Stopping the page also closes the station."""
 
     role = "master"
 
@@ -310,19 +314,20 @@ class MasterLab(StationLab):
 
     @property
     def scale(self) -> float:
-        """k as the follower told."""
+        """Scale k reported by the follower; 1 before the first report."""
         return float(self.station.settings.get("scale", 1.0))
 
     @property
     def directions(self) -> np.ndarray:
-        """S (3, 3) as the follower told; the paper's before it did."""
+        """Direction matrix S (3, 3) reported by the follower; the paper's before that."""
         told: Any = self.station.settings.get("directions")
         return DIRECTIONS if told is None else np.array(told, dtype=float).reshape(3, 3)
 
     def felt(self) -> np.ndarray | None:
-        """What the hand feels (3,), N, in the master's axes; None when it is not known.
+        """Force on the operator's hand (3,), in N and in the master's axes; None if unknown.
 
-        Of a bilateral scheme the force it puts on the handle, else the follower's contact force.
+        With a bilateral scheme, the force that the scheme applies to the handle; otherwise the
+        contact force of the follower, mapped back to the master.
         """
         account = self.station.account
         if account is not None:
@@ -340,14 +345,14 @@ class MasterLab(StationLab):
 
 
 def _stage(robot: Robot, q: np.ndarray) -> Simulation:
-    """A simulation that only shows where the arm is."""
+    """Simulation that only displays the arm, with initial joint positions q."""
     sim = Simulation(replace(as_cell(robot), step=STEP), {robot.name: IDEAL})
     sim.robot(robot.name).world.set_state(q)
     return sim
 
 
 class _Shown:
-    """Lets the arm of the scene be where the station's is."""
+    """Sample source that keeps the displayed arm at the joint positions of the station."""
 
     moving = True
 
@@ -360,5 +365,5 @@ class _Shown:
 
 
 def _key(way: str) -> str:
-    """`−Z` as the choice it is."""
+    """Key of `WAYS` for a label such as `−Z`; empty for a rotated axis."""
     return ("-" if way.startswith("−") else "+") + way[-1].lower() if len(way) <= 2 else ""

@@ -1,13 +1,13 @@
-"""What an end of a link can honestly say of the link and of the follower, at one moment.
+"""Status of the link and of the follower, as known at one end of the link.
 
-The rule: what is not known now is not shown as if it were.  A link is
+Unknown values are never shown as if they were known.  The state of a link is one of
 
-    waiting   nobody was there yet
-    up        the other end was heard within three heartbeats
-    late      it was heard longer ago, but is not given up yet
-    dead      the connection is lost, or this end's own loop stands still
+    waiting   no peer has connected yet
+    up        last message at most three heartbeats old
+    late      last message older than that, but within the timeout of the link
+    dead      connection lost, or the control loop of this end has stopped
 
-and only the state that comes over a living link, or is this end's own, counts as the follower's.
+The follower's state is shown only if it is this end's own or if the link is up or late.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from brazo.teleop.link.frames import STATES
 from brazo.teleop.stations import FollowerStation, MasterStation
 
 LinkState = Literal["waiting", "up", "late", "dead"]
-HEARTBEATS = 3  # missed: late
-SHOWN = 50  # entries of what happened
+HEARTBEATS = 3  # the link is late after this many heartbeat periods without a message
+SHOWN = 50  # max number of events in a status
 DROPPED = (
     "expired", "replayed", "malformed", "wrong session", "from the future", "before the clock",
     "too fast", "wrong joints", "status not sent", "held back",
@@ -34,35 +34,39 @@ DROPPED = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StationStatus:
-    """One end's view; times in s."""
+    """Status as known at one end; times in s, NaN if unknown."""
 
     link: LinkState
-    about: str  # the link in words
+    about: str  # message that describes the link
     peer: str
-    state: str  # of the follower; "" where it is not known
+    state: str  # of the follower; "" if unknown
     cause: str
     share: float = 0.0
     round_trip: float = math.nan
-    heard: float = math.nan  # ago
-    age: float = math.nan  # of the newest command
+    heard: float = math.nan  # time since the last message
+    age: float = math.nan  # of the newest valid command at the follower
     lost: int = 0
     dropped: int = 0
     received: int = 0
     warnings: tuple[str, ...] = ()
-    wrench: np.ndarray | None = None  # (6,) on the follower's tool, its base's axes
+    wrench: np.ndarray | None = None  # (6,) on the follower's tool, in its base frame
     history: Sequence[tuple[float, str]] = ()
-    stopped: bool = False  # dead not by the link but because this end itself came to an end
+    stopped: bool = False  # this end itself has stopped; the link is then reported as dead
 
 
 class Watch:
-    """Looks at one end; remembers whether the other was ever there, and since when it is not."""
+    """State machine of the link: remembers whether a peer ever connected and when it was lost."""
 
     def __init__(self) -> None:
         self._ever = False
         self._dead_since: float | None = None
 
     def judge(self, heard: float | None, heartbeat: float, silence: float) -> LinkState:
-        """What a link is whose other end was heard so long ago, None without a connection."""
+        """Update and return the state of the link.
+
+        `heard` is the age of the last message (s), None without a connection; `heartbeat` is the
+        heartbeat period (s), `silence` the age (s) beyond which the peer counts as lost.
+        """
         if heard is not None and heard <= silence:
             self._ever, self._dead_since = True, None
             return "up" if heard <= HEARTBEATS * heartbeat else "late"
@@ -79,7 +83,7 @@ class Watch:
 
 
 def follower_status(station: FollowerStation, watch: Watch) -> StationStatus:
-    """The follower's view; with the simulation's lock held."""
+    """Status as known at the follower.  Requires the simulation's lock."""
     link, safety = station.link, station.follower.safety
     heard = link.heard
     state = watch.judge(heard, link.rules.heartbeat, link.rules.silence)
@@ -114,7 +118,7 @@ def follower_status(station: FollowerStation, watch: Watch) -> StationStatus:
 
 
 def master_status(station: MasterStation, watch: Watch) -> StationStatus:
-    """The master's view."""
+    """Status as known at the master."""
     link = station.link
     heard = link.heard if link.connected else None
     state = watch.judge(heard, link.rules.heartbeat, link.rules.silence)

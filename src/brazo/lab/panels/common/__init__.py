@@ -1,1 +1,1 @@
-"""What several panels share: elements as HTML, plots and the choice of a robot."""
+"""Shared parts of the panels: HTML elements, plots, the gizmo and the robot selector."""

@@ -1,4 +1,4 @@
-"""Which robot a panel is about: the one that is selected, to be changed where there are several."""
+"""Robot selector for panels that show the selected robot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from brazo.lab.panels.common.html import row, select
 
 
 def robot_choice(robots: Sequence[str]) -> str:
-    """A row with the robots of the cell; shows the value `robot` and sends the event `robot`."""
+    """Row with a list of the robots; empty if there is only one.
+
+    Shows the value `robot` and sends the event `robot`.
+    """
     if len(robots) < 2:
         return ""
     chosen = row("Robot", select("robot", robots, label="Robot"))

@@ -1,9 +1,13 @@
-"""What plots on the pages are fed with: rows as they come (`Feed`), all at once (`Figure`), or
-those of a recording with its present moment marked (`Track`).
+"""Data sources of the plots on a page.
 
-A page draws a plot (`<brazo-plot name="plot">`, in `plot.js`) from two values: `plot/lines` says
-what the lines are, `plot` brings rows.  Each message repeats the last `OVERLAP` seconds, so that a
-page that skips one misses nothing; a page that comes later asks for all there are.
+Feed      live signals of the simulation, sent as they are sampled
+Track     signals of a recording, with a marker at the current time
+Figure    a fixed set of lines, sent once
+
+A page draws a plot (`<brazo-plot name="plot">`, in `plot.js`) from two values: `plot/lines`
+describes the lines, `plot` contains the rows.  Each message of a feed repeats the last `OVERLAP`
+seconds, so that a page that skips a message loses no data.  A page that connects later requests
+the whole history.
 """
 
 from __future__ import annotations
@@ -22,25 +26,28 @@ if TYPE_CHECKING:
     from brazo.lab.app.panel import Panel
     from brazo.lab.app.replay import Replay
 
-OVERLAP = 0.5  # s
+OVERLAP = 0.5  # s of earlier rows that each message repeats
 SENT = (
-    3000  # rows of a recording a page is sent; of more, the least and greatest of their stretches
+    3000  # max number of rows of a recording sent to a page; longer ones are reduced by `outlined`
 )
 _keys = count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a plot: a signal and what the legend calls it."""
+    """Line of a plot: a signal and its label in the legend."""
 
     signal: str
     label: str
     dashed: bool = False
-    color: int | None = None  # one of eight; None: by its place
+    color: int | None = None  # index of one of eight colours; None: by position in the plot
 
 
 def plot(name: str, label: str, *, height: int = 180, empty: str = "", span: float = 10.0) -> str:
-    """The element that draws what a feed or a figure of that name gives."""
+    """Element that plots the feed, track or figure of the same name.
+
+    `height` is in px, `span` is the visible time span in s.
+    """
     return (
         f'<brazo-plot name="{escape(name)}" label="{escape(label)}" height="{height}" '
         f'span="{span:g}" empty="{escape(empty)}"></brazo-plot>'
@@ -48,7 +55,7 @@ def plot(name: str, label: str, *, height: int = 180, empty: str = "", span: flo
 
 
 class Feed:
-    """Lines that follow the simulation."""
+    """Lines of live signals."""
 
     def __init__(self, panel: Panel, name: str) -> None:
         self._panel, self._name = panel, name
@@ -56,12 +63,12 @@ class Feed:
         self._lines: tuple[Line, ...] = ()
         self._factors = np.ones(1)
         self._key = 0
-        self._sent = (0, 0)  # epoch and number of the row after the last that was sent
+        self._sent = (0, 0)  # epoch, and index after the last row sent
         panel.on(f"{name}/history", self._tell_all, free=True)
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """What is drawn."""
+        """Lines of the plot; assigning them omits unknown signals and redraws the plot."""
         return self._lines
 
     @lines.setter
@@ -80,7 +87,7 @@ class Feed:
         self._panel.put(self.values())
 
     def values(self) -> dict[str, Any]:
-        """The rows that are new, for the panel's `values`."""
+        """New rows since the last call, for the panel's `values`."""
         live = self._live
         epoch, sent = self._sent
         self._sent = (live.epoch, live.end)
@@ -90,7 +97,7 @@ class Feed:
 
     def _tell_all(self) -> None:
         page = self._panel.context.channel.page
-        # A page may still ask for what it was shown of the cell before this one.
+        # A page may still request signals of the previous cell, which do not exist here.
         if page is not None and all(line.signal in self._live.columns for line in self._lines):
             name = self._panel.name(f"{self._name}/all")
             page.send_soon({name: self._chunk(self._live.first)})
@@ -103,7 +110,7 @@ class Feed:
 
 
 class Track:
-    """Lines of a recording: all of it in outline, and closely whatever part a page looks at."""
+    """Lines of a recording: all of it at reduced resolution, and in detail the part in view."""
 
     def __init__(self, panel: Panel, name: str) -> None:
         self._panel, self._name = panel, name
@@ -114,7 +121,7 @@ class Track:
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """What is drawn."""
+        """Lines of the plot; assigning them omits unknown signals and redraws the plot."""
         return self._lines
 
     @lines.setter
@@ -142,7 +149,7 @@ class Track:
         )  # fmt: skip
 
     def values(self) -> dict[str, Any]:
-        """The present moment and what the lines say of it, for the panel's `values`."""
+        """Current replay time and the values of the lines at it, for the panel's `values`."""
         replay = self._replay
         row = replay.present([line.signal for line in self._lines]) * self._factors
         now = [float(f"{value:.6g}") if value == value else None for value in row.tolist()]
@@ -175,7 +182,10 @@ class Track:
 
 
 def outlined(t: np.ndarray, y: np.ndarray, most: int = SENT) -> tuple[np.ndarray, np.ndarray]:
-    """At most so many rows that draw the same picture: of each stretch its least and greatest."""
+    """Reduce rows to at most `most` that plot the same: min and max of each interval.
+
+    Shapes: t (m,), y (m, k).  Returns both unchanged if they are short enough.
+    """
     if len(t) <= most:
         return t, y
     starts = np.linspace(0, len(t), most // 2, endpoint=False).astype(int)
@@ -187,7 +197,7 @@ def outlined(t: np.ndarray, y: np.ndarray, most: int = SENT) -> tuple[np.ndarray
 
 
 class Figure:
-    """Lines that are all there at once."""
+    """Lines that are sent once, as a whole."""
 
     def __init__(self, panel: Panel, name: str) -> None:
         self._panel, self._name = panel, name
@@ -198,7 +208,11 @@ class Figure:
         lines: Sequence[tuple[Line, str, np.ndarray]],
         bands: Sequence[dict[str, Any]] = (),
     ) -> None:
-        """Draw lines, each with its unit and values; `bands` are levels `{unit, low, high}`."""
+        """Draw lines over time t (m,).
+
+        Each line is given with its unit and its values (m,).  `bands` are horizontal bands
+        `{unit, low, high}`.
+        """
         key = next(_keys)
         told = [
             {"label": line.label, "unit": unit, "dashed": line.dashed, "color": line.color}
@@ -218,17 +232,20 @@ class Figure:
         )
 
     def clear(self) -> None:
-        """Draw nothing."""
+        """Remove all lines."""
         self.show(np.empty(0), [])
 
 
 def columns_of(rows: np.ndarray) -> list[list[float | None]]:
-    """Columns as JSON holds them, the first the time: more digits than a screen shows."""
+    """Columns of rows (m, k) as lists for JSON; the first is the time, NaN becomes None.
+
+    Values are rounded to more digits than a plot can resolve, to keep the messages short.
+    """
     t, *y = rows.T.tolist()
     return [
         [round(value, 4) for value in t],
         *(
-            [float(f"{value:.6g}") if value == value else None for value in column]  # nan
+            [float(f"{value:.6g}") if value == value else None for value in column]  # NaN: None
             for column in y
         ),
     ]

@@ -1,8 +1,9 @@
-"""Arrows and rings at a tool, to drag it by: inverse kinematics follow, in the arm's branch.
+"""Gizmo at a robot's tool: the user drags it, and inverse kinematics moves the robot.
 
-While nobody drags, the gizmo goes along with the tool.  A place out of reach is said and not jumped
-to: the robot stays at the last one it could reach, and the gizmo comes back when it is let go.
-STOP ends a drag, and so does another page's taking control: it counts again when taken anew.
+The arm keeps the IK branch it had at the start of the drag.  While it is not dragged, the gizmo
+follows the tool.  If the target is out of reach, the robot stays at the last reachable pose, the
+reason is shown, and the gizmo returns to the tool when released.  A drag ends on STOP or when
+another page takes control; the user must then release the gizmo and grab it again.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ from brazo.model.transforms import invert
 from brazo.operate.mover import reach
 from brazo.simulation.robot import SimRobot
 
-SCALE = 0.14  # over the size of the cell
+SCALE = 0.14  # size over the size of the cell
 
 
 class Gizmo:
-    """The gizmo at the tool of one robot; on the lab's thread."""
+    """Gizmo at the tool of one robot.  Use on the lab's thread only.
+
+    `move(robot, q)` is called with the joint positions of each new reachable target.
+    """
 
     def __init__(self, context: Context, move: Callable[[SimRobot, np.ndarray], None]) -> None:
         self._context = context
@@ -35,15 +39,15 @@ class Gizmo:
         self._robot: SimRobot | None = None
         self._branch: str | None = None
         self._shown = np.full((4, 4), np.nan)
-        self._lock = threading.Lock()  # over the next two, which the network's thread sets
+        self._lock = threading.Lock()  # guards the next two, which the network thread sets
         self._wanted: np.ndarray | None = None
-        self._taken: tuple[int, int] | None = None  # when it was: STOPs so far, and who drove
+        self._taken: tuple[int, int] | None = None  # STOP count and page in control, at the grab
         self.dragging = False
-        self.reason = ""  # why the tool cannot follow
+        self.reason = ""  # why the tool cannot follow; empty if it can
         context.channel.on_refused(self.resend)
 
     def show(self, robot: SimRobot | None) -> None:
-        """Put it at the tool of a robot, or take it away."""
+        """Place the gizmo at the tool of a robot; None removes it."""
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
@@ -63,12 +67,12 @@ class Gizmo:
         self.follow()
 
     def forget(self) -> None:
-        """The cell was drawn anew, without it."""
+        """Drop the gizmo after the scene was rebuilt without it."""
         self._handle = None
         self.show(None)
 
     def follow(self) -> None:
-        """Go along with the tool, unless it is being dragged."""
+        """Move the gizmo to the tool, unless it is being dragged."""
         if self.dragging and self._taken != self._now():
             self._ended()
         if self._handle is None or self._robot is None or self.dragging:
@@ -80,11 +84,11 @@ class Gizmo:
             hooks.move(self._context.scene.server, placed([self._handle.name], T[None]))
 
     def resend(self) -> None:
-        """Say where it is although it has not moved: somebody pulled at it who may not."""
+        """Send the pose again, to undo a drag on a page that is not in control."""
         self._shown[:] = np.nan
         self.follow()
 
-    # viser calls this on the network's thread: it only notes and posts.
+    # viser calls this on the network thread: only store the target and post the work.
 
     async def _dragged(self, event: Any) -> None:
         with self._lock:
@@ -97,7 +101,7 @@ class Gizmo:
             T = np.eye(4)
             T[:3, :3] = matrix_from_wxyz(np.asarray(event.target.wxyz, float))
             T[:3, 3] = event.target.position
-            self._wanted = T  # of several only the last counts
+            self._wanted = T  # replaces an older target that was not processed yet
         self._context.post(self._context.channel.unless_stopped(self._go))
 
     def _now(self) -> tuple[int, int]:
@@ -107,7 +111,7 @@ class Gizmo:
         self.dragging = True
         robot = self._robot
         if robot is not None:
-            # The branch the arm is in now is the one it keeps.
+            # The drag keeps the current IK branch.
             q = robot.reference.q
             self._branch = robot.arm.ik(robot.arm.fk(q), q0=q).branch
 

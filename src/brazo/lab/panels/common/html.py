@@ -1,17 +1,18 @@
-"""The page's own elements, written from Python.
+"""HTML of the page's custom elements.
 
-Every function gives a piece of HTML; labels are escaped here.  `name` is the value an element
-shows, `event` (the same name unless said otherwise) what it sends when the user acts, `args` what
-is sent before the value.  The elements themselves are in `server/page/elements.js` and `fields.js`:
+Every function returns HTML; labels are escaped here.  `name` is the value that an element shows,
+`event` the event that it sends on user input (default: `name`), `args` the arguments sent before
+the value.  The elements are implemented in `server/page/elements.js` and `fields.js`:
 
-    text      a value                         number    a field to type into
-    button    a click                         slider    a track and a field
-    toggle    on or off                       select    one of a list
-    segments  one of few                      table     rows of values, some to type into
-    hold      down as long as it is pressed   upload    a file from the user's machine
+    text      value, read-only                number    numeric input field
+    button    push button                     slider    slider with an input field
+    toggle    on/off switch                   select    drop-down list
+    segments  row of mutually exclusive       table     rows of values, optionally editable
+              buttons                         upload    file from the user's computer
+    hold      hold-to-run button
 
-A field acts on Enter or when it is left, never on a key, and what the lab says never overwrites
-what is being typed.
+A field sends its value on Enter or when it loses focus, not on each key press.  Values from the
+lab never overwrite text that is being typed.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ Look = Literal["plain", "primary", "danger", "quiet"]
 
 
 def text(name: str, unit: str = "", *, label: str = "", wide: bool = False) -> str:
-    """A live value with its unit; `wide` for words rather than a number."""
+    """Live value with its unit; `wide` for text instead of a number."""
     shown = f'<span class="unit">{escape(unit)}</span>' if unit else ""
     kind = "words" if wide else "figure"
     return f'<brazo-text class="{kind}" {_attributes(name=name, label=label)}></brazo-text>{shown}'
@@ -65,7 +66,7 @@ def number(
     least: float | None = None,
     most: float | None = None,
 ) -> str:
-    """A field that shows a value and sends what is typed."""
+    """Input field that shows a value and sends the typed one."""
     shown = f'<span class="unit">{escape(unit)}</span>' if unit else ""
     return (
         f"<brazo-number {_tied(name, event, args)} "
@@ -86,7 +87,11 @@ def slider(
     limited: str = "",
     marks: Iterable[float] = (),
 ) -> str:
-    """A track to pull with a field beside its label; `limited` names the ends that are hard."""
+    """Slider with an input field beside its label.
+
+    `limited` names the ends ("low", "high") that are limits of the robot; the value is highlighted
+    there, and the other end is shown in parentheses.
+    """
     return (
         f"<brazo-slider {_tied(name, event, args)} "
         + _attributes(
@@ -111,21 +116,22 @@ def button(
     title: str = "",
     enabled: str = "",
 ) -> str:
-    """A click; `enabled` is the name of a value that must be true."""
+    """Push button; `enabled` is the name of a value that must be true."""
     attributes = _attributes(event=event, args=json.dumps(list(args)) if args else None)
     more = _attributes(look=look, icon=icon, title=title, enabled=enabled)
     return f"<brazo-button {attributes} {more}>{escape(label)}</brazo-button>"
 
 
 def buttons(*content: str) -> str:
-    """Buttons in a row, of equal width."""
+    """Row of buttons of equal width."""
     return f'<div class="brazo-buttons">{"".join(content)}</div>'
 
 
 def hold(label: str, event: str, *args: Any, title: str = "", key: str = "") -> str:
-    """A button that is *held*: sends `event` with `args` while it is down, then `event-end`.
+    """Hold-to-run button: sends `event` with `args` while pressed, then `event-end`.
 
-    Sent anew every 50 ms, so that a lost page is noticed; `key` holds it from the keyboard.
+    The event is repeated every 50 ms, so that the lab detects a lost page.  `key` is the keyboard
+    key with the same function.
     """
     attributes = _attributes(event=event, args=json.dumps(list(args)), title=title, key=key)
     return f"<brazo-hold {attributes}>{escape(label)}</brazo-hold>"
@@ -134,7 +140,7 @@ def hold(label: str, event: str, *args: Any, title: str = "", key: str = "") -> 
 def toggle(
     name: str, label: str, *, event: str | None = None, args: Sequence[Any] = (), title: str = ""
 ) -> str:
-    """On or off; sends true or false."""
+    """On/off switch; sends true or false."""
     return (
         f"<brazo-toggle {_tied(name, event, args)} {_attributes(label=label, title=title)}>"
         "</brazo-toggle>"
@@ -151,7 +157,7 @@ def select(
     placeholder: str = "",
     options_from: str = "",
 ) -> str:
-    """One of a list: of texts, of `{value: text}`, or of the list in the value `options_from`."""
+    """Drop-down list: of texts, of `{value: text}`, or of the list in the value `options_from`."""
     pairs = options.items() if isinstance(options, Mapping) else [(o, o) for o in options or ()]
     inner = "".join(
         f'<option value="{escape(str(value))}">{escape(str(shown))}</option>'
@@ -169,7 +175,7 @@ def segments(
     event: str | None = None,
     args: Sequence[Any] = (),
 ) -> str:
-    """One of few, all in view: `{value: text}`."""
+    """Row of mutually exclusive buttons: `{value: text}`."""
     return (
         f"<brazo-segments {_tied(name, event, args)} "
         f"{_attributes(label=label, options=json.dumps(list(options.items())))}></brazo-segments>"
@@ -185,11 +191,12 @@ def column(
     event: str = "",
     kind: str = "",
 ) -> dict[str, Any]:
-    """A column of a table: shows `row[key]`, with `digits` as a number.
+    """Column of a table: shows `row[key]`, as a number if `digits` is given.
 
-    With `event` it is a field (sends the row's `id` and what was typed), with `kind="button"` a
-    button with the title as its label, or with `kind="choice"` the value as a button that chooses
-    the row (both send the row's `id`); a marked row is the chosen one.
+    With `event`, the cells are input fields that send the row's `id` and the typed value.  With
+    `kind="button"` they are buttons labelled with the title; with `kind="choice"` they are buttons
+    labelled with the value, which select the row.  Both send the row's `id`.  The marked row is
+    the selected one.
     """
     return {
         "key": key,
@@ -202,22 +209,23 @@ def column(
 
 
 def table(name: str, columns: Sequence[dict[str, Any]], *, label: str, empty: str = "") -> str:
-    """The rows in the value `name`: `[{"id": 1, "mark": True, …}, …]`; a marked row stands out.
+    """Table of the rows in the value `name`: `[{"id": 1, "mark": True, …}, …]`.
 
-    Rows are changed in place: scrolling, selection and typing survive.
+    Marked rows are highlighted.  Rows are updated in place, so that scroll position, selection and
+    typed text are kept.
     """
     attributes = _attributes(name=name, columns=json.dumps(list(columns)), label=label, empty=empty)
     return f'<div class="brazo-scroll"><brazo-table {attributes}></brazo-table></div>'
 
 
 def upload(label: str, event: str, *suffixes: str, look: Look = "plain") -> str:
-    """A file to choose or to drop here; goes to the panel's `on_upload`."""
+    """File input, by dialog or drag and drop; handled by the panel's `on_upload`."""
     attributes = _attributes(event=event, accept=",".join(suffixes), label=label, look=look)
     return f"<brazo-upload {attributes}></brazo-upload>"
 
 
 def row(label: str, *content: str, title: str = "") -> str:
-    """A label on the left, controls on the right."""
+    """Row with a label on the left and controls on the right."""
     tip = f' title="{escape(title)}"' if title else ""
     return (
         f'<div class="brazo-field"{tip}><span class="label">{escape(label)}</span>'
@@ -226,7 +234,7 @@ def row(label: str, *content: str, title: str = "") -> str:
 
 
 def section(title: str, *content: str, open: bool = True, id: str = "") -> str:
-    """A part of a panel that can be folded away; the page remembers whether it is."""
+    """Collapsible section of a panel; the page remembers its state by `id` (default: `title`)."""
     state = "open" if open else ""
     mark = f' data-fold="{escape(id or title)}"'
     return (
@@ -236,12 +244,12 @@ def section(title: str, *content: str, open: bool = True, id: str = "") -> str:
 
 
 def note(content: str) -> str:
-    """A sentence in small print."""
+    """Static text in small print."""
     return f'<p class="brazo-note">{escape(content)}</p>'
 
 
 def caution(name: str) -> str:
-    """A live sentence that stands out; not in view while it is empty."""
+    """Highlighted live text; hidden while empty."""
     return f'<brazo-text class="caution" {_attributes(name=name)}></brazo-text>'
 
 

@@ -1,4 +1,4 @@
-"""What people may choose of a law beside its gains, and the same law with another choice."""
+"""Options of the controllers other than gains, and copies of a controller with other options."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One thing to choose: the law's name for it, a title, its values as a page has them."""
+    """Option of a controller: its attribute name, label and allowed values."""
 
     name: str
     title: str
-    values: Mapping[str, str]  # what a page sends -> what people read
+    values: Mapping[str, str]  # value sent by a page -> label
 
     def shown(self, value: Any) -> str:
-        """A law's own value as a page sends it."""
+        """Convert a controller's value to the form used by a page."""
         return ("on" if value else "") if self.values is _OFF_ON else str(value)
 
     def read(self, sent: str) -> Any:
-        """What a page sent as the law takes it."""
+        """Convert a value sent by a page to the controller's; raises `BrazoError` if unknown."""
         if sent not in self.values:
             raise BrazoError(f"{self.title}: choose one of {', '.join(self.values.values())}")
         return bool(sent) if self.values is _OFF_ON else sent
@@ -59,7 +59,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
 
 
 def titles(with_laws: bool) -> dict[str, str]:
-    """Every law by name with what people call it; only positioning for a robot without masses."""
+    """Labels of the available controllers, by name.
+
+    A robot without masses (`with_laws` false) has ideal positioning only.
+    """
     found = {}
     if with_laws:
         found = {name: TITLES.get(name) or _spaced(name) for name in controllers()}
@@ -67,7 +70,7 @@ def titles(with_laws: bool) -> dict[str, str]:
 
 
 def changed(law: Controller, **options: Any) -> Controller:
-    """The same law with the same gains and other options; not bound yet."""
+    """Copy of a controller with the same gains and other options, not yet bound to a robot."""
     kept = {one.name: getattr(law, one.name) for one in OPTIONS.get(law.name, ())}
     if hasattr(law, "pose"):
         kept["pose"] = law.pose  # pyright: ignore[reportAttributeAccessIssue]
@@ -76,7 +79,7 @@ def changed(law: Controller, **options: Any) -> Controller:
 
 
 def as_program(robot: str, law: Controller, cell: str) -> str:
-    """The text of a program that gives a robot this controller with these gains."""
+    """Text of a program that sets this controller with these gains on a robot."""
     from brazo.program.program import Program
     from brazo.program.steps import SetController
 
@@ -86,6 +89,6 @@ def as_program(robot: str, law: Controller, cell: str) -> str:
 
 
 def _spaced(name: str) -> str:
-    """A class's name as words: `MyOwnLaw` is `My own law`."""
+    """Split a class name into words: `MyController` gives `My controller`."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
     return " ".join([words[0], *(w if w.isupper() else w.lower() for w in words[1:])])

@@ -1,7 +1,7 @@
-"""Control: the law of each robot, its gains while it runs, how well it follows, a step to try it.
+"""Control panel: controller and gains of each robot, tracking errors and step response.
 
-Gains are written into the running law and act at its next step.  Another law, or another option of
-one, is compiled beside the loop and starts at the present state.
+Gains are written into the running controller and take effect at its next step.  A new controller,
+or another option, is compiled in the background and starts from the current state.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FORCE = {"revolute": "N m", "prismatic": "N"}
 
 
 class ControlPanel(Panel):
-    """Laws and gains of the selected robot."""
+    """Controller and gains of the selected robot."""
 
     id, title, icon, side, order = "control", "Control", "control", "left", 40
     scripts = ("panels/common/plot.js",)
@@ -68,9 +68,9 @@ class ControlPanel(Panel):
         self._joint = 0
         self._sizes = dict(USUAL)
         self._response: Response | None = None
-        self._shown: tuple[Any, ...] = ()  # the robot, arm and law the page has fields for
+        self._shown: tuple[Any, ...] = ()  # robot, arm and controller of the page's fields
         self._binding = 0
-        self._tuned: dict[str, Controller] = {}  # by robot: the controller whose gains were edited
+        self._tuned: dict[str, Controller] = {}  # by robot: controller whose gains were edited
         self.on("robot", context.session.select, str)
         self.on("law", self._choose_law, str)
         self.on("option", self._choose_option, str, str)
@@ -83,7 +83,7 @@ class ControlPanel(Panel):
         self.on("step/size", self._set_size, Typed)
         self.on("step/start", self._step)
 
-    # ---- what is shown ---------------------------------------------------------------------------
+    # ---- display ---------------------------------------------------------------------------------
 
     def simulation_changed(self) -> None:
         self._response = None
@@ -98,7 +98,7 @@ class ControlPanel(Panel):
         self._renew()
 
     def _renew(self) -> None:
-        """Fields and lines for the present robot and law."""
+        """Rebuild fields and plots for the selected robot and its controller."""
         if self.sim.robots:
             robot = self.session.robot
             if self._joint >= robot.n:
@@ -136,7 +136,7 @@ class ControlPanel(Panel):
                 "Tracking",
                 row("Joint", select("joint", _numbered(names), label="Joint")),
                 segments("what", WHAT, label="Show"),
-                # Above the plot, whose legend is shorter without the reference.
+                # Above the plot, because the height of the legend depends on this switch.
                 toggle("compare", "Compare with the reference"),
                 plot("plot", "Tracking", height=150, empty="Simulation paused."),
                 toggle(
@@ -173,7 +173,7 @@ class ControlPanel(Panel):
         parts = []
         for labels, group in groupby(law.parameters(), key=lambda one: one.labels):
             some = list(group)
-            # At most three to a table: it has to fit beside the scene.
+            # At most three gains per table, to fit the width of the panel.
             for k in range(0, len(some), 3):
                 columns = [column("name", "Joint" if labels == _joints(law) else "Axis")]
                 columns += [
@@ -217,7 +217,7 @@ class ControlPanel(Panel):
         robot = self.session.robot
         law = robot.controller
         if self._shown != (robot.name, robot.arm, law, robot.controller_name):
-            self._renew()  # a program or a script chose another law
+            self._renew()  # a program or a script set another controller
         self._live.collect()
         found: Values = {
             "robot": robot.name,
@@ -263,7 +263,7 @@ class ControlPanel(Panel):
             lines.append(Line(f"{name}.{self._what}_ref.{joint}", "reference", True, 1))
         self._feed.lines = lines
 
-    # ---- laws and gains --------------------------------------------------------------------------
+    # ---- controllers and gains -------------------------------------------------------------------
 
     def _choose_law(self, name: str) -> None:
         robot = self.session.robot
@@ -284,7 +284,7 @@ class ControlPanel(Panel):
         if option is not None and law is not None:
             new = changed(law, **{name: option.read(value)})
             if self._tuned.get(robot.name) is law:
-                self._tuned[robot.name] = new  # it has the same gains
+                self._tuned[robot.name] = new  # has the same edited gains
             self._use(robot, new)
 
     def _defaults(self) -> None:
@@ -293,7 +293,7 @@ class ControlPanel(Panel):
         self._use(self.session.robot, type(law)(**options))
 
     def _use(self, robot: SimRobot, law: Controller) -> None:
-        """Take a law into use once it is compiled."""
+        """Compile a controller in the background, then activate it."""
         if not robot.arm.has_dynamics:
             raise BrazoError(WITHOUT_MASSES)
         sim, arm = self.sim, robot.arm
@@ -304,7 +304,7 @@ class ControlPanel(Panel):
             if number == self._binding and self.sim is sim and robot.arm is arm:
                 robot.controller = law
                 self._renew()
-            # There is nothing to look back at.
+            # Remove the finished job from the list; the panel shows its result.
             self.context.post(lambda: self.context.jobs.cancel(job.number))
 
         job = self.context.jobs.start(
@@ -349,7 +349,7 @@ class ControlPanel(Panel):
                 found.append(Work(title, {f"{name}-gains.yaml": text}, name))
         return found
 
-    # ---- what to look at -------------------------------------------------------------------------
+    # ---- plot settings ---------------------------------------------------------------------------
 
     def _choose_joint(self, which: str) -> None:
         robot = self.session.robot
@@ -369,7 +369,7 @@ class ControlPanel(Panel):
         if window in WINDOWS:
             self._window = window
 
-    # ---- a step ----------------------------------------------------------------------------------
+    # ---- step response ---------------------------------------------------------------------------
 
     @property
     def _size(self) -> float:
@@ -457,7 +457,7 @@ def _numbered(names: Any) -> dict[str, str]:
 
 
 def _meaning(one: Parameter) -> str:
-    """What a gain is, with the units its entries have."""
+    """HTML note with the meaning of a gain and the units of its entries."""
     units = ", ".join(dict.fromkeys(one.units))
     return (
         f'<p class="brazo-note"><b>{escape(one.name.replace("_", " "))}</b> '
@@ -466,7 +466,7 @@ def _meaning(one: Parameter) -> str:
 
 
 def _gain_rows(law: Controller) -> Values:
-    """The rows of every table of gains, as the panel has them."""
+    """Rows of the tables of gains, split into tables as in `_gains_html`."""
     found: Values = {}
     for labels, group in groupby(law.parameters(), key=lambda one: one.labels):
         some = list(group)

@@ -1,13 +1,14 @@
-"""The answer of one joint to a step of its reference, measured at every step of the simulation.
+"""Step response of one joint, sampled at every simulation step.
 
-With r(t) = (q(t) − q₀)/size the way done, of the step asked for:
+With the normalized response r(t) = (q(t) − q₀)/size:
 
     overshoot   max r − 1, at least 0
-    rise        from r = 0.1 to r = 0.9
-    settling    until |r − 1| stays within 0.02
-    error       size − (q − q₀), the mean of the last tenth
+    rise        time from r = 0.1 to r = 0.9
+    settling    time after which |r − 1| stays within 0.02
+    error       size − (q − q₀), mean of the last 10 % of the samples
 
-The step is small, inside the limits, and only begins at rest; afterwards the joint goes back.
+The step is small, stays within the joint limits and starts at rest.  Afterwards the joint moves
+back to where it was.
 """
 
 from __future__ import annotations
@@ -27,32 +28,32 @@ if TYPE_CHECKING:
     from brazo.simulation import Simulation
     from brazo.simulation.robot import SimRobot
 
-SECONDS = 1.5
-BAND = 0.02  # of the step: what counts as settled
-LARGEST = {"revolute": math.radians(10.0), "prismatic": 0.05}  # rad, m
-USUAL = {"revolute": math.radians(2.0), "prismatic": 0.005}
+SECONDS = 1.5  # duration of the measurement
+BAND = 0.02  # settling band, relative to the step amplitude
+LARGEST = {"revolute": math.radians(10.0), "prismatic": 0.05}  # rad, m; max amplitude
+USUAL = {"revolute": math.radians(2.0), "prismatic": 0.005}  # rad, m; default amplitude
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Response:
-    """One joint over time, from the moment of the step."""
+    """Measured step response of one joint; t = 0 at the step."""
 
     robot: str
     joint: int
     law: str
-    size: float  # rad or m
+    size: float  # step amplitude, rad or m
     t: np.ndarray  # (m,) s
-    q: np.ndarray  # (m,) less where it began
+    q: np.ndarray  # (m,) relative to the start, rad or m
     torque: np.ndarray  # (m,) N m or N
 
     @property
     def overshoot(self) -> float:
-        """Share of the step by which it went too far."""
+        """Overshoot as a fraction of the step amplitude."""
         return max(float((self.q / self.size).max()) - 1.0, 0.0)
 
     @property
     def rise(self) -> float:
-        """Seconds from a tenth to nine tenths; nan when it never came so far."""
+        """Rise time from 10 % to 90 % (s); NaN if 90 % was not reached."""
         done = self.q / self.size
         if done.max() < 0.9:
             return math.nan
@@ -60,7 +61,7 @@ class Response:
 
     @property
     def settling(self) -> float:
-        """Seconds until it stayed within the band; nan when it did not."""
+        """Settling time (s); NaN if the response did not settle within the band."""
         outside = np.flatnonzero(np.abs(self.q / self.size - 1.0) > BAND)
         if not len(outside):
             return 0.0
@@ -69,17 +70,20 @@ class Response:
 
     @property
     def error(self) -> float:
-        """What is missing in the end (rad or m)."""
+        """Steady-state error (rad or m)."""
         return float(self.size - self.q[-max(len(self.q) // 10, 1) :].mean())
 
     @property
     def peak_torque(self) -> float:
-        """The greatest torque (N m or N)."""
+        """Max absolute torque (N m or N)."""
         return float(np.abs(self.torque).max())
 
 
 class StepTest:
-    """A task: makes the step and watches; `done(response)`, None when something broke it off."""
+    """Simulation task that commands the step and records the response.
+
+    Calls `done(response)` at the end, with None if the test was interrupted.
+    """
 
     paused = False
     what = "a step response"
@@ -105,7 +109,7 @@ class StepTest:
             raise BrazoError(f"{robot.name} has no feedback controller: choose one")
         if robot.moving or np.abs(robot.qd).max() > 1e-2:
             raise BrazoError(f"{robot.name} is moving: a step response starts at rest")
-        self.motions = {robot.name: None}  # so that nobody else moves it meanwhile
+        self.motions = {robot.name: None}  # reserves the robot for this task
         self._robot, self._joint, self._done = robot, joint, done
         self._from = robot.reference.q
         low, high = arm.limits[joint]
@@ -119,7 +123,7 @@ class StepTest:
         self._over = False
 
     def pause(self) -> None:
-        """STOP: break it off; what moves is not this task's any more."""
+        """Abort the test, on STOP, without commanding another motion."""
         self._over = True
 
     def tick(self, sim: Simulation) -> bool:
@@ -127,7 +131,7 @@ class StepTest:
         if self._motion is None and not self._over:
             to = self._from.copy()
             to[i] += self._size
-            # Nothing but the new place: a reference that jumps.
+            # A constant reference at the target, so that it changes in one step.
             robot.move(Piecewise([0.0, 2.0 * SECONDS], to[None, None]), jump=True)
             self._motion, self._start = robot.motion, sim.time
         if self._over or robot.motion is not self._motion:
@@ -143,7 +147,7 @@ class StepTest:
 
     def _response(self) -> Response:
         t, q, torque = np.array(self._rows).T
-        torque = np.append(torque[1:], torque[-1])  # each was given in the step before
+        torque = np.append(torque[1:], torque[-1])  # each was applied in the step before
         robot = self._robot
         return Response(
             robot.name, self._joint, robot.controller_name, self._size, t, q - q[0], torque

@@ -1,7 +1,7 @@
-"""Data: live plots of any signal, a table of present values, recording and export.
+"""Data panel: plots of any signal, table of current values, recordings and exports.
 
-Plots follow the simulation from the last minute of its signals (`brazo.lab.app.live`), however
-fast it runs.  A recording has every step of it (`recordings.py`).
+Live plots use a buffer of the last minute of all signals (`brazo.lab.app.live`), at any speed of
+the simulation.  A recording contains every step (`recordings.py`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from brazo.lab.panels.common.html import (
 from brazo.lab.panels.data.recordings import Recordings
 from brazo.recording.display import display_unit
 
-FIRST = ("q", "torque")  # groups of the selected robot that are plotted to begin with
+FIRST = ("q", "torque")  # signal groups of the selected robot that are plotted initially
 MOST_PLOTS = 4
 MOST_LINES = 16
-WINDOW = 10.0  # s, over which the table has least and greatest values
+WINDOW = 10.0  # s, time window of the min and max values in the table
 
 
 class _Plot:
@@ -43,12 +43,12 @@ class _Plot:
         self.name = f"plot/{number}"
         replayed = isinstance(panel.session.shown, Replay)
         self.feed = Track(panel, self.name) if replayed else Feed(panel, self.name)
-        self.shows = ""  # id of a group; empty for signals chosen one by one
+        self.shows = ""  # id of a group; empty for individually chosen signals
         self.signals: tuple[str, ...] = ()
 
 
 class DataPanel(Panel):
-    """Plots, values, recording."""
+    """Plots, values and recordings."""
 
     id, title, icon, side, order = "data", "Data", "chart", "right", 40
     used_for = ("cell", "replay")
@@ -98,7 +98,7 @@ class DataPanel(Panel):
 
     @property
     def _replay(self) -> Replay | None:
-        """The recording on show, if it is one."""
+        """Recording that is being replayed; None for a live simulation."""
         return self.session.shown if isinstance(self.session.shown, Replay) else None
 
     @property

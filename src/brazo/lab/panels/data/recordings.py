@@ -1,10 +1,10 @@
-"""The recordings section of the Data panel: record, list, open, export and delete.
+"""Recordings section of the data panel: record, list, open, export and delete.
 
-Rows go to a file in the runs folder while the simulation runs (`brazo.lab.app.runs`).  Exports are
-made from that file by other processes, so that the loop is not disturbed.
+Rows are written to a file in the runs folder while the simulation runs (`brazo.lab.app.runs`).
+Exports are made from that file in other processes, so that they do not delay the simulation loop.
 
-When the disk takes no more, the simulation pauses and the recording ends: the pages show why, what
-was recorded stays in the list, and a new recording can be started.
+If a write fails, e.g. because the disk is full, the simulation pauses and the recording ends.  The
+pages show the reason, the recorded part stays in the list, and a new recording can be started.
 """
 
 from __future__ import annotations
@@ -43,27 +43,27 @@ if TYPE_CHECKING:
     from brazo.simulation.recorder import RunRecorder
 
 FORMATS = {"csv": "CSV", "xlsx": "XLSX", "parquet": "Parquet", "mcap": "MCAP"}
-LISTED = 200  # newest recordings
+LISTED = 200  # max number of listed recordings, newest first
 
 
 class Recordings:
-    """What a lab has recorded; on its thread."""
+    """Recordings of a lab.  Use on the lab's thread only."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel, self._context = panel, panel.context
         self._exports = count(1)
-        self.folder: Path | None = None  # of exports; goes with the lab
-        self._sim: Simulation | None = None  # recorded now
+        self.folder: Path | None = None  # of exports; deleted when the lab closes
+        self._sim: Simulation | None = None  # being recorded
         self._recorder: RunRecorder | None = None
         self._listening: Listening | None = None
-        self._path = Path("none.parquet")  # of the last recording of this lab
+        self._path = Path("none.parquet")  # of the current or last recording
         self._since = 0.0
         self._restarts = False  # a new recording starts with the next reset
         self._runs: dict[str, Run] = {}  # by name, newest first
-        self._stale = True  # the list is to be made when the panel is next in view
+        self._stale = True  # list the folder again when the panel is next in view
         self._chosen = ""
-        self._rows: list[dict[str, Any]] | None = None  # of the table; None: to be made again
-        self._problem = ""  # why the last recording ended, or the folder cannot be used
+        self._rows: list[dict[str, Any]] | None = None  # of the table; None: outdated
+        self._problem = ""  # why the last recording failed, or the folder is not usable
         panel.on("record", self._record)
         panel.on("record-stop", self._stop, still=True)
         panel.on("choose-run", self._choose, str)
@@ -71,10 +71,10 @@ class Recordings:
         panel.on("delete-run", self._delete)
         panel.on("export", self._export, str)
 
-    # ---- what is shown -----------------------------------------------------------------------
+    # ---- display -----------------------------------------------------------------------------
 
     def html(self, replayed: bool) -> str:
-        """The section; a replay has nothing to record."""
+        """HTML of the section; without the record buttons during a replay."""
         record = (
             row("Recorded", text("recorded", wide=True)),
             buttons(
@@ -117,10 +117,10 @@ class Recordings:
         )
 
     def values(self) -> Values:
-        """What the section shows now."""
+        """Current values of the section."""
         if self._stale:
             self._stale = False
-            # The first time every file is opened, which may take a second.
+            # On another thread: the first listing opens every file, which can take a second.
             threading.Thread(target=self._look_aside, name="brazo runs", daemon=True).start()
         sim, run = self._context.session.shown, self._runs.get(self._chosen)
         if self._sim is not None:
@@ -174,17 +174,17 @@ class Recordings:
     # ---- recording ---------------------------------------------------------------------------
 
     def simulation_changed(self) -> None:
-        """Another simulation is shown: a recording of the one before ends and is kept."""
+        """Stop a recording of the previous simulation after another one was opened."""
         if self._sim is not None and self._sim is not self._context.session.shown and self._stop():
             self._panel.say("The recording ended with its cell and is kept.", "warn")
         self._stale = True
 
     def restart_with_run(self) -> None:
-        """The next reset starts a run: a recording in progress ends there, a new one starts."""
+        """Start a new recording at the next reset, if one is in progress now."""
         self._restarts = self._sim is not None
 
     def reset(self) -> None:
-        """The simulation went back to its start, which ended a recording."""
+        """Finish the recording that a reset of the simulation ended; restart it if requested."""
         restarts, self._restarts = self._restarts, False
         kept = self._end()
         if restarts:
@@ -195,7 +195,7 @@ class Recordings:
             self._panel.say("The recording ended with the reset and is kept.", "warn")
 
     def close(self) -> None:
-        """The lab ends."""
+        """Stop recording and delete temporary files when the lab closes."""
         self._stop()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -211,15 +211,15 @@ class Recordings:
         self._look()
 
     def _stop(self) -> bool:
-        """End the recording in progress.  Whether there are rows."""
+        """Stop the recording in progress.  Return whether it has rows."""
         sim = self._sim
         if sim is not None and sim.recorder is self._recorder:
-            # Left as it is: the loop does not wait until it is a finished file.
+            # The part file is not converted, so that the simulation does not wait for that.
             sim.abandon_recording()
         return self._end()
 
     def _end(self) -> bool:
-        """The recorder is closed: list what it wrote.  Whether there are rows."""
+        """List the recording of a recorder that was closed.  Return whether it has rows."""
         sim, recorder, self._sim, self._recorder = self._sim, self._recorder, None, None
         if sim is None or recorder is None:
             return False
@@ -233,7 +233,7 @@ class Recordings:
             self._say_failure(recorder.reason)
         return kept
 
-    def _heard(self, event: Event) -> None:  # on any thread, with the simulation's lock held
+    def _heard(self, event: Event) -> None:  # called on any thread, holding the simulation's lock
         if event.kind == "recording":
             self._context.post(self._check)
 
@@ -255,10 +255,10 @@ class Recordings:
         self._context.runs.problems.append(f"a recording is not complete: {reason}")
         self._panel.say(self._problem, "error")
 
-    # ---- kept recordings ---------------------------------------------------------------------
+    # ---- saved recordings --------------------------------------------------------------------
 
     def _look(self) -> None:
-        """List the folder; quick once every file is known."""
+        """List the folder; fast if its files were listed before."""
         runs, problem = self._listed()
         self._runs = {run.name: run for run in runs}
         self._rows = None
@@ -266,7 +266,7 @@ class Recordings:
 
     def _look_aside(self) -> None:
         self._listed()
-        self._context.post(self._look)  # again: the folder may have changed meanwhile
+        self._context.post(self._look)  # lists again: the folder may have changed meanwhile
 
     def _listed(self) -> tuple[list[Run], str]:
         try:
@@ -286,7 +286,10 @@ class Recordings:
         self._chosen, self._rows = name, None
 
     def _chosen_run(self) -> Run:
-        """The recording the buttons act on; a page names only what is in the list."""
+        """Return the selected recording; raises `BrazoError` if it cannot be used.
+
+        A page can select only recordings of the list, not other files.
+        """
         run = self._runs.get(self._chosen)
         if run is None:
             raise BrazoError("no recording is chosen: record something, or choose one in the list")
@@ -353,7 +356,7 @@ class Recordings:
             )
 
     def _target(self, suffix: str) -> Path:
-        """A file of its own for an export; nothing a user wrote is part of its name."""
+        """Return a new temporary path for an export; user input is not part of its name."""
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
         return self.folder / f"export-{next(self._exports)}{suffix}"
@@ -364,7 +367,7 @@ class Recordings:
 
 
 def _date(started: float) -> str:
-    """As short as it can be: the time of today, day and time of this year, else the date."""
+    """Format a start time briefly: time if today, day and time if this year, else the date."""
     at, now = time.localtime(started), time.localtime()
     if at[:3] == now[:3]:
         return time.strftime("%H:%M:%S", at)

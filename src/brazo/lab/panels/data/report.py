@@ -1,4 +1,7 @@
-"""The report of a recording, written in a process of its own; this module imports little."""
+"""Report of a recording, written in a separate process.
+
+The module has few imports, so that the process starts fast.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ from typing import Any
 
 
 def write_report_of(progress: Any, source: str, target: str) -> None:
-    """Write the report of a recording; in a process of its own."""
+    """Write the report of the recording `source` to the HTML file `target`.
+
+    Runs in a separate process and calls `progress(fraction, text)`; the fraction may be None.
+    """
     from brazo.recording.recording import Recording
 
     progress(None, "reading")

@@ -1,10 +1,11 @@
-"""Dimensions: the numbers of a robot's file, live.
+"""Dimensions panel: edit the parameters of a robot file while the simulation runs.
 
-Every parameter of the file has a track; the robot in the scene, its physics and its kinematics
-follow at once, and it stays in the pose it is in.  Masses, centres of mass and friction are
-tables.  What the file's rules refuse is refused here in the same words, and nothing changes.
+Every parameter of the file has a slider.  An edit updates the scene, the physics and the kinematics
+of the robot immediately; the joint positions stay.  Masses, centres of mass and friction are in
+tables.  A value that would be invalid in the file is rejected with the same message, and nothing
+changes.
 
-A track sends more than can be built: only the latest wish is carried out.
+A slider sends values faster than models can be built: only the latest request is executed.
 """
 
 from __future__ import annotations
@@ -41,19 +42,19 @@ from brazo.lab.panels.common.html import (
 if TYPE_CHECKING:
     from brazo.world.robot_source import RobotSource
 
-# How a parameter is shown: factor over SI, unit, digits, what a plain number typed means.
+# Display of a parameter: factor from SI, unit, digits, unit of a typed number without one.
 _SHOWN: dict[units.Dimension | None, tuple[float, str, int, Quantity]] = {
     units.LENGTH: (1000.0, "mm", 1, "mm"),
     units.ANGLE: (180.0 / math.pi, "°", 1, "deg"),
     units.MASS: (1.0, "kg", 3, "kg"),
     None: (1.0, "", 4, "number"),
 }
-TRACK = (0.25, 2.5)  # of a parameter's first value
-WIDTHS = (0.3, 2.5)
+TRACK = (0.25, 2.5)  # slider range, relative to the initial value of a parameter
+WIDTHS = (0.3, 2.5)  # slider range of the width factor of the links
 
 
 class DimensionsPanel(Panel):
-    """Sizes and masses of the selected robot."""
+    """Dimensions, masses and friction of the selected robot."""
 
     id, title, icon, side, order = "dimensions", "Dimensions", "ruler", "left", 40
     rate = 5.0
@@ -62,11 +63,11 @@ class DimensionsPanel(Panel):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._sim: Any = None
-        self._first: dict[str, RobotSource] = {}  # the robots as they were before any edit here
-        self._saved: dict[str, RobotSource] = {}  # the robots as they were last saved
+        self._first: dict[str, RobotSource] = {}  # robots before any edit in this panel
+        self._saved: dict[str, RobotSource] = {}  # robots as last saved
         self._rows: tuple[RobotSource | None, dict[str, LinkRow]] = (None, {})
         self._refused = 0
-        self._wishes: dict[str, Any] = {}  # of the selected robot, not carried out yet
+        self._wishes: dict[str, Any] = {}  # queued edits of the selected robot
         self.on("robot", context.session.select, str)
         for unit in ("mm", "deg", "kg", "number"):
             self.on_number(f"parameter-{unit}", self._set_parameter, str, unit=unit)
@@ -82,7 +83,7 @@ class DimensionsPanel(Panel):
         self.on("reset-all", self._reset_all)
         self.on("save", self._save)
 
-    # ---- what is shown ---------------------------------------------------------------------
+    # ---- display ---------------------------------------------------------------------------
 
     def simulation_changed(self) -> None:
         if self.sim is not self._sim:
@@ -96,7 +97,7 @@ class DimensionsPanel(Panel):
         self.refresh()
 
     def _goes_on(self) -> bool:
-        """Whether the simulation is the one before, rebuilt: its edits can still be taken back."""
+        """Whether the new simulation is of the same cell, so that edits can still be reset."""
         old, new = self._sim.cell, self.sim.cell
         return (old.name, old.path) == (new.name, new.path)
 
@@ -217,7 +218,7 @@ class DimensionsPanel(Panel):
         changed = _changes(first, source)
         return shown | {"changed": ", ".join(changed) or "nothing", "edited": bool(changed)}
 
-    # ---- wishes ----------------------------------------------------------------------------
+    # ---- edits -----------------------------------------------------------------------------
 
     def _set_parameter(self, name: str, value: float) -> None:
         wanted = self._wishes.get("parameters", {})
@@ -270,7 +271,7 @@ class DimensionsPanel(Panel):
         self._wish("fields", {**self._wishes.get("fields", {}), **fields})
 
     def _wish(self, what: str, value: Any) -> None:
-        """Have something edited once what came before is done; a newer wish takes its place."""
+        """Queue an edit; a newer request for the same item replaces it."""
         if not self._wishes:
             self.context.post(self._carry_out)
         self._wishes[what] = value
@@ -283,12 +284,15 @@ class DimensionsPanel(Panel):
             self._check_lengths(wishes.get("parameters", {}))
             self._edit(**wishes)
         except BrazoError:
-            self._refused += 1  # tracks that were pulled go back
+            self._refused += 1  # makes the pages reset their sliders
             self.put({"refused": self._refused})
             raise
 
     def _check_lengths(self, parameters: dict[str, float]) -> None:
-        """A length stays one, though as an offset of axes a negative one would make sense."""
+        """Raise `BrazoError` if a positive length would become zero or negative.
+
+        The robot file would accept it, because an offset between axes can be negative.
+        """
         first = self._first_source()
         for name, value in parameters.items():
             was = first.model.parameters.get(name, 0.0)
@@ -314,7 +318,7 @@ class DimensionsPanel(Panel):
         self._saved = {one.name: one.source for one in self.sim.cell.robots}
 
     def unsaved(self) -> list[Work]:
-        if self._sim is not self.session.shown:  # of a cell that is no longer open
+        if self._sim is not self.session.shown:  # the edits are of a cell no longer open
             return []
         found = []
         for one in self.sim.cell.robots:
@@ -325,7 +329,7 @@ class DimensionsPanel(Panel):
                 found.append(Work(title, {f"{name}.yaml": source.text()}, name))
         return found
 
-    # ---- inside ----------------------------------------------------------------------------
+    # ---- internal --------------------------------------------------------------------------
 
     def _source(self) -> RobotSource:
         name = self.session.robot.name
@@ -335,7 +339,7 @@ class DimensionsPanel(Panel):
         return self._first.get(self.session.robot.name) or self._source()
 
     def _links(self) -> dict[str, LinkRow]:
-        """The rows of the tables by names that are all different."""
+        """Rows of the tables by unique name."""
         source = self._source()
         if self._rows[0] is not source:
             named: dict[str, LinkRow] = {}
@@ -365,7 +369,7 @@ def _friction_row(name: str, link: LinkRow) -> dict[str, Any]:
 
 
 def _changes(first: RobotSource, now: RobotSource) -> list[str]:
-    """What differs from the file, by name."""
+    """Names of the values that differ between two states of a robot."""
     if now is first:
         return []
     old, new = first.model.parameters, now.model.parameters
@@ -389,12 +393,12 @@ def _changes(first: RobotSource, now: RobotSource) -> list[str]:
 
 
 def _round(value: float) -> float:
-    """Two digits: the end of a track."""
+    """Round the end of a slider range to two significant digits."""
     return float(f"{value:.2g}")
 
 
 def _fields(label: str, *fields: str) -> str:
-    """Several fields after one label, with their common unit."""
+    """Row of several input fields with one label and the common unit mm."""
     unit = '<span class="unit">mm</span>'
     return (
         f'<div class="dimensions-fields"><span>{escape(label)}</span>{"".join(fields)}{unit}</div>'

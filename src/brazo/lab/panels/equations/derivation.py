@@ -1,7 +1,7 @@
-"""A robot's equations worked out in a process of their own, as plain data a panel can show.
+"""Derivation of a robot's equations of motion in a separate process.
 
-What goes in is the model without its solids; what comes out is a sheet of HTML and every export as
-text, so that nothing of the computer algebra stays in the lab.
+The input is the model without its solids.  The output is HTML and the text of every export, so that
+the lab needs no computer algebra system.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXPORTS = ("latex", "c", "python", "octave")
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What was derived: the page's HTML, and for each export its files by name."""
+    """Derived equations: HTML for the page, and for each export its files by name."""
 
     html: str
     form: str
@@ -29,7 +29,7 @@ class Sheet:
 
 
 def without_solids(model: Model) -> Model:
-    """A model that is cheap to send: equations need no shapes."""
+    """Return a model without solids, which equations do not need: it is cheaper to send."""
     if not isinstance(model, TreeModel):
         return model
     return replace(model, bodies=tuple(replace(body, parts=()) for body in model.bodies))
@@ -41,7 +41,7 @@ def derive(
     parameters: Parameters,
     form: Form | Literal["auto"],
 ) -> Sheet:
-    """Derive the equations and write them down in every way."""
+    """Derive the equations and write them as HTML and in every export format."""
     from brazo.dynamics.symbolic import derive as derive_equations
     from brazo.dynamics.symbolic.straight_line import identifier
 

@@ -1,4 +1,4 @@
-"""The equations of motion of the selected robot, with letters or numbers, and their exports."""
+"""Equations panel: symbolic or numeric equations of motion of the selected robot, and exports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TITLES = {"latex": "LaTeX", "c": "C", "python": "Python", "octave": "Octave"}
 
 
 class EquationsPanel(Panel):
-    """M, C and G of the selected robot."""
+    """Matrices M, C and G of the selected robot."""
 
     id, title, icon, side, order = "equations", "Equations", "fx", "right", 60
     rate = 4.0
@@ -35,7 +35,7 @@ class EquationsPanel(Panel):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.parameters, self.form = "symbolic", "auto"
-        self._sheets: dict[tuple[str, ...], tuple[Any, Sheet]] = {}  # with the model they are of
+        self._sheets: dict[tuple[str, ...], tuple[Any, Sheet]] = {}  # with their models
         self._job: Job | None = None
         self.on("robot", context.session.select, str)
         self.on("parameters", self._set_parameters, str)
@@ -70,7 +70,7 @@ class EquationsPanel(Panel):
         sheet = self._sheet()
         running = self._job is not None and self._job.state == "running"
         if self._job is not None and self._job.state == "done":
-            self.context.jobs.cancel(self._job.number)  # the sheet says it
+            self.context.jobs.cancel(self._job.number)  # the sheet shows its result
             self._job = None
         return {
             "robot": self.session.robot.name,
@@ -92,7 +92,7 @@ class EquationsPanel(Panel):
     def selection_changed(self) -> None:
         self.refresh()
 
-    # ---- inside ----------------------------------------------------------------------------
+    # ---- internal --------------------------------------------------------------------------
 
     def _set_parameters(self, which: str) -> None:
         if which in PARAMETERS:
@@ -106,7 +106,7 @@ class EquationsPanel(Panel):
         return (self.session.robot.name, self.parameters, self.form)
 
     def _sheet(self) -> Sheet | None:
-        """The sheet of the robot as it is now, if there is one."""
+        """Return the sheet of the current model and options; None if not derived."""
         model, sheet = self._sheets.get(self._key(), (None, None))
         return sheet if model is self.session.robot.arm.model else None
 
@@ -139,7 +139,7 @@ class EquationsPanel(Panel):
 
 
 def zipped(files: dict[str, str]) -> bytes:
-    """Several text files as one archive."""
+    """Return a zip archive of text files."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():

@@ -1,9 +1,10 @@
-"""What there is to know about an arm at one state, worked out for people to look at.
+"""Kinematic analysis of an arm at one configuration, formatted for display.
 
-Singularity.  Linear and angular rows of the Jacobian are compared through a length L, the farthest
-the tool ever is from a joint's axis:  σ of [J_v; L J_ω], and 1/κ = σ_m / σ_1 with m the tool's
-degrees of freedom.  The joint motion that goes with σ_m is the one the tool hardly feels; its
-largest entries name the joints that work against each other.
+Singularity.  A characteristic length L, the largest distance of the tool from a revolute joint
+axis, makes linear and angular rows of the Jacobian comparable: σ are the singular values of
+[J_v; L J_ω], and 1/κ = σ_m / σ_1 with m the degrees of freedom of the tool.  The right singular
+vector of σ_m is the joint motion with the smallest tool motion; the joints with its largest entries
+are those named in the warning.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ if TYPE_CHECKING:
     from brazo.robot import Robot
 
 Array = np.ndarray
-NEAR, AT = 0.02, 1e-6  # of 1/κ
-ROUNDING = 1e-13  # of the largest singular value
-TAKES_PART = 0.3  # of the largest entry of the joint motion that is lost
+NEAR, AT = 0.02, 1e-6  # 1/κ at and below which the arm is near, or at, a singularity
+ROUNDING = 1e-13  # relative to σ_1; smaller singular values count as zero
+TAKES_PART = 0.3  # min entry of a joint named in the warning, relative to the largest entry
 
 
 @dataclass(frozen=True, slots=True)
 class Dexterity:
-    """How freely the tool moves: Yoshikawa's w, κ and σ_m, angular rows scaled by L."""
+    """Yoshikawa's manipulability w, κ and σ_m of the Jacobian with angular rows scaled by L."""
 
     manipulability: float
     condition: float
     smallest: float
     length: float  # L, m
-    warning: str  # empty where nothing is to be said
+    warning: str  # empty away from singularities
 
 
 def dexterity(arm: Robot, q: Array) -> Dexterity:
-    """Measures of the Jacobian at q, and a sentence when it is singular or nearly so."""
+    """Compute the dexterity at q (n,), with a warning at or near a singularity."""
     length, m = reach(arm), max(arm.mobility, 1)
     J = np.array(arm.jacobian(q), dtype=float)
     J[3:] *= length
@@ -66,7 +67,10 @@ def _warning(arm: Robot, share: float, motion: Array) -> str:
 
 @lru_cache(maxsize=32)
 def reach(arm: Robot) -> float:
-    """L: the farthest the tool gets from a revolute joint's axis (m); 1 where nothing turns."""
+    """Characteristic length L (m): largest distance of the tool from a revolute joint axis.
+
+    The maximum is taken over 64 random configurations; 1 if the arm has no revolute joint.
+    """
     turns = [i for i, kind in enumerate(arm.joint_kinds) if kind == "revolute"]
     J = arm.jacobian(arm.random_q(64, seed=0))[:, :3, turns]
     found = float(np.linalg.norm(J, axis=1).max()) if turns else 0.0
@@ -75,7 +79,10 @@ def reach(arm: Robot) -> float:
 
 @lru_cache(maxsize=32)
 def dh_table(model: Any) -> tuple[dict[str, str | float], ...]:
-    """The rows of the D-H table, degrees and millimetres; the joint's variable by its letter."""
+    """Rows of the D-H table in degrees and mm; the joint variable is shown as `q1`, `q2`, …
+
+    Empty for mechanisms that are not trees.
+    """
     if not isinstance(model, TreeModel):
         return ()
     rows = []
@@ -97,7 +104,7 @@ def dh_table(model: Any) -> tuple[dict[str, str | float], ...]:
 
 
 def delta_table(model: DeltaModel) -> list[dict[str, Any]]:
-    """The four lengths of a Delta, mm."""
+    """Rows with the four lengths of a Delta (mm)."""
     lengths = {
         "R": (model.R, "base, centre to drive axis"),
         "r": (model.r, "platform, centre to rods"),
@@ -111,13 +118,16 @@ def delta_table(model: DeltaModel) -> list[dict[str, Any]]:
 
 
 def branches(arm: Robot, T: Array, q: Array) -> tuple[Branch, ...]:
-    """Every way to hold the tool at T, in an order that stays; none where they have no names."""
+    """IK solutions for the tool pose T (4, 4), sorted by name.
+
+    Solutions without a name are left out: numeric IK gives none.
+    """
     found = arm.ik(T, q0=q, redundancy="rule").all
     return tuple(sorted((one for one in found if one.name), key=lambda one: one.name))
 
 
 def beyond(arm: Robot, branch: Branch) -> str:
-    """Which joints a branch takes past their limits, and where to."""
+    """Text with the joints of an IK solution that are out of limits, and their positions."""
     words = []
     for i in branch.limit_violations:
         turns = arm.joint_kinds[i] == "revolute"

@@ -1,7 +1,7 @@
-"""The robot inspector: where the tool is, how the arm stands, and every matrix behind it.
+"""Inspector panel: tool pose, joints, IK solutions, Jacobian and dynamics of the selected robot.
 
-All of it is of one moment.  Positions are in mm, angles in degrees, matrices in SI.  *All digits*
-shows what the arm is computed with rather than what is easy to read.
+All values belong to the same simulation step.  Positions are in mm, angles in degrees, matrices in
+SI units.  *All digits* shows more decimals.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ ANGLES = {"oat": ("O", "A", "T"), "rpy": ("roll", "pitch", "yaw")}
 FRAMES = {"base": "Base", "world": "World"}
 JACOBIANS = {"base": "Base axes", "tool": "Tool axes"}
 ROWS = ["vx", "vy", "vz", "ωx", "ωy", "ωz"]
-BRANCHES_EVERY = 0.3  # s; they cost more than all the rest
+BRANCHES_EVERY = 0.3  # s, period; IK solutions are the most expensive values of the panel
 BRANCHES = (
     '<brazo-branches name="branches" event="branch" empty="The inverse kinematics of this arm is '
     'numeric: no named solutions."></brazo-branches>'
 )
-SHORT, ALL = 3, 9  # digits of mm and degrees
+SHORT, ALL = 3, 9  # decimals of mm and degrees
 
 
 class InspectorPanel(Panel):
-    """The selected robot, looked at closely."""
+    """Kinematics and dynamics of the selected robot."""
 
     id, title, icon, side, order = "inspector", "Inspector", "search", "right", 30
     used_for = ("cell", "replay")
@@ -66,8 +66,8 @@ class InspectorPanel(Panel):
         self.jacobian_in: JacobianFrame = "base"
         self._branches: tuple[Branch, ...] = ()
         self._branches_due = 0.0
-        self._branch_pose: Array | None = None  # the tool's, while a branch is being gone to
-        self._compiled: Robot | None = None  # the arm that is ready to be asked
+        self._branch_pose: Array | None = None  # tool pose, during a move to an IK solution
+        self._compiled: Robot | None = None  # arm whose functions are compiled
         self._compiling = False
         self.on("robot", context.session.select, str)
         self.on("angles", lambda which: self._set("angles", which, ANGLES), str)
@@ -88,7 +88,7 @@ class InspectorPanel(Panel):
     def reset(self) -> None:
         self._branch_pose = None
 
-    # ---- what is shown ---------------------------------------------------------------------
+    # ---- display ---------------------------------------------------------------------------
 
     def html(self) -> str:
         robots = list(self.session.shown.robots)
@@ -268,7 +268,7 @@ class InspectorPanel(Panel):
         return {f"tool/{i}": fixed(float(x), digits) for i, x in enumerate(numbers)}
 
     def _joint_value(self, arm: Robot, i: int, q: float) -> list[Any]:
-        """The number for the bar, and as it is written."""
+        """Return the joint value for the bar and its text, in degrees or mm."""
         value = float(q) * _shown(arm, i)[0]
         return [round(value, 4), fixed(value, ALL if self.precise else 2)]
 
@@ -276,7 +276,7 @@ class InspectorPanel(Panel):
         digits = ALL if self.precise else digits
         return [[fixed(float(x), digits) for x in line] for line in np.atleast_2d(matrix)]
 
-    # ---- branches --------------------------------------------------------------------------
+    # ---- IK solutions ----------------------------------------------------------------------
 
     def _branch_values(self, robot: ShownRobot, q: Array) -> Values:
         now = time.monotonic()
@@ -307,9 +307,9 @@ class InspectorPanel(Panel):
         found = inspection.branches(robot.arm, self._branch_pose, robot.reference.q)
         chosen = next((one for one in found if one.name == name), None)
         if chosen is not None:
-            self.context.mover.go_to(robot, chosen.q)  # refuses what is beyond the limits, in words
+            self.context.mover.go_to(robot, chosen.q)  # raises if q is out of limits
 
-    # ---- inside ----------------------------------------------------------------------------
+    # ---- internal --------------------------------------------------------------------------
 
     def _set(self, what: str, which: str, known: dict[str, Any]) -> None:
         if which in known:
@@ -325,7 +325,10 @@ class InspectorPanel(Panel):
         self.refresh()
 
     def _ready(self, arm: Robot, q: Array) -> bool:
-        """Whether all of the arm is compiled; if not, that is done beside the lab, arm by arm."""
+        """Return whether all functions of the arm are compiled.
+
+        If not, start compiling them on a background thread, for one arm at a time.
+        """
         if self._compiled is not arm and not self._compiling:
             self._compiling = True
 
@@ -343,7 +346,7 @@ class InspectorPanel(Panel):
 
 
 def compile_for(arm: Robot, q: Array) -> None:
-    """Ask for everything once, which is when it is compiled."""
+    """Call every function of the arm that the panel uses; the first call compiles it."""
     inspection.branches(arm, np.array(arm.fk(q)), q)
     arm.configuration(q)
     arm.frames(q)
@@ -363,7 +366,7 @@ def _figure(name: str, label: str, unit: str) -> str:
 
 
 def _shown(arm: Robot, i: int) -> tuple[float, str]:
-    """What a joint's value is multiplied by to be shown, and the unit it then has."""
+    """Return the factor from SI to the displayed value of a joint, and the displayed unit."""
     return (180.0 / math.pi, "°") if arm.joint_kinds[i] == "revolute" else (1000.0, "mm")
 
 
@@ -373,7 +376,7 @@ def _joint_words(arm: Robot, i: int, q: float) -> str:
 
 
 def _significant(value: float) -> str:
-    """Four digits, wherever they begin."""
+    """Format a value with four significant digits."""
     if math.isinf(value):
         return "∞"
     return f"{value:.4g}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""What the teach pendant looks like: its rows for each mode, and what is below them."""
+"""Layout of the teach pendant: the rows of each jog mode, and the sections below them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TURNS = {3: "Rx", 4: "Ry", 5: "Rz"}
 
 
 class Layout:
-    """The pendant's content for one robot and mode."""
+    """Content of the teach pendant for one robot and jog mode."""
 
     def __init__(
         self, robot: SimRobot, robots: list[str], mode: Frame, angles: str, si: bool
@@ -46,7 +46,7 @@ class Layout:
         self.mode, self.angles, self.si = mode, angles, si
 
     def html(self) -> str:
-        """All of it."""
+        """HTML of the panel."""
         rows = {"joint": self._joint_rows, "world": self._world_rows, "tool": self._tool_rows}
         several = len(self.robots) > 1
         return "".join(
@@ -192,6 +192,6 @@ class Layout:
 
 
 def joint_scales(arm: Robot, si: bool) -> np.ndarray:
-    """What is shown over SI, for each joint (n,)."""
+    """Factors (n,) from SI to the displayed joint values; 1 if `si`, else degrees and mm."""
     per = {"revolute": 1.0 if si else 180.0 / math.pi, "prismatic": 1.0 if si else 1000.0}
     return np.array([per[kind] for kind in arm.joint_kinds])

@@ -1,10 +1,11 @@
-"""The teach pendant: jog joints and tool, type targets, teach points, drag the tool, use the clamp.
+"""Teach pendant: jog joints and tool, enter targets, teach points, drag the tool, use the gripper.
 
-Joint mode moves single joints, World mode the tool along and about the axes of the robot's base,
-Tool mode along and about its own.  The buttons − and + move while they are held, or by a step.
-A typed value is a target: it waits, marked, until Enter or Move sends all of them together.
+Joint mode moves single joints.  Base mode moves the tool along and about the axes of the robot's
+base, Tool mode along and about the tool's own axes.  The buttons − and + move while they are held,
+or by one jog step.  A typed value is a target: it is marked as pending until Enter or a Move button
+sends all targets together.
 
-Degrees and millimetres here, or radians and metres; SI everywhere else.
+The panel displays degrees and mm, or rad and m; everything else is in SI units.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ ANGLE = ("a0", "a1", "a2")
 
 
 class PendantPanel(Panel):
-    """What one holds in the hand beside a robot."""
+    """Teach pendant of the selected robot."""
 
     id, title, icon, side, order = "pendant", "Teach pendant", "pendant", "left", 10
     rate = 30.0
@@ -52,9 +53,9 @@ class PendantPanel(Panel):
         self.mode: Frame = "joint"
         self.step = "hold"
         self.angles = "oat"
-        self.si = False  # radians and metres
+        self.si = False  # whether rad and m are displayed instead of degrees and mm
         self._points: dict[str, Points] = {}
-        self._opened = 0  # which of the cells opened they belong to
+        self._opened = 0  # value of `session.cells` for which the points are valid
         self._tour: PointRun | None = None
         self._gizmo = Gizmo(context, self._drag)
         self._gizmo_on = False
@@ -95,10 +96,10 @@ class PendantPanel(Panel):
 
     @property
     def points(self) -> Points:
-        """The taught points of the selected robot."""
+        """Taught points of the selected robot."""
         return self._points.setdefault(self.robot.name, Points())
 
-    # ---- what is shown ---------------------------------------------------------------------
+    # ---- display ---------------------------------------------------------------------------
 
     def html(self) -> str:
         if not self.sim.robots:
@@ -166,10 +167,10 @@ class PendantPanel(Panel):
     def driver_changed(self) -> None:
         self.keys.release()
 
-    # ---- numbers ---------------------------------------------------------------------------
+    # ---- values ----------------------------------------------------------------------------
 
     def _pose_values(self, T: np.ndarray) -> Values:
-        """The tool in the base, as shown; always in mm and degrees for the whole lab."""
+        """Tool pose T (4, 4) in the base frame, in the displayed units and angles."""
         xyz = T[:3, 3]
         turned = (oat_from_matrix if self.angles == "oat" else rpy_from_matrix)(T[:3, :3])
         length, angle = (1.0, 1.0) if self.si else (1000.0, 180.0 / math.pi)
@@ -232,7 +233,7 @@ class PendantPanel(Panel):
     # ---- jogging ---------------------------------------------------------------------------
 
     def _jog(self, axis: int, sign: int, fresh: bool) -> None:
-        # On the network's thread.
+        # Runs on the network thread.
         if sign not in (-1, 1) or not 0 <= axis < 64:
             return
         press = self.keys.press(axis, sign) if fresh else self.keys.renew(axis, sign)
@@ -241,7 +242,7 @@ class PendantPanel(Panel):
             self.context.post(begin)
 
     def _jog_end(self) -> None:
-        # On the network's thread.
+        # Runs on the network thread.
         self.keys.release()
         self.context.post(self._settle)
 
@@ -269,13 +270,17 @@ class PendantPanel(Panel):
         return float(self.step) * (math.pi / 180.0 if axis > 2 else 1e-3)
 
     def _per_unit(self, joint: int) -> float:
-        """A degree or a millimetre, in SI."""
+        """Return 1° or 1 mm in SI units, depending on the kind of the joint."""
         return math.pi / 180.0 if self.robot.arm.joint_kinds[joint] == "revolute" else 1e-3
 
     # ---- moves -----------------------------------------------------------------------------
 
     def _move(self, targets: list[Any], how: str) -> None:
-        """Go to all typed targets together: `[["q0", 45], …]` or of x, y, z and a0, a1, a2."""
+        """Move to all typed targets together.
+
+        `targets` are pairs `[["q0", 45], …]` in Joint mode, otherwise of x, y, z and a0, a1, a2.
+        `how` is "line" for a linear motion of the tool, else the motion is a joint motion.
+        """
         given: dict[str, float | str] = {}
         for pair in targets:
             if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
@@ -287,7 +292,7 @@ class PendantPanel(Panel):
         if not given:
             raise BrazoError("no target: type a value first")
         if any(name not in known for name in given):
-            return  # from a page that shows another mode
+            return  # sent by a page that still shows another mode
         self._end_tour()
         robot, arm = self.robot, self.robot.arm
         if self.mode == "joint":
@@ -358,7 +363,7 @@ class PendantPanel(Panel):
         self._end_tour()
         self.context.mover.go_to(robot, q)
 
-    # ---- gizmo and clamp -------------------------------------------------------------------
+    # ---- gizmo and gripper -----------------------------------------------------------------
 
     def _set_gizmo(self, on: bool) -> None:
         self._gizmo_on = on
@@ -382,7 +387,7 @@ class PendantPanel(Panel):
         return True
 
     def follow(self) -> None:
-        """Keep the gizmo at the tool, report what ended a jog; called with every frame."""
+        """Keep the gizmo at the tool and report why a jog ended; called on every frame."""
         self._gizmo.follow()
         self._settle()
 
@@ -427,7 +432,7 @@ class PendantPanel(Panel):
         self.sim.add_task(self._tour)
 
     def unsaved(self) -> list[Work]:
-        if self._opened != self.session.cells:  # of a cell that is no longer open
+        if self._opened != self.session.cells:  # the points are of a cell no longer open
             return []
         found = []
         for robot, points in self._points.items():

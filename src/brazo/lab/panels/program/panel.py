@@ -1,7 +1,7 @@
-"""Program: what each robot does step by step, run and stepped, and its text to edit.
+"""Program panel: list of steps of each robot, run controls and a text editor.
 
-The text is the program: what is typed is read when the editor is left, and what is wrong with it
-is told with file and line.  A run begins at the present state, or after a reset.
+The text is the program.  It is parsed when the editor loses focus; errors are shown with file and
+line.  A run starts from the current state, or after a reset.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from brazo.world import cell_names
 if TYPE_CHECKING:
     from brazo.lab.server.transfers import Upload
 
-MOST_STEPS = 2000  # of a robot that are listed
+MOST_STEPS = 2000  # max number of listed steps of a robot
 _LINE = re.compile(r":(\d+):|line (\d+)")
 
 
 class ProgramPanel(Panel):
-    """A program of the cell."""
+    """Editor and run controls of one program."""
 
     id, title, icon, side, order = "program", "Program", "program", "left", 30
     rate = 10.0
@@ -52,13 +52,13 @@ class ProgramPanel(Panel):
         super().__init__(context)
         self._sim: Simulation | None = None
         self._versions = count(1)
-        self._name = ""  # of the file the text came from
+        self._name = ""  # of the file that was loaded; empty for a new program
         self._text = ""
         self._edited = False
-        self._saved = ""  # the text as a file has it
+        self._saved = ""  # text of the file last loaded or saved
         self._program: Program | None = None
         self._error = ""
-        self._doubts = ""  # numbers that probably lack a unit
+        self._doubts = ""  # warnings about numbers that probably lack a unit
         self._steps: dict[str, list[Any]] = {}
         self._execution: Execution | None = None
         self._rests: Rests | None = None
@@ -88,7 +88,7 @@ class ProgramPanel(Panel):
         self.refresh()
 
     def _show_program(self, program: Program) -> None:
-        """The text of a program that is at work already."""
+        """Show the text of a program that is already running."""
         path = program.path
         if path is not None and path.is_file():
             self._show(path.stem, path.read_text(encoding="utf-8"))
@@ -96,7 +96,7 @@ class ProgramPanel(Panel):
             self._show("", program.to_yaml())
 
     def _first(self) -> None:
-        """The shipped program of this cell, or a beginning of one."""
+        """Show the shipped program of this cell, or a template if there is none."""
         cell = self.sim.cell.name
         if cell in program_names():
             self._show(cell, find_program(cell).read_text(encoding="utf-8"))
@@ -118,7 +118,7 @@ class ProgramPanel(Panel):
         self.put({"text": {"version": next(self._versions), "text": content}})
 
     def _read(self) -> None:
-        """Read the text and ask whether the cell has what it needs."""
+        """Parse the text and validate the program against the cell."""
         self._program, self._error, self._doubts = None, "", ""
         path = Path(f"{self._name or 'program'}.yaml")
         try:
@@ -153,7 +153,7 @@ class ProgramPanel(Panel):
         self._replace(Path(given.name).stem, given.text())
 
     def _replace(self, name: str, content: str) -> None:
-        """Another program instead of this one, whose edited text the user may save first."""
+        """Replace the program; first offer to save an edited text."""
 
         def take() -> None:
             self._must_rest()
@@ -172,7 +172,7 @@ class ProgramPanel(Panel):
     def unsaved(self) -> list[Work]:
         found = []
         if self._execution is not None and not self._over:
-            found.append(Work(describe_run(self._execution), {}))  # ends with its cell
+            found.append(Work(describe_run(self._execution), {}))  # stops when its cell is closed
         if self._text != self._saved and self._text.strip():
             name = f"{self._name or 'program'}.yaml"
             found.append(Work(f"Program {name}, edited", {name: self._text}, kept=True))
@@ -182,7 +182,7 @@ class ProgramPanel(Panel):
         wanted = self._wanted_cell()
 
         def open_it() -> None:
-            edited, self._edited = self._edited, True  # the text stays
+            edited, self._edited = self._edited, True  # keeps the text when the cell changes
             self.context.open(f"cell:{wanted}")
             self._edited = edited
 
@@ -190,12 +190,12 @@ class ProgramPanel(Panel):
             self.context.unsaved.before_opening(wanted, open_it)
 
     def _wanted_cell(self) -> str:
-        """The shipped cell the program was written for, where that is not this one."""
+        """Return the shipped cell that the program names, if it is not the open one; else ""."""
         found = re.search(r"^cell:[ \t]*(\S.*?)[ \t]*$", self._text, re.MULTILINE)
         name = found[1].strip("'\"") if found else ""
         return name if name in cell_names() and name != self.sim.cell.name else ""
 
-    # ---- what is shown ---------------------------------------------------------------------------
+    # ---- display ---------------------------------------------------------------------------------
 
     def refresh(self) -> None:
         super().refresh()
@@ -390,7 +390,7 @@ class ProgramPanel(Panel):
             sim.player.play()
 
     def _bring_back(self) -> None:
-        """Send robots that were moved meanwhile to where the program stopped them."""
+        """Move robots that were moved during a pause back to where the program stopped them."""
         sim = self.sim
         with sim.lock:
             away = {} if self._rests is None else self._rests.away(sim)
@@ -406,9 +406,9 @@ class ProgramPanel(Panel):
                 self._execution.stop()
 
     def reset(self) -> None:
-        self._execution = None  # the reset took the task away
+        self._execution = None  # the reset removed the task
 
 
 def _plain(name: str) -> str:
-    """A name as a YAML key."""
+    """Return a name as a YAML key, quoted if necessary."""
     return name if re.fullmatch(r"[A-Za-z_][\w-]*", name) else f'"{name}"'

@@ -1,4 +1,4 @@
-"""Steps of a program as people read them: a verb, and what it is about in mm and degrees."""
+"""Text of program steps for display: a verb and its arguments, in mm and degrees."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ VERBS = {
 
 
 def verb(step: s.Step) -> str:
-    """One word or two."""
+    """Verb of a step, e.g. `move joints`."""
     name = s.verb_of(step)
     return VERBS.get(name, name)
 
 
 def about(step: s.Step) -> str:
-    """The rest of the sentence."""
+    """Arguments of a step, e.g. `to (100, 0, 50) mm`; empty if it has none."""
     match step:
         case s.MoveJoints():
             return f"to {step.to}" if isinstance(step.to, str) else "to joint target"

@@ -1,6 +1,6 @@
-"""Replay: a recording on show, its time and what happened in it.
+"""Replay panel: description, current time and events of an open recording.
 
-The timeline itself stands below the scene, whichever panels are open (`panels/replay/replay.js`).
+The timeline is below the scene, independent of the open panels (`panels/replay/replay.js`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from brazo.lab.app.replay import Replay
 from brazo.lab.panels.common.html import escape, fixed, row, section, toggle
 from brazo.recording.source import Event, event_time
 
-LISTED = 1000  # events
+LISTED = 1000  # max number of listed events
 CONTACTS = ("contact begin", "contact end")
-NOT_LISTED = ("contact warning",)  # nearly touched: too many to be read
+NOT_LISTED = ("contact warning",)  # near contacts: too many to list
 BAD = ("error", "diverged", "fault", "failed", "stop", "dropped")
 
 
 class ReplayPanel(Panel):
-    """The recording and its events."""
+    """Description and events of the recording."""
 
     id, title, icon, side, order = "replay", "Replay", "play", "left", 90
     used_for = ("replay",)
@@ -74,7 +74,7 @@ class ReplayPanel(Panel):
         return {"contacts": self._contacts}
 
     def follow(self) -> None:
-        # With every moment shown: the timeline is there whether this panel is in view or not.
+        # Sent with every frame: the timeline is visible even if this panel is not.
         self.put({"now": round(self._replay.time, 6), "rate": self._replay.player.speed})
 
     def _seek(self, t: float) -> None:
@@ -109,7 +109,7 @@ def _rows(replay: Replay) -> str:
 
 
 def _made_by(about: Any) -> str:
-    """Which brazo and how: as far as the recording says so."""
+    """Text with the brazo version and the seed, as far as the recording contains them."""
     parts = [f"brazo {about['brazo']}" if about.get("brazo") else ""]
     if about.get("seed", "0") != "0":
         parts.append(f"seed {about['seed']}")

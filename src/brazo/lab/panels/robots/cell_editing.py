@@ -1,4 +1,4 @@
-"""Robots that come into a running cell and leave it; everything else goes on from where it is."""
+"""Add, move and remove robots in a running cell; everything else keeps its state."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ from brazo.world.cell import CellRobot, default_start
 from brazo.world.cell_file import MAX_ROBOTS
 from brazo.world.robot_source import RobotSource, limits_of
 
-GAP = 0.3  # m between robots that are placed for a first time
-FAR = 100.0  # m
+GAP = 0.3  # m, clearance between a new robot and the others
+FAR = 100.0  # m, max coordinate of a robot base
 
 
 def with_robot(cell: Cell, source: RobotSource, base: Array, name: str = "") -> tuple[Cell, str]:
-    """The cell with one robot more, at a base (4, 4) in the world; its name in the cell."""
+    """Add a robot with base pose `base` (4, 4) in the world.
+
+    Returns the new cell and the name of the robot in it.
+    """
     if len(cell.robots) >= MAX_ROBOTS:
         raise BrazoError(f"the cell has {MAX_ROBOTS} robots already, the maximum")
     if not np.isfinite(base).all() or np.abs(base[:3, 3]).max() > FAR:
@@ -37,7 +40,7 @@ def with_robot(cell: Cell, source: RobotSource, base: Array, name: str = "") -> 
 
 
 def without_robot(cell: Cell, name: str) -> Cell:
-    """The cell with one robot less."""
+    """Return the cell without one of its robots."""
     if name not in (robot.name for robot in cell.robots):
         raise BrazoError(f"no robot named '{name}' in this cell")
     if len(cell.robots) == 1:
@@ -46,13 +49,13 @@ def without_robot(cell: Cell, name: str) -> Cell:
 
 
 def free_name(cell: Cell, wanted: str) -> str:
-    """The name, or with a number behind it where it is taken."""
+    """Return the name, with a number appended if it is already used in the cell."""
     groups = (cell.robots, cell.bodies, cell.fixtures, cell.chutes)
     return robot_name(wanted, [one.name for group in groups for one in group])
 
 
 def free_place(cell: Cell, source: RobotSource) -> Array:
-    """A base (4, 4) beside the robots that stand there, at the height the robot is made for."""
+    """Return a free base pose (4, 4) beside the other robots (+y), at the mounting height."""
     start = default_start(source.model, limits_of(source.model))
     robot = arm_of(CellRobot("", source, start=start), cell.gravity)
     base = np.eye(4)
@@ -65,7 +68,10 @@ def free_place(cell: Cell, source: RobotSource) -> Array:
 
 
 def carried_over(sim: Simulation, cell: Cell) -> Simulation:
-    """A simulation of a cell with other robots; those that stay go on from their present state."""
+    """Build the simulation of an edited cell; robots and bodies in both cells keep their state.
+
+    Controllers, gripper commands, loads, faults and the speed of the simulation are kept, too.
+    """
     with sim.lock:
         laws = {
             name: IDEAL if robot.controller_name == IDEAL else robot.controller
@@ -94,7 +100,10 @@ def carried_over(sim: Simulation, cell: Cell) -> Simulation:
 
 
 def present_cell(sim: Simulation, standing: bool = False) -> Cell:
-    """The cell as it is now, to be saved; with `standing`, it starts as everything stands now."""
+    """Return the current cell for saving.
+
+    With `standing`, the current joint positions and body poses become its initial state.
+    """
     with sim.lock:
         robots, bodies = [], list(sim.cell.bodies)
         for given in sim.cell.robots:
@@ -109,7 +118,7 @@ def present_cell(sim: Simulation, standing: bool = False) -> Cell:
 
 
 def changes(first: Cell, now: Cell) -> list[str]:
-    """What was edited of a cell since `first`, but for the robots' own dimensions."""
+    """List the edits of a cell since `first`, without edits of the robots' dimensions."""
     old = {one.name: one for one in first.robots}
     new = {one.name: one for one in now.robots}
     found = [f"{name} placed" for name in new if name not in old]
@@ -125,7 +134,7 @@ def changes(first: Cell, now: Cell) -> list[str]:
 
 
 def in_the_way(sim: Simulation, name: str) -> str:
-    """What a robot stands in, in words; empty when it stands clear."""
+    """Return what a robot overlaps by more than 1 mm, and by how much; empty if nothing."""
     cell = sim.cell
     others = [*cell.robots, *cell.bodies, *cell.static]
     for other in others:
@@ -138,7 +147,7 @@ def in_the_way(sim: Simulation, name: str) -> str:
 
 
 def moved(base: Array, part: int, value: float) -> Array:
-    """A base with x, y, z (0 to 2, m) or roll, pitch, yaw (3 to 5, rad) changed."""
+    """Return a base pose with one of x, y, z (`part` 0–2, m) or roll, pitch, yaw (3–5, rad) set."""
     T = np.array(base)
     if part < 3:
         T[part, 3] = value
@@ -150,7 +159,7 @@ def moved(base: Array, part: int, value: float) -> Array:
 
 
 def _reach(source: RobotSource, start: Array, cell: Cell) -> float:
-    """About how far a robot sticks out to its side, as it starts (m)."""
+    """Approximate horizontal extent of a robot from its base axis in its start pose (m)."""
     robot: Robot = arm_of(CellRobot("", source, start=start), cell.gravity)
     points = np.vstack([robot.frames(start)[:, :2, 3], robot.fk(start)[:2, 3]])
     return float(np.linalg.norm(points, axis=1).max())

@@ -1,7 +1,7 @@
-"""Robots and cells: open a shipped one or a file of the user's, and place more robots in the cell.
+"""Robots panel: open shipped or imported robots and cells, and add robots to the open cell.
 
-A file is read as `brazo` reads it anywhere; what is wrong with it is said with file and line and
-stays to be read until something else is opened.
+Files are parsed as everywhere in `brazo`.  Errors are shown with file and line, until they are
+dismissed or something else is opened.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from brazo.world.robot_source import RobotSource
 if TYPE_CHECKING:
     from brazo.lab.app.jobs import Job
 
-OWN = "file:"  # before the name of a imported file
+OWN = "file:"  # prefix of the id of an imported file
 PLACES = ("x", "y", "z", "yaw")
-FINDINGS = 12  # shown
+FINDINGS = 12  # max number of listed warnings or errors
 
 
 class RobotsPanel(Panel):
-    """What stands in the cell and what else could."""
+    """Robots of the cell, and robots and cells that can be opened."""
 
     id, title, icon, side, order = "robots", "Robots and cells", "robot", "left", 50
     rate = 4.0
@@ -63,11 +63,11 @@ class RobotsPanel(Panel):
         self._problem = ""
         self._job: Job | None = None
         self._opening = threading.Lock()
-        self._chosen = ""  # the robot to place
+        self._chosen = ""  # id of the robot to add
         self._place = np.zeros(4)  # x, y, z in m, yaw in rad
-        self._opened = 0  # which cell is open
-        self._saved = self.session.shown.cell  # as a file has it
-        self._standing = False  # whether a saved cell starts as it stands now
+        self._opened = 0  # value of `session.cells` for which `_saved` is valid
+        self._saved = self.session.shown.cell  # cell as last opened or saved
+        self._standing = False  # whether a saved cell starts from the current state
         self.on("open", self._open, str)
         self.on("dismiss", self._dismiss)
         self.on_upload("bring", self._bring, *TAKEN)
@@ -90,7 +90,7 @@ class RobotsPanel(Panel):
     def closed(self) -> None:
         self._imported.close()
 
-    # ---- what is shown ---------------------------------------------------------------------
+    # ---- display ---------------------------------------------------------------------------
 
     def html(self) -> str:
         standing = [
@@ -169,7 +169,7 @@ class RobotsPanel(Panel):
 
     def values(self) -> Values:
         if self._job is not None and self._job.state == "done":
-            self.context.jobs.cancel(self._job.number)  # what came of it is to be seen
+            self.context.jobs.cancel(self._job.number)  # its result is visible
             self._job = None
         source = self.context.channel.get("source")
         shipped = _shipped()
@@ -200,7 +200,7 @@ class RobotsPanel(Panel):
         return _some([self._imported.shown(one) for one in self.sim.findings])
 
     def _slips(self) -> str:
-        """A notice of numbers that were probably meant in mm or degrees; empty without any."""
+        """Warning about numbers that are probably in mm or degrees instead of SI; else empty."""
         slips = dict.fromkeys(str(one) for one in self.sim.world.findings if one.slip)
         if not slips:
             return ""
@@ -211,7 +211,10 @@ class RobotsPanel(Panel):
     # ---- opening ---------------------------------------------------------------------------
 
     def _open(self, name: str) -> None:
-        """Open a shipped cell or robot, or a imported file; a page must not name other files."""
+        """Open a shipped cell or robot, or an imported file; other names are ignored.
+
+        A page must not be able to open other files of the computer.
+        """
         shipped = {one["id"] for group in _shipped().values() for one in group}
         if name in shipped:
             self._start(name.partition(":")[2], name)
@@ -220,12 +223,12 @@ class RobotsPanel(Panel):
 
     def _start(self, title: str, source: Any) -> None:
         if self._job is not None:
-            self.context.jobs.cancel(self._job.number)  # the last wish counts
+            self.context.jobs.cancel(self._job.number)  # only the last request counts
         self._problem = ""
         open_it, imported = self.context.open, self._imported
 
         def work(job: Job) -> str:
-            with self._opening:  # one after the other: of many wishes only the last is built
+            with self._opening:  # one at a time; jobs that were replaced meanwhile stop here
                 job.check()
                 try:
                     open_it(source, job.settle, title)
@@ -331,13 +334,13 @@ class RobotsPanel(Panel):
         self.say(f"{name} and its robot files are in one archive: keep them together")
 
     def _cell_files(self, standing: bool) -> dict[str, bytes]:
-        """The cell file, first, and the files it refers to."""
+        """Return the contents of the cell file, first, and of the files it refers to, by name."""
         cell = cell_editing.present_cell(self.sim, standing)
         imported = self._imported
         files: dict[str, bytes] = {}
 
         def refer(path: Path) -> str:
-            # A file the user imported goes along, with all that came with it.
+            # An imported file is saved with the cell, together with all other imported files.
             inside = imported.name_of(path)
             if inside is None:
                 return path.resolve().as_posix()
@@ -345,7 +348,7 @@ class RobotsPanel(Panel):
             return inside
 
         texts = cell_files(cell, refer)
-        if files:  # they keep their names
+        if files:  # write again, with the names of the imported files reserved
             tops = {PurePosixPath(key).parts[0] for key in files}
             texts = cell_files(cell, refer, tops)
         return {key: value.encode() for key, value in texts.items()} | files
@@ -375,7 +378,7 @@ class RobotsPanel(Panel):
 
 @lru_cache(maxsize=1)
 def _shipped() -> dict[str, list[dict[str, Any]]]:
-    """The shipped cells and robots with what their files say about them."""
+    """Shipped cells and robots, with the descriptions from their files."""
 
     def listed(prefix: str, names: list[str], folder: Any) -> list[dict[str, Any]]:
         found = []
@@ -393,7 +396,7 @@ def _shipped() -> dict[str, list[dict[str, Any]]]:
 
 
 def _sentence(text: str) -> str:
-    """The first sentence, or clause, of a text."""
+    """First sentence, or clause, of a text."""
     for end in (". ", ": ", "; "):
         text = text.partition(end)[0]
     return text.rstrip(".")
@@ -410,6 +413,6 @@ def _shown(place: np.ndarray) -> list[float]:
 
 
 def _some(lines: list[str]) -> list[str]:
-    """Not more of them than a panel has room for."""
+    """Return at most `FINDINGS` lines, and the number of the others."""
     more = len(lines) - FINDINGS
     return lines[:FINDINGS] + ([f"and {more} more"] if more > 0 else [])

@@ -1,8 +1,8 @@
-"""Time and the laws of the world: play, pause, step, speed, step size, gravity, faults.
+"""Simulation panel: play, pause, step, speed, time step, engine, gravity and faults.
 
-Another step, gravity or way of integrating means another physical model: the simulation is built
-anew and goes on from the present state, faults included.  A motion, program or recording under way
-could not go on in it: that has to be stopped first.
+A change of the time step, gravity or engine needs a new physical model: the simulation is rebuilt
+and continues from the current state, with its faults.  A running motion, program or recording
+cannot continue in the new simulation and must be stopped first.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ from brazo.simulation import (
     TorqueLoss,
 )
 
-SMALLEST, LARGEST = 1e-5, 1e-2  # s, of a step, as cell files have it
-MOST_GRAVITY = 100.0  # m/s²
+SMALLEST, LARGEST = 1e-5, 1e-2  # s, range of the time step, as in cell files
+MOST_GRAVITY = 100.0  # m/s², max of each component
 MODES = {"contact": "Contact", "exact": "Exact"}
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A fault the user may choose: how to make it, and what its number means."""
+    """Kind of fault: `make(robot, joint, amount)` and the meaning of the amount."""
 
     title: str
     make: Callable[[str, str, float], Fault]
-    unit: str = ""  # of its number; "joint" for that of the joint's position
-    amount: float = 0.0  # to begin with, in that unit
+    unit: str = ""  # of the amount; "joint": that of the joint position
+    amount: float = 0.0  # default, in that unit
     of_joint: bool = True
 
 
@@ -76,7 +76,7 @@ KINDS: dict[str, Kind] = {
 
 
 class SimulationPanel(Panel):
-    """The simulation's clock and settings."""
+    """Clock, physics settings and faults of the simulation."""
 
     id, title, icon, side, order = "simulation", "Simulation", "clock", "right", 10
     rate = 10.0
@@ -98,7 +98,7 @@ class SimulationPanel(Panel):
         self.on("mend", self._mend, int)
         self.on("mend-all", lambda: context.session.sim.clear_faults())
 
-    # ---- what is shown -------------------------------------------------------------------------
+    # ---- display -------------------------------------------------------------------------------
 
     def html(self) -> str:
         return "".join(
@@ -211,7 +211,7 @@ class SimulationPanel(Panel):
             open=False,
         )
 
-    # ---- what the user may do --------------------------------------------------------------------
+    # ---- user actions ----------------------------------------------------------------------------
 
     def _set_step(self, step: float) -> None:
         if not SMALLEST <= step <= LARGEST:

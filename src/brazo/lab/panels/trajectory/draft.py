@@ -1,8 +1,8 @@
-"""What the trajectory manager works on: a list of points or a curve for one robot, and its plan.
+"""Draft of a trajectory: a list of waypoints or a curve for one robot, and the motion planned.
 
-A curve is given by its size and plane and begins where the tool was when it was laid out, so that
-playing it starts without an approach.  A `Plan` is the motion with what there is to see of it: the
-path of the tool, where it passes a limit, and sentences on these limits.
+A curve is defined by its plane and dimensions.  It starts at the tool pose of the robot when the
+draft was made, so that it can be played without an approach motion.  A `Plan` contains the motion
+and the data of its preview: the tool path, and where and by how much it violates limits.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 Space = Literal["joint", "tool"]
-DRAWN = 400  # points of the path that are drawn
-CURVE_DT = 0.04  # s between exact points of a curve
-CURVE_TOLERANCE = 1e-4  # m and rad in between
-PLANES = {"xy": (0, 1, 2), "xz": (0, 2, 1), "yz": (1, 2, 0)}  # two directions and the normal
+DRAWN = 400  # samples of the path in the preview
+CURVE_DT = 0.04  # s between the exact points of a curve
+CURVE_TOLERANCE = 1e-4  # m and rad, max deviation between them
+PLANES = {"xy": (0, 1, 2), "xz": (0, 2, 1), "yz": (1, 2, 0)}  # two in-plane axes, normal
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A number that makes a curve: its title, unit as a page shows it, and what it is at first."""
+    """Dimension of a curve: its label, displayed unit and default value."""
 
     title: str
     unit: Literal["mm", "number"]
-    first: float  # SI
+    first: float  # default, SI
 
 
 CURVES: dict[str, dict[str, Size]] = {
@@ -80,27 +80,27 @@ CURVES: dict[str, dict[str, Size]] = {
 
 @dataclass
 class Curve:
-    """A curve of the tool, in the robot's base."""
+    """Curve of the tool, in the robot's base frame."""
 
-    start: Array  # (4, 4) where it begins
+    start: Array  # (4, 4) tool pose at the start
     kind: str = "circle"
     plane: str = "xy"
-    time: float = 4.0  # s
+    time: float = 4.0  # s, duration
     sizes: dict[str, float] = field(default_factory=dict)
 
     def size(self, name: str) -> float:
-        """One of its numbers, SI."""
+        """Return one dimension of the curve in SI units."""
         return self.sizes.get(f"{self.kind}.{name}", CURVES[self.kind][name].first)
 
     def text(self) -> str:
-        """Its numbers as a line to read, SI."""
+        """Return kind, plane, dimensions and time as one line of text, in SI units."""
         sizes = ", ".join(f"{name} {self.size(name):g}" for name in CURVES[self.kind])
         return f"{self.kind}, plane {self.plane}, {sizes}, time {self.time:g}"
 
     def path(self) -> CartesianPath:
-        """The path of the tool over time."""
+        """Return the path of the tool over time."""
         a, b, n = (np.eye(3)[i] for i in PLANES[self.plane])
-        # Right-handed, so that xz and yz are gone round as one looks at them.
+        # The curve must turn from the first axis of the plane to the second.
         normal = n if np.cross(a, b) @ n > 0.0 else -n
         p, R, size = self.start[:3, 3], self.start[:3, :3], self.size
         plane = {"normal": normal, "start": a}
@@ -126,34 +126,34 @@ class Curve:
 
 @dataclass(eq=False)
 class Row:
-    """A point of the list, with a number that stays its own."""
+    """Waypoint of the list, with a number that identifies it when others are added or removed."""
 
     number: int
     t: float
-    q: Array  # (n,) joint values
-    T: Array  # (4, 4) the tool there
+    q: Array  # (n,) joint positions
+    T: Array  # (4, 4) tool pose in the base frame
     qd: Array | None = None
     qdd: Array | None = None
 
 
 class Draft:
-    """Points and curve of one robot."""
+    """Waypoints and curve of one robot."""
 
     def __init__(self, arm: Robot, q: Array) -> None:
         self.rows: list[Row] = []
         self.space: Space = "joint"
         self.through: Through = "cubic"
         self.rule: Rule = "average"
-        # Arms that cannot turn their tool at will keep it as near as they can.
+        # Arms with less than 6 degrees of freedom cannot reach every orientation.
         self.orientation: Orientation = "full" if arm.mobility >= 6 else "nearest"
-        self.curved = False  # whether the curve is what is played, not the points
+        self.curved = False  # whether the curve is played instead of the waypoints
         self.curve = Curve(arm.fk(q))
         self._numbers = count(1)
         self._fresh = self.curve.text()
         self._saved: set[str] = set()
 
     def unsaved(self) -> tuple[bool, bool]:
-        """Whether the points, and the curve, were edited since they were last saved."""
+        """Return whether the waypoints, and the curve, were edited since they were last saved."""
         points, curve = self._texts()
         return bool(self.rows) and points not in self._saved, curve not in {
             *self._saved,
@@ -161,14 +161,14 @@ class Draft:
         }
 
     def mark_saved(self) -> None:
-        """A file has what is played: the points, or the curve."""
+        """Mark the active source, waypoints or curve, as saved to a file."""
         self._saved.add(self._texts()[self.curved])
 
     def _texts(self) -> tuple[str, str]:
         return self.via_list().to_yaml() if self.rows else "", self.curve.text()
 
     def add(self, arm: Robot, q: Array, t: float | None = None) -> Row:
-        """A point at joint values, a second after the last unless a time is given."""
+        """Add a waypoint at joint positions q; by default 1 s after the last one."""
         if t is None:
             t = self.rows[-1].t + 1.0 if self.rows else 0.0
         row = Row(next(self._numbers), t, q, arm.fk(q))
@@ -177,14 +177,14 @@ class Draft:
         return row
 
     def row(self, number: int) -> Row:
-        """A point by its number."""
+        """Return the waypoint with a number; raises `BrazoError` if it does not exist."""
         for row in self.rows:
             if row.number == number:
                 return row
         raise BrazoError("this point no longer exists")
 
     def via_list(self) -> ViaList:
-        """The points as the trajectory layer has them."""
+        """Return the waypoints as a `ViaList`."""
         points = tuple(
             ViaPoint(row.t, row.q, qd=row.qd, qdd=row.qdd)
             if self.space == "joint"
@@ -194,7 +194,7 @@ class Draft:
         return ViaList(points, self.through, self.rule, self.orientation)
 
     def take(self, arm: Robot, given: ViaList, q0: Array) -> None:
-        """The points of a file instead of those that are there."""
+        """Replace the waypoints by those of a file; IK starts at joint positions q0."""
         q = given.joints(arm, q0)
         self.through, self.rule, self.orientation = given.curve, given.rule, given.orientation
         self.space = "tool" if all(point.T is not None for point in given.points) else "joint"
@@ -208,7 +208,7 @@ class Draft:
         self.curved = False
 
     def motion(self, arm: Robot, q0: Array) -> Piecewise:
-        """The motion; where there is a choice the arm begins as near as can be to q0."""
+        """Plan the motion; of several IK solutions at the start, use the one closest to q0."""
         if not self.curved:
             return self.via_list().trajectory(arm, q0)
         return follow_path(
@@ -221,19 +221,19 @@ class Draft:
         )
 
     def file(self, plan: Plan) -> str:
-        """The text of a via-point file that gives the same motion."""
+        """Return the text of a via-point file that reproduces the motion of a plan."""
         if self.curved:
             return ViaList(knots(plan.motion), "quintic").to_yaml()
         return self.via_list().to_yaml()
 
     def points_file(self) -> str:
-        """The text of a via-point file with the points of the list."""
+        """Return the text of a via-point file with the waypoints of the list."""
         return self.via_list().to_yaml()
 
     def curve_file(self, arm: Robot, q0: Array) -> str:
-        """The text of a via-point file with the motion of the curve, planned here.
+        """Plan the curve and return the text of a via-point file with its motion.
 
-        Of a curve that the arm cannot follow it has the numbers alone.
+        If the arm cannot follow the curve, the file contains only its dimensions and the reason.
         """
         head = f"# {self.curve.text()} (m, s); starts at {_numbers(self.curve.start[:3, 3])}\n"
         curved = copy(self)
@@ -244,7 +244,7 @@ class Draft:
             return head + "".join(f"# {line}\n" for line in str(error).splitlines())
 
     def slow(self, factor: float) -> None:
-        """Take longer for the same path."""
+        """Multiply the duration by a factor; the path stays the same."""
         self.curve.time *= factor if self.curved else 1.0
         if not self.curved:
             first = self.rows[0].t
@@ -256,27 +256,30 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """A motion and what there is to see of it."""
+    """Planned motion and the data of its preview."""
 
     motion: Piecewise
-    path: Array  # (m, 3) of the tool, in the base
-    past: Array  # (m,) True where a limit is passed
-    points: Array  # (k, 3) of the tool at the points
+    path: Array  # (m, 3) tool positions in the base frame
+    past: Array  # (m,) True where a limit is violated
+    points: Array  # (k, 3) tool positions at the waypoints, or at the start of the curve
     violations: tuple[Violation, ...]
 
     @property
     def length(self) -> float:
-        """Length of the tool's path, m."""
+        """Path length of the tool (m)."""
         return float(np.linalg.norm(np.diff(self.path, axis=0), axis=1).sum())
 
     @property
     def stuck(self) -> bool:
-        """Whether a position is out of a joint's limits, which no speed helps."""
+        """Whether a joint position limit is violated, which a slower motion cannot fix."""
         return any(one.kind == "position" for one in self.violations)
 
 
 def plan_of(arm: Robot, draft: Draft, q0: Array) -> Plan:
-    """Plan a draft and look at it; raises with the reason where that cannot be."""
+    """Plan a draft and check it against the limits of the arm.
+
+    Raises `BrazoError` with the reason if the motion cannot be planned.
+    """
     motion = draft.motion(arm, q0)
     s = motion.sample(np.linspace(motion.start, motion.end, DRAWN))
     low, high = arm.limits.T
@@ -307,7 +310,7 @@ def _most(limits: list[float]) -> Array:
 
 
 def sentence(one: Violation) -> str:
-    """A limit that is passed, short and in units people read."""
+    """Return a one-line message on a limit violation, in degrees and mm."""
     scale, unit = 1.0, one.unit
     if unit.startswith("rad"):
         scale, unit = 180.0 / math.pi, "°" + unit[3:]

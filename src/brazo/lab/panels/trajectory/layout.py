@@ -1,4 +1,4 @@
-"""What the trajectory manager looks like: points or a curve, the preview, and what plays it."""
+"""Layout of the trajectory panel: waypoints or curve, preview, playback and files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TOOL = {"x": "mm", "y": "mm", "z": "mm", "roll": "°", "pitch": "°", "yaw": "°
 
 
 def layout(several: Sequence[str], draft: Draft, arm: Robot) -> str:
-    """The panel for a draft of one of several robots."""
+    """HTML of the panel for the draft of one robot; `several` are the robots to choose from."""
     return (
         section(
             "Motion",

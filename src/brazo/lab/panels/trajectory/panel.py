@@ -1,7 +1,7 @@
-"""Trajectory manager: timed points or a curve, seen in the scene before it is played.
+"""Trajectory panel: timed waypoints or a curve, previewed in the scene before it is played.
 
-Every change is planned anew and drawn as a path, red where the motion would pass a limit.  A draft
-is kept for each robot of the cell.  Files are those of `brazo.trajectory.files`.
+Every change is replanned and drawn as a path, red where the motion violates a limit.  Each robot
+of the cell has its own draft.  The file format is that of `brazo.trajectory.files`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
 
 MOST_POINTS = 500
-ADDED = 24  # points a curve becomes
+ADDED = 24  # segments between the waypoints that a curve is converted to
 
 
 class TrajectoryPanel(Panel):
-    """Points, curves, preview, play."""
+    """Waypoints, curves, preview and playback."""
 
     id, title, icon, side, order = "trajectory", "Trajectory", "trajectory", "left", 25
 
@@ -46,7 +46,7 @@ class TrajectoryPanel(Panel):
         super().__init__(context)
         self._drafts: dict[str, Draft] = {}
         self._sim: Any = None
-        self._opened = 0  # which of the cells opened the drafts belong to
+        self._opened = 0  # value of `session.cells` for which the drafts are valid
         self._plan: Plan | None = None
         self._why = ""
         self._plans = 0
@@ -100,7 +100,7 @@ class TrajectoryPanel(Panel):
 
     @property
     def draft(self) -> Draft:
-        """The draft of the selected robot."""
+        """Draft of the selected robot."""
         robot = self.robot
         if robot.name not in self._drafts:
             self._drafts[robot.name] = Draft(robot.arm, robot.reference.q)
@@ -114,7 +114,7 @@ class TrajectoryPanel(Panel):
             self._opened = self.session.cells
             self._drafts.clear()
         self._drafts = {name: draft for name, draft in self._drafts.items() if name in robots}
-        for name, draft in self._drafts.items():  # an edited robot has its tool elsewhere
+        for name, draft in self._drafts.items():  # editing a robot can change its kinematics
             for one in draft.rows:
                 one.T = robots[name].arm.fk(one.q) if draft.space == "joint" else one.T
         self._renew()
@@ -131,7 +131,7 @@ class TrajectoryPanel(Panel):
         self.refresh()
         self._replan()
 
-    # ---- what is shown ---------------------------------------------------------------------------
+    # ---- display ---------------------------------------------------------------------------------
 
     def html(self) -> str:
         if not self.sim.robots:
@@ -197,7 +197,7 @@ class TrajectoryPanel(Panel):
     # ---- planning --------------------------------------------------------------------------------
 
     def _changed(self, html: bool = False) -> None:
-        """Something of the draft is another: plan it anew."""
+        """Replan after a change of the draft; with `html`, also rebuild the panel."""
         if html:
             self.refresh()
         self._replan()
@@ -214,10 +214,10 @@ class TrajectoryPanel(Panel):
             self._planned(_tried(arm, draft, q0), number_)
             return
 
-        # Following the tool takes a while: beside everything else.
+        # Planning a Cartesian path is slow: run it as a background job.
         def done(found: Plan | str) -> None:
             self._planned(found, number_)
-            # There is nothing to look back at.
+            # Remove the finished job from the list; the preview shows its result.
             self.context.post(lambda: self.context.jobs.cancel(job.number))
 
         job = self.context.jobs.start(
@@ -226,7 +226,7 @@ class TrajectoryPanel(Panel):
 
     def _planned(self, found: Plan | str, number_: int) -> None:
         if number_ != self._plans:
-            return  # of what was there before
+            return  # outdated: the draft has changed since
         if isinstance(found, str):
             self._why = found
             return
@@ -239,7 +239,7 @@ class TrajectoryPanel(Panel):
             raise BrazoError(self._why or "no motion yet: add two points, or choose a curve")
         return self._plan
 
-    # ---- what the user does --------------------------------------------------------------------
+    # ---- user actions --------------------------------------------------------------------------
 
     def _set_source(self, source: str) -> None:
         if source in SOURCES:
@@ -325,7 +325,7 @@ class TrajectoryPanel(Panel):
 
     def _edit(self, number_: int) -> Row:
         one = self.draft.row(number_)
-        one.qd = one.qdd = None  # they belonged to what it was
+        one.qd = one.qdd = None  # not valid for the edited waypoint
         return one
 
     def _set_curve(self, kind: str) -> None:
@@ -419,7 +419,7 @@ class TrajectoryPanel(Panel):
             self._playing.loop = on
 
     def reset(self) -> None:
-        self._playing = None  # the reset took the task away
+        self._playing = None  # the reset removed the task
 
     # ---- files -----------------------------------------------------------------------------------
 
@@ -450,7 +450,7 @@ class TrajectoryPanel(Panel):
 
 
 def _tried(arm: Robot, draft: Draft, q0: np.ndarray) -> Plan | str:
-    """The plan, or why there is none."""
+    """Return the plan, or a message why there is none."""
     try:
         return plan_of(arm, draft, q0)
     except BrazoError as error:

@@ -1,4 +1,4 @@
-"""The planned path of a tool: a line with its points, red where the motion would pass a limit."""
+"""Planned tool path in the scene: a line with its waypoints, red where a limit is violated."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from brazo.lab.panels.trajectory.draft import Plan
 from brazo.lab.scene.scene import Scene
 
 FINE, PAST, POINT = (20, 60, 255), (255, 0, 0), (255, 146, 43)
-POINT_SIZE = 0.005  # over the size of the cell
+POINT_SIZE = 0.005  # size over the size of the cell
 
 
 class PlannedPath:
-    """What is drawn of one plan; on the lab's thread."""
+    """Path of one plan in the scene.  Use on the lab's thread only."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -22,7 +22,7 @@ class PlannedPath:
         self._root = ""
 
     def show(self, plan: Plan, base: np.ndarray) -> None:
-        """Draw a plan of a robot that stands at `base` (4, 4)."""
+        """Draw the plan of a robot with base pose `base` (4, 4) in the world."""
         self.remove()
         self._root = self._scene.root
         scene, name = self._scene.server.scene, f"{self._scene.root}/path"
@@ -55,7 +55,7 @@ class PlannedPath:
         )
 
     def remove(self) -> None:
-        """Draw nothing; what went with a former cell is gone already."""
+        """Remove the path; one drawn in a previous cell was removed with that cell."""
         if self._root == self._scene.root:
             for handle in self._handles:
                 handle.remove()

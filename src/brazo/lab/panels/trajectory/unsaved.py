@@ -1,4 +1,4 @@
-"""The points and curves of the trajectory manager that no file has."""
+"""Unsaved waypoints and curves of the trajectory panel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def unsaved_drafts(drafts: Mapping[str, Draft], sim: Simulation) -> list[Work]:
-    """What would be lost with these trajectories, by robot."""
+    """Return the unsaved waypoints and curves of all drafts, given by robot name."""
     found = []
     for name, draft in drafts.items():
         found += unsaved_points(name, draft)
@@ -25,7 +25,7 @@ def unsaved_drafts(drafts: Mapping[str, Draft], sim: Simulation) -> list[Work]:
 
 
 def unsaved_points(robot: str, draft: Draft) -> list[Work]:
-    """The points of one trajectory, if they were edited since they were last saved."""
+    """Return the waypoints of a draft if they were edited since the last save."""
     if not draft.unsaved()[0]:
         return []
     count = len(draft.rows)

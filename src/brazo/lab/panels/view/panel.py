@@ -1,4 +1,4 @@
-"""What is drawn: overlays to switch on and off, and where the camera stands."""
+"""View panel: overlays of the scene and camera views."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from brazo.lab.scene.overlays import OVERLAYS
 
 
 class ViewPanel(Panel):
-    """Switches for the overlays."""
+    """Switches of the overlays, and the camera views."""
 
     id, title, icon, side, order = "view", "View", "eye", "right", 20
     used_for = ("cell", "replay")
