@@ -1,4 +1,4 @@
-"""The clock and the loop: laws, references and a physical world in steps that repeat to the bit."""
+"""Simulation loop: controllers, references and a physical world in bit-reproducible steps."""
 
 from brazo.simulation.costs import Costs
 from brazo.simulation.dump import Replay

@@ -1,4 +1,4 @@
-"""The faults of one robot at work, and the order in which they act."""
+"""Active faults of one robot and the order in which they act."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ Array = np.ndarray
 
 
 class Ailments:
-    """All active faults of a robot: they change what its law sees and what its drives are told."""
+    """All active faults of a robot, applied to its measurements and drive commands."""
 
     def __init__(self) -> None:
         self._active: list[tuple[Fault, Effect]] = []
-        self.acts = False  # in every step
-        self.blinds = False  # an encoder does not tell the truth
+        self.acts = False  # a fault acts in every step
+        self.blinds = False  # a fault changes the encoder readings
 
     @property
     def faults(self) -> list[Fault]:
-        """What is wrong, in the order in which it went wrong."""
+        """Return the active faults in the order of injection."""
         return [fault for fault, _ in self._active]
 
     def add(self, fault: Fault, robot: WorldRobot, dt: float, rng: np.random.Generator) -> None:
-        """Make something go wrong."""
+        """Activate a fault."""
         fault.begin(robot)
         self._active.append((fault, fault.effect(robot, dt, rng)))
         self.renew(robot)
 
     def clear(self, robot: WorldRobot, fault: Fault | None = None) -> list[Fault]:
-        """Undo one fault, or all of them; those that are gone now."""
+        """Clear one fault, or all of them; return the cleared faults."""
         gone = [one for one, _ in self._active if fault is None or one == fault]
         self._active = [(one, effect) for one, effect in self._active if one not in gone]
         for one in gone:
@@ -39,7 +39,7 @@ class Ailments:
         return gone
 
     def renew(self, robot: WorldRobot) -> None:
-        """Set the drives' gains, which are no part of the engine's state."""
+        """Set the drive gains, which are not part of the engine's state, and update the flags."""
         self.blinds = any(fault.on_sensors for fault in self.faults)
         self.acts = self.blinds or any(fault.on_command for fault in self.faults)
         gain = np.ones(robot.n)
@@ -48,7 +48,7 @@ class Ailments:
         robot.drive_gain = gain
 
     def measured(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """What the law sees instead of q and q̇."""
+        """Return the q and q̇ that the controller receives."""
         q, qd = q.copy(), qd.copy()
         for fault, effect in self._active:
             if fault.on_sensors:
@@ -56,7 +56,7 @@ class Ailments:
         return q, qd
 
     def told(self, tau: Array) -> Array:
-        """What the drives hear instead of τ."""
+        """Return the torques that reach the drives."""
         for fault, effect in self._active:
             if fault.on_command:
                 tau = effect.command(tau)

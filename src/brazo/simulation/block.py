@@ -1,8 +1,8 @@
-"""What a step leaves behind, copied raw: whole arrays of the engine, row by row.
+"""Raw copies of the engine's arrays, one row per step.
 
-A row belongs to the moment t a step starts from.  Positions, speeds and references are copied
+A row belongs to the time t at which a step starts.  Positions, velocities and references are copied
 before the step; accelerations, forces and contacts, which the engine computes from them, after it.
-So all numbers of a row fit each other: M q̈ + C q̇ + G = τ + τ_ext holds in it.
+All values of a row are therefore consistent: M q̈ + C q̇ + G = τ + τ_ext holds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROWS = 1000
 
 
 class Block:
-    """Room for some rows of one compiled world."""
+    """Storage for a number of rows of one compiled world."""
 
     def __init__(self, world: World, robots: list[SimRobot], rows: int) -> None:
         model = world.mj_model
@@ -40,18 +40,18 @@ class Block:
         self.qpos = np.zeros((rows, model.nq))
         self.qvel = np.zeros((rows, model.nv))
         self.reference = np.zeros((rows, 3 * at))
-        self.measured = np.full((rows, at), np.nan)  # only where encoders are wrong
+        self.measured = np.full((rows, at), np.nan)  # nan without encoder faults
         self.qacc = np.zeros((rows, model.nv))
         self.force = np.zeros((rows, model.nu))
-        # Of the bodies and joints up to the last one of a robot: free bodies come behind.
+        # Bodies and degrees of freedom up to the last one of a robot; free bodies have higher ids.
         bodies = 1 + max([int(r.world.all_body_ids.max()) for r in robots], default=0)
         dofs = 1 + max([int(r.world.members()[0].max()) for r in robots], default=-1)
-        self.contact = np.zeros((rows, bodies, 6))  # moment and force about the tree's middle
-        self.axes = np.zeros((rows, dofs, 6))  # of the joints, about the same points
+        self.contact = np.zeros((rows, bodies, 6))  # moment, force about the tree's centre of mass
+        self.axes = np.zeros((rows, dofs, 6))  # motion axes of the joints, about the same points
         self.sensors = np.zeros((rows, model.nsensordata))
         self.energy = np.zeros((rows, 2))
         self.grips = np.zeros((rows, *world.grips.shape))
-        # The engine's arrays stay where they are as long as the model does.
+        # The engine's arrays keep their addresses as long as the model exists.
         data = world.mj_data
         self._model, self._data = model, data
         self._sum_contacts = engine().mj_rnePostConstraint  # by body, into `cfrc_ext`
@@ -68,12 +68,12 @@ class Block:
 
     @property
     def copies(self) -> tuple[list[tuple[Array, Array]], list[tuple[Array, Array]]]:
-        """Columns and the arrays their rows are copied from, before a step and after it."""
+        """Return (column, source array) pairs to copy before a step, and after it."""
         return [(self.qpos, self._qpos), (self.qvel, self._qvel)], list(self._sources)
 
     @property
     def plain(self) -> bool:
-        """Whether a row is made of copies only."""
+        """Whether a row consists of copies only."""
         return not self._looped
 
     @property
@@ -81,7 +81,7 @@ class Block:
         return self.filled == self.rows
 
     def before(self) -> None:
-        """The state a step starts from."""
+        """Store the state from which a step starts."""
         k = self.filled
         self.t[k] = self._data.time
         self.qpos[k] = self._qpos
@@ -93,18 +93,18 @@ class Block:
                 self.measured[k, joints] = robot.seen[0]
 
     def after(self) -> None:
-        """What the step computed from it; completes the row."""
+        """Store the results of the step, which completes the row."""
         k = self.filled
         self._sum_contacts(self._model, self._data)
         for kept, source in self._sources:
             kept[k] = source
         for robot, joints in self._looped:
-            # What its joints carry depends on its pose, so this cannot be left for later.
+            # The map from contact forces to joint torques depends on the current pose.
             touched = self._data.cfrc_ext[robot.world.all_body_ids].any()
             self.external[k, joints] = robot.world.external_torque() if touched else 0.0
         self.filled = k + 1
 
     def clear(self) -> None:
-        """Empty it for the next rows."""
+        """Remove all rows."""
         self.measured[: self.filled] = np.nan
         self.filled = 0

@@ -1,4 +1,4 @@
-"""A robot of a cell as a `brazo.Robot`: with the cell's edits, and gravity in its base's axes."""
+"""`brazo.Robot` for a robot of a cell, with the cell's edits and gravity in base axes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from brazo.world.robot_source import RobotSource
 
 
 def arm_of(given: CellRobot, gravity: Array) -> Robot:
-    """A robot of a cell as `brazo.Robot`: with the cell's edits, and gravity in its base's axes."""
+    """Return a robot of a cell as `brazo.Robot`, with its edits and gravity in base axes."""
     heavy = InGravity(given.source, frozen(given.base[:3, :3].T @ gravity))
     return Robot(Source(heavy.pulled(given.source.model), heavy))
 
 
 @dataclass(frozen=True, eq=False)
 class InGravity:
-    """The `rebuild` of a cell's robot, with gravity (3,) in its base's axes."""
+    """The `rebuild` function of a cell's robot, with gravity (3,) in base axes."""
 
     source: RobotSource
     gravity: Array
@@ -31,7 +31,7 @@ class InGravity:
         return self.pulled(self.source.rebuild(values))
 
     def pulled(self, model: Model) -> Model:
-        """The model in this gravity."""
+        """Return the model with this gravity."""
         if np.array_equal(model.gravity, self.gravity):
             return model
         return replace(model, gravity=self.gravity)

@@ -1,7 +1,7 @@
-"""Moments as people write them: the k-th step of 1 ms is at k/1000 s, to the last bit.
+"""Exact simulation times: step k of 1 ms is at k/1000 s, to the last bit.
 
-The engine adds step to step and shows 35.8710000000071 after 35871 of them.  With dt = a/b in whole
-numbers the moment is k·a/b, the float nearest to it, and the same in every run.
+The engine accumulates steps and shows 35.8710000000071 after 35871 of them.  With dt = a/b in
+integers the time is the float nearest to k·a/b, which is the same in every run.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from functools import lru_cache
 
 import numpy as np
 
-NEAR = 0.01  # of a step; a clock farther from the grid was set between two steps and is left alone
-MAX_BATCH = 200  # steps made at once; others who want the simulation's lock wait for so long
+NEAR = 0.01  # steps; a time farther from the grid was set between two steps and is not rounded
+MAX_BATCH = 200  # max steps per call; other threads wait this long for the simulation's lock
 
 
 def moment(t: float, dt: float) -> float:
-    """The time (s) of a clock that added up steps of `dt`."""
+    """Return the exact time (s) for an accumulated time `t` (s) in steps of `dt`."""
     k = round(t / dt)
     if abs(t - k * dt) > NEAR * dt:
         return t
@@ -26,22 +26,22 @@ def moment(t: float, dt: float) -> float:
 
 
 def moments(t: np.ndarray, dt: float) -> np.ndarray:
-    """The same for many; bit for bit what `moment` gives for each."""
+    """Vectorised `moment`, with bit-identical results."""
     k = np.rint(t / dt)
     a, b = _ratio(dt)
     return np.where(np.abs(t - k * dt) > NEAR * dt, t, k * a / b)
 
 
 def steps_before(wait: float, dt: float) -> int:
-    """How many steps begin before `wait` seconds are over, the present one included.
+    """Return the number of steps that start within the next `wait` seconds.
 
-    At least 1 and at most `MAX_BATCH`.
+    The current step is included.  The result is at least 1 and at most `MAX_BATCH`.
     """
     return max(1, math.ceil(wait / dt - NEAR)) if wait < MAX_BATCH * dt else MAX_BATCH
 
 
 @lru_cache(maxsize=64)
 def _ratio(dt: float) -> tuple[int, int]:
-    """dt as a ratio of whole numbers, as short as the float allows."""
+    """Return dt as a ratio of integers, with a denominator up to 10⁶ if that is exact."""
     near = Fraction(dt).limit_denominator(1_000_000)
     return (near if float(near) == dt else Fraction(dt)).as_integer_ratio()

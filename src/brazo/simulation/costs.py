@@ -1,8 +1,8 @@
-"""What a step costs and where the time goes.
+"""Computing time of a step and of its parts.
 
-The whole step, the tasks and what follows the engine are always timed; of the rest one step in
-seventeen is a sample.  That costs next to nothing, and a prime number does not alias with whatever
-else is done every so many steps.
+The total, the tasks and everything after the engine are timed in every step; the other parts are
+sampled in one of 17 steps.  This overhead is negligible, and a prime number avoids aliasing with
+other periodic work.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ EVERY = 17  # steps
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Mean cost of a step (µs) by part, and how much faster than real time that is."""
+    """Mean computing time per step (µs) by part, and the real-time factor."""
 
     engine: float
     control: float
@@ -25,12 +25,12 @@ class Costs:
 
     @property
     def total(self) -> float:
-        """µs a step."""
+        """Total computing time per step (µs)."""
         return self.engine + self.control + self.recording + self.other
 
     @property
     def control_share(self) -> float:
-        """Part of the whole the controllers take, 0..1."""
+        """Fraction of the total used by the controllers, 0..1."""
         return self.control / self.total if self.total else 0.0
 
     def __str__(self) -> str:
@@ -42,18 +42,18 @@ class Costs:
 
 
 class Meter:
-    """Adds up what steps cost."""
+    """Accumulator of computing times."""
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
-        """Start again from zero."""
+        """Reset all sums to zero."""
         self.steps = 0
-        self.whole = self.tasks = self.deriving = 0.0  # s, of all steps
-        self.control = self.recording = 0.0  # s, of all steps: the part after the engine
+        self.whole = self.tasks = self.deriving = 0.0  # s, sums over all steps
+        self.control = self.recording = 0.0  # s, sums over all steps: the part after the engine
         self._samples, self._next = 0, 0
-        self._sampled = [0.0, 0.0, 0.0]  # s, of some steps: control, recording, engine
+        self._sampled = [0.0, 0.0, 0.0]  # s, sums of the samples: control, recording, engine
 
     @property
     def samples(self) -> bool:
@@ -61,19 +61,19 @@ class Meter:
         return self.steps >= self._next
 
     def sample(self, control: float, recording: float, engine: float) -> None:
-        """The parts (s) of one step up to the end of the engine's."""
+        """Add the parts (s) of one step, up to the end of the engine's part."""
         self._samples, self._next = self._samples + 1, self.steps + EVERY
         for i, part in enumerate((control, recording, engine)):
             self._sampled[i] += part
 
     def costs(self, dt: float) -> Costs:
-        """The mean of all steps of `dt` seconds so far."""
+        """Return the mean over all steps of `dt` seconds so far."""
         mean = 1e6 / max(self.steps, 1)
         whole, deriving = mean * self.whole, mean * self.deriving
         control, recording = mean * self.control, mean * self.recording
         left = whole - mean * self.tasks - deriving - control - recording
         total = sum(self._sampled)
-        # The samples may be dearer than the mean step, but not than all there is to divide.
+        # Sampled steps may be slower than the mean; their parts must not exceed what was measured.
         share = min(1e6 / max(self._samples, 1), left / total if total else 0.0)
         control += share * self._sampled[0]
         recording += share * self._sampled[1] + deriving

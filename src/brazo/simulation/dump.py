@@ -1,8 +1,8 @@
-"""A run that broke down, in one file: its last steps, to be run again to the same end.
+"""Dump of a diverged run: one file from which its last steps can be replayed.
 
-The file (.npz, plain arrays) holds the compiled model, the states its last steps started from with
-the commands given in them, and a description in JSON.  Replaying needs neither the cell nor the
-laws: the engine repeats the steps bit for bit.
+The file (.npz, plain arrays) contains the compiled model, the initial states of the last steps
+including the controls, and a JSON description.  A replay needs neither the cell nor the
+controllers: the engine repeats the steps bit for bit.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ MAX_BYTES = 200 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
-    """What came of running the last steps of a dump again."""
+    """Result of replaying the last steps of a dump."""
 
-    time: float  # s, of the step that broke down
+    time: float  # s, of the step that diverged
     where: str  # joint or drive
     message: str
-    reproduced: bool  # it broke down again, in the same step and at the same place
-    exact: bool  # all steps before were those of the run, to the bit
+    reproduced: bool  # the replay diverged in the same step and at the same place
+    exact: bool  # all earlier steps were bit-identical to those of the run
     t: Array  # (steps,) s
     qpos: Array  # (steps, nq) the engine's positions
     qvel: Array
-    ctrl: Array  # (steps, nu) what the drives were told
-    about: Mapping[str, Any]  # the run: cell, robots, laws
+    ctrl: Array  # (steps, nu) drive commands
+    about: Mapping[str, Any]  # description of the run: cell, robots, controllers
 
 
 def own_folder() -> Path | None:
-    """The user's folder for dumps; None for a user without a home."""
+    """Return the user's folder for dumps; None for a user without a home directory."""
     try:
         return cache_dir() / "dumps"
     except RuntimeError:
@@ -56,7 +56,7 @@ def own_folder() -> Path | None:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make a folder for one more dump; the user's own is private, and old dumps leave it."""
+    """Create a folder for a dump; the user's own folder is private and limited in size."""
     if folder != own_folder():
         folder.mkdir(parents=True, exist_ok=True)
         return
@@ -67,7 +67,7 @@ def prepare_folder(folder: Path) -> None:
 def write_dump(
     path: Path, model: Any, states: Array, error: Diverged, about: Mapping[str, Any]
 ) -> None:
-    """Write the last steps of a run that broke down, whole or not at all."""
+    """Write the last steps of a diverged run; the file is created atomically."""
     mujoco = engine()
     told = {
         "format": FORMAT,
@@ -87,7 +87,7 @@ def write_dump(
 
 
 def replay_dump(path: str | Path) -> Replay:
-    """Run the last steps of a dump again."""
+    """Replay the last steps of a dump."""
     model_data, states, about = _read(Path(path))
     mujoco = engine()
     if about["mujoco"] != mujoco.__version__:
@@ -132,7 +132,7 @@ def replay_dump(path: str | Path) -> Replay:
 
 
 def free_name(folder: Path, name: str, suffix: str) -> Path:
-    """A file name in a folder that is not taken yet; only plain signs of `name` are kept."""
+    """Return an unused file path in a folder; special characters of `name` become hyphens."""
     name = re.sub(r"[^\w.-]+", "-", name).lstrip(".-") or "run"
     path, k = folder / f"{name}{suffix}", 1
     while path.exists():
@@ -142,11 +142,11 @@ def free_name(folder: Path, name: str, suffix: str) -> Path:
 
 
 def _same_motion(mujoco: Any, model: Any, here: Array, there: Array) -> bool:
-    """Whether a step led to the time, positions and speeds the next one started from."""
+    """Whether a step led to the time, positions and velocities at the start of the next one."""
     kind = mujoco.mjtState
     size = mujoco.mj_stateSize(
         model, kind.mjSTATE_TIME | kind.mjSTATE_QPOS | kind.mjSTATE_QVEL
-    )  # the first three
+    )  # time, positions and velocities come first in the state vector
     return bool((here[:size] == there[:size]).all())
 
 

@@ -1,4 +1,4 @@
-"""What happened in a run and when: a list of sentences with data, and those who want to hear."""
+"""Events of a run, each with time, kind, message and data, and callbacks for them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from brazo.errors import BrazoError
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: `kind` is a word to filter by, `text` a sentence to read.
+    """An event of a run: `kind` is a keyword to filter by, `text` the message.
 
-    `event.kind`, `event["kind"]` and, for what it says beside, `event.robot` all work, here and on
-    the events of a recording.
+    `event.kind`, `event["kind"]` and, for entries of `data`, `event.robot` all work, as for the
+    events of a recording.
     """
 
     t: float  # s
@@ -23,10 +23,10 @@ class Event:
     data: dict[str, Any] = field(default_factory=dict)
 
     def row(self) -> dict[str, Any]:
-        """The event as a recording keeps it."""
+        """Return the event in the form in which a recording stores it."""
         return {"t": self.t, "kind": self.kind, "text": self.text, **self.data}
 
-    # Read like one of a recording: by key, and what it says beside by name.
+    # The interface of a recorded event: access by key, and to entries of `data` by attribute.
 
     def __getitem__(self, key: str) -> Any:
         return self.row()[key]
@@ -57,7 +57,7 @@ class Listening:
         self._callback(event)
 
     def cancel(self) -> None:
-        """Stop calling; a second time does nothing."""
+        """Stop the calls; further calls of `cancel` have no effect."""
         self._log.remove(self)
 
 

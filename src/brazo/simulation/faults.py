@@ -1,15 +1,16 @@
-"""What can go wrong with a robot: joints, drives, encoders, the command line.
+"""Faults of a robot: joints, drives, encoders and command delay.
 
-    JointLocked     a joint stays where it is, whatever pushes it (a brake, a jammed gear)
-    JointFree       a joint's drive gives nothing; the joint swings
-    TorqueLoss      a drive gives only part of what it is asked for
-    EncoderBias     an encoder is off by a constant
-    EncoderNoise    an encoder and its speed have Gaussian noise, from the simulation's seed
-    EncoderFrozen   an encoder says for ever what it said when it froze, speed 0
-    CommandDelay    torques reach the drives late
+    JointLocked     a joint stays at its position, regardless of forces (brake, jammed gear)
+    JointFree       a joint is unpowered: its drive delivers no torque
+    TorqueLoss      a drive delivers only a fraction of the commanded torque
+    EncoderBias     an encoder has a constant offset
+    EncoderNoise    an encoder and its velocity have Gaussian noise, from the simulation's seed
+    EncoderFrozen   an encoder is stuck at the value it had when the fault began, velocity 0
+    CommandDelay    torques reach the drives with a delay
 
-Locks and torques are the engine's own (an equality, the gain of a drive), so laws in any form feel
-them.  Encoders stand between the robot and its law; what the law sees is recorded as `measured`.
+Locks and torque losses act in the engine (an equality, the gain of a drive), so they affect any
+kind of controller.  Encoder faults act between the robot and its controller; the values that the
+controller receives are recorded as `measured`.
 """
 
 from __future__ import annotations
@@ -29,50 +30,50 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong with a robot; `sim.inject(fault)` makes it so."""
+    """A fault of a robot; `sim.inject(fault)` activates it."""
 
     robot: str
 
-    #: Whether it stands between the encoders and the law, or between the law and the drives.
+    #: Whether it acts between encoders and controller, or between controller and drives.
     on_sensors: ClassVar[bool] = False
     on_command: ClassVar[bool] = False
 
     @property
     def text(self) -> str:
-        """A sentence about it."""
+        """Message that describes the fault."""
         return type(self).__name__
 
     def check(self, robot: WorldRobot, dt: float) -> None:
-        """Refuse what makes no sense for this robot."""
+        """Raise an error if the fault does not fit the robot."""
 
     def begin(self, robot: WorldRobot) -> None:
-        """Make it so in the engine, once."""
+        """Activate the fault in the engine."""
 
     def end(self, robot: WorldRobot) -> None:
-        """Undo it in the engine."""
+        """Clear the fault in the engine."""
 
     def weaken(self, gain: Array, robot: WorldRobot) -> None:
-        """Lower the gains (n,) of the drives in place."""
+        """Reduce the drive gains (n,) in place."""
 
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
-        """What it does in every step; for faults of encoders and commands."""
+        """Return the effect in every step, for faults of encoders and commands."""
         return Effect()
 
 
 class Effect:
-    """A fault at work: may change what is measured, and what the drives are told."""
+    """Effect of an active fault on measurements and drive commands."""
 
     def sense(self, q: Array, qd: Array) -> None:
-        """Change measured positions and speeds (n,) in place."""
+        """Change measured positions and velocities (n,) in place."""
 
     def command(self, tau: Array) -> Array:
-        """The torques (n,) that reach the drives instead."""
+        """Return the torques (n,) that reach the drives."""
         return tau
 
 
 @dataclass(frozen=True, slots=True)
 class JointFault(Fault):
-    """A fault of one joint, by name."""
+    """A fault of one joint, given by name."""
 
     joint: str
 
@@ -80,7 +81,7 @@ class JointFault(Fault):
         self.index(robot)
 
     def index(self, robot: WorldRobot) -> int:
-        """Which joint of the robot it is."""
+        """Return the index of the joint."""
         if self.joint not in robot.joint_names:
             raise BrazoError(
                 f"robot '{robot.name}' has no joint '{self.joint}'; "
@@ -91,7 +92,7 @@ class JointFault(Fault):
 
 @dataclass(frozen=True, slots=True)
 class JointLocked(JointFault):
-    """A joint that stays where it is."""
+    """A joint that stays at its position."""
 
     @property
     def text(self) -> str:
@@ -106,7 +107,7 @@ class JointLocked(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class TorqueLoss(JointFault):
-    """A drive that gives only part of its torque; `share` (0..1) is what is lost."""
+    """A drive that loses the fraction `share` (0..1) of its torque."""
 
     share: float
 
@@ -125,7 +126,7 @@ class TorqueLoss(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class JointFree(JointFault):
-    """A joint whose drive gives nothing."""
+    """An unpowered joint."""
 
     @property
     def text(self) -> str:
@@ -137,7 +138,7 @@ class JointFree(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class EncoderBias(JointFault):
-    """An encoder that is off by `bias` (rad or m)."""
+    """An encoder with a constant offset `bias` (rad or m)."""
 
     bias: float
     on_sensors: ClassVar[bool] = True
@@ -157,7 +158,7 @@ class EncoderBias(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class EncoderNoise(JointFault):
-    """An encoder with Gaussian noise of `std` (rad or m), its speed with `rate_std` (per s)."""
+    """An encoder with Gaussian noise `std` (rad or m), its velocity with `rate_std` (per s)."""
 
     std: float
     rate_std: float = 0.0
@@ -179,7 +180,7 @@ class EncoderNoise(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class EncoderFrozen(JointFault):
-    """An encoder that says the same for ever."""
+    """An encoder that is stuck at one value."""
 
     on_sensors: ClassVar[bool] = True
 
@@ -243,7 +244,7 @@ class _Frozen(Effect):
 
 
 class _Delay(Effect):
-    """The drives go on with what they were told last until the first late command arrives."""
+    """Queue of delayed commands; the drives keep the last torques until the first one arrives."""
 
     def __init__(self, steps: int, last: Array) -> None:
         self._under_way = deque([last.copy() for _ in range(steps)])

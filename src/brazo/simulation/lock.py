@@ -1,7 +1,7 @@
-"""The lock that steps hold, made fair: a loop that steps without pause lets others in between.
+"""Fair lock for simulation steps: a loop that steps continuously admits other threads.
 
-Python's locks are not: a thread that releases one and takes it again at once nearly always wins.
-So those who have to wait are counted, and the loop waits for a moment when there are any.
+Python's locks are not fair: a thread that releases a lock and acquires it again immediately nearly
+always wins.  Waiting threads are therefore counted, and the loop sleeps briefly if there are any.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ HAND_OVER = 1e-4  # s
 
 
 class StepLock:
-    """A reentrant lock: `with lock:` holds it, like `threading.RLock`."""
+    """A reentrant lock: `with lock:` holds it, as with `threading.RLock`."""
 
     def __init__(self) -> None:
-        self.inner = threading.RLock()  # for the loop itself, which need not be counted
+        self.inner = threading.RLock()  # used by the loop itself, which is not counted as waiting
         self._counting = threading.Lock()
         self._waiting = 0
 
     def acquire(self, blocking: bool = True, timeout: float = -1.0) -> bool:
-        """Take the lock; False when that was not possible in time."""
+        """Acquire the lock; return False if that failed within the timeout."""
         if self.inner.acquire(blocking=False):
             return True
         if not blocking:
@@ -35,7 +35,7 @@ class StepLock:
                 self._waiting -= 1
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         self.inner.release()
 
     def __enter__(self) -> bool:
@@ -45,6 +45,6 @@ class StepLock:
         self.inner.release()
 
     def hand_over(self) -> None:
-        """Between two steps: let those in who are waiting."""
+        """Give waiting threads time to acquire the lock; to be called between two steps."""
         if self._waiting:
             time.sleep(HAND_OVER)

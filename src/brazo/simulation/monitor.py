@@ -1,11 +1,12 @@
-"""Finding a locked joint from the signals alone: it is asked to move, falls behind, and stands.
+"""Detection of a locked joint from signals: it lags behind a moving reference at zero speed.
 
-A joint counts as locked when for `patience` seconds
+A joint counts as locked if for `patience` seconds
 
     |q_ref − q| > error    and    |q̇| < still    and    |q̇_ref| > moving
 
-with q and q̇ as its encoder gives them.  A joint that only droops or lags is not asked to move or
-does move; one that turns round stands for a moment, but not behind.
+with q and q̇ as measured by its encoder.  A joint with a steady-state error has a reference at
+rest, and a lagging joint moves; a joint that reverses its direction is at rest only briefly and
+does not lag.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class LockRule:
-    """When a joint counts as locked; revolute (rad) and prismatic (m)."""
+    """Thresholds for a locked joint: (revolute in rad, prismatic in m)."""
 
     error: tuple[float, float] = (0.01, 0.003)
     still: tuple[float, float] = (0.005, 0.001)  # per s
@@ -30,7 +31,7 @@ class LockRule:
 
 
 class LockMonitor:
-    """Watches one robot; `look` is called once a step."""
+    """Monitor of one robot; `look` is called once per step."""
 
     def __init__(self, robot: SimRobot, dt: float, rule: LockRule | None = None) -> None:
         rule = rule or LockRule()
@@ -43,7 +44,7 @@ class LockMonitor:
         self._count = np.zeros(robot.n, int)
 
     def look(self) -> list[int]:
-        """Joints that are found locked just now."""
+        """Return the joints that are detected as locked in this step."""
         robot, motion = self._robot, self._robot.motion
         q, qd = robot.seen or (robot.world.q, robot.world.qd)
         behind = np.abs(motion.q - q) > self._error

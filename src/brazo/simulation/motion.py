@@ -1,7 +1,8 @@
-"""Where a robot is asked to be: at rest, along a trajectory, or wherever a live source says.
+"""References of a robot: at rest, along a trajectory, or from a live source.
 
-A motion gives one row (q, q̇, q̈) of length 3n a step.  A trajectory is sampled once when it starts,
-row i for the i-th step from then, so that a step costs an index; after its last row it rests.
+A motion gives one row (q, q̇, q̈) of length 3n per step.  A trajectory is sampled once when it
+starts, row i for the i-th step from then on, so that a step only reads a row; after the last row
+the reference stays at rest.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Array = np.ndarray
 
 
 class Motion(Protocol):
-    """A source of references; `row` is the one of the present step."""
+    """A source of references; `row` is the reference of the current step."""
 
     row: Array  # (3n,)
     q: Array  # (n,) views of the row
@@ -32,11 +33,11 @@ class Motion(Protocol):
     def remaining(self) -> float: ...
 
     def advance(self) -> None:
-        """Go on to the row of the next step."""
+        """Advance to the row of the next step."""
 
 
 class Rest:
-    """Staying at one place."""
+    """A constant position."""
 
     moving = False
     remaining = 0.0
@@ -51,7 +52,7 @@ class Rest:
 
 
 class Sampled:
-    """Rows sampled beforehand, then rest at the last one's place."""
+    """Precomputed rows, followed by rest at the last position."""
 
     def __init__(self, table: Array, dt: float) -> None:
         self.table = table
@@ -75,36 +76,36 @@ class Sampled:
 
     @classmethod
     def of(cls, trajectory: Trajectory, dt: float) -> Sampled:
-        """A trajectory from its start, every dt seconds."""
+        """Sample a trajectory from its start, every dt seconds."""
         table = trajectory.table(dt)
         return cls(np.hstack([table.q, table.qd, table.qdd]), dt)
 
     @property
     def moving(self) -> bool:
-        """Whether the last row is still to come."""
+        """Whether rows remain."""
         return self._next < len(self.table)
 
     @property
     def remaining(self) -> float:
-        """Seconds until the last row."""
+        """Time until the last row (s)."""
         return (len(self.table) - self._next) * self.dt
 
     def rest_of_table(self) -> Array:
-        """The present row and those to come (rows, 3n)."""
+        """Return the current row and all later ones (rows, 3n)."""
         return self.table[max(self._next - 1, 0) :]
 
     @property
     def following(self) -> int:
-        """Index of the row that comes after the present one."""
+        """Index of the row after the current one."""
         return self._next
 
     @property
     def end(self) -> Array:
-        """The row (3n,) after the last one."""
+        """The row (3n,) after the last one: the final position at rest."""
         return self._end
 
     def passed(self, steps: int) -> None:
-        """`row` was advanced elsewhere."""
+        """Skip rows after native steps have advanced `row`."""
         self._next = min(self._next + steps, len(self.table))
 
     def advance(self) -> None:
@@ -117,7 +118,7 @@ class Sampled:
 
 
 class Live:
-    """A source asked anew every step: `next()` or `update(dt)` gives q, qd and qdd."""
+    """A source that is polled every step: `next()` or `update(dt)` returns q, qd and qdd."""
 
     def __init__(self, source: Any, q: Any, dt: float) -> None:
         self._ask: Callable[[], Any]
@@ -137,19 +138,19 @@ class Live:
 
     @property
     def moving(self) -> bool:
-        """What the source says; one that does not say counts as moving."""
+        """`moving` of the source; True if it has no such attribute."""
         return bool(getattr(self.source, "moving", True))
 
     @property
     def remaining(self) -> float:
-        """What the source says, else unknown."""
+        """`remaining` of the source (s); nan if it has no such attribute."""
         return float(getattr(self.source, "remaining", float("nan")))
 
     def advance(self) -> None:
         sample = self._ask()
         try:
             parts = sample.q, sample.qd, sample.qdd
-            # One number would broadcast to every joint.
+            # A scalar would be broadcast to all joints.
             fits = all(np.shape(part) == self.q.shape for part in parts)
             if fits:
                 self.q[:], self.qd[:], self.qdd[:] = parts

@@ -1,9 +1,9 @@
-"""`Player`: time passing by the clock on the wall, in a thread of its own.
+"""`Player`: runs a simulation in real time, in a separate thread.
 
-The simulation should have reached  s₀ + v (w − w₀)  at wall time w, with the speed v (0..4).  The
-thread makes the steps that are due, then sleeps until the next one is.  When it falls behind by
-more than `LAG` that is counted as an overrun and the lost time is given up, so that a slow machine
-shows slow motion rather than a rush.
+At wall-clock time w the simulation time should be  s₀ + v (w − w₀)  for the speed v (0..4).  The
+thread makes the steps that are due, then sleeps until the next one is due.  If it lags by more than
+`LAG`, this is counted as a missed deadline and the schedule restarts from the current time, so that
+a slow machine shows slow motion instead of catching up in bursts.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ from brazo.simulation.clock import steps_before
 from brazo.simulation.lock import StepLock
 
 FASTEST = 4.0
-SLICE = 0.02  # s of steps before the clock is looked at again
+SLICE = 0.02  # s of wall-clock time before the schedule is checked again
 LAG = 0.1  # s
 TICK = 0.002  # s, the shortest sleep
-WINDOW = 0.5  # s over which the real-time factor is measured
+WINDOW = 0.5  # s, averaging window of the real-time factor
 
 
 class Played(Protocol):
-    """Something with steps in time: a simulation or a replay."""
+    """Anything with time steps: a simulation or a replay."""
 
     lock: StepLock
 
     @property
     def recorder(self) -> Any:
-        """Is told of a pause; None when nothing is recorded."""
+        """The recorder to notify of a pause; None if nothing is recorded."""
         ...
 
     @property
     def time(self) -> float:
-        """The present time, s."""
+        """Current simulation time (s)."""
         ...
 
     @property
     def dt(self) -> float:
-        """Time of a step, s."""
+        """Step size (s)."""
         ...
 
     def step(self, n: int = 1) -> None:
-        """Let `n` steps pass."""
+        """Make `n` steps."""
         ...
 
     def step_locked(self, most: int = 1) -> int:
-        """Make 1 to `most` steps while `lock` is held; return how many."""
+        """Make 1 to `most` steps while `lock` is held; return their number."""
         ...
 
     def reset(self) -> None:
-        """Back to the start."""
+        """Return to the start."""
         ...
 
     def log(self, kind: str, text: str) -> object:
-        """Note what happened."""
+        """Log an event."""
         ...
 
 
 class Player:
-    """Plays a simulation or a replay; made by it, as `sim.player`."""
+    """Player of a simulation or a replay, available as `sim.player`."""
 
     def __init__(self, sim: Played) -> None:
         self._sim = sim
@@ -71,19 +71,19 @@ class Player:
         self._playing = False
         self._closed = False
         self._speed = 1.0
-        self._start = (0.0, 0.0)  # wall and simulated time the schedule counts from
+        self._start = (0.0, 0.0)  # wall-clock and simulation time at which the schedule starts
         self._passed: deque[tuple[float, float]] = deque()
-        self.overruns = 0  # times the steps could not keep up
-        self.error: BaseException | None = None  # what stopped it
+        self.overruns = 0  # number of missed deadlines
+        self.error: BaseException | None = None  # the error that stopped the player
 
     @property
     def running(self) -> bool:
-        """Whether time passes (at speed 0 it stands still, ready to go on)."""
+        """Whether the player is running; at speed 0 it runs, but time does not advance."""
         return self._playing
 
     @property
     def speed(self) -> float:
-        """How fast time passes: 1 is that of the wall, 0 stands still, up to 4."""
+        """Simulated time per wall-clock time, 0..4; 1 is real time."""
         return self._speed
 
     @speed.setter
@@ -98,7 +98,7 @@ class Player:
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated over wall time in the last half second; 0 when not running."""
+        """Simulated over wall-clock time in the last half second; 0 if not running."""
         with self._wake:
             if not self._playing or not self._passed:
                 return 0.0
@@ -107,7 +107,7 @@ class Player:
             return (self._sim.time - passed) / elapsed if elapsed > 1e-3 else 0.0
 
     def play(self) -> None:
-        """Let time pass from now on."""
+        """Start running."""
         with self._wake:
             if self._playing:
                 return
@@ -122,29 +122,29 @@ class Player:
             self._wake.notify_all()
 
     def pause(self) -> None:
-        """Stop: when this returns no step is being made, and none will be."""
+        """Stop; after this call returns no step is in progress, and none will be made."""
         with self._sim.lock:
             self._playing = False
-            if self._sim.recorder is not None:  # a kill while it is paused loses nothing
+            if self._sim.recorder is not None:  # so that a kill during the pause loses no data
                 self._sim.recorder.pause()
         with self._wake:
             self._passed.clear()
             self._wake.notify_all()
 
     def step(self, n: int = 1) -> None:
-        """Pause, then let `n` steps pass."""
+        """Pause, then make `n` steps."""
         self.pause()
         self._sim.step(n)
 
     def reset(self) -> None:
-        """Pause, then back to the start."""
+        """Pause, then return to the start."""
         self.pause()
         self.overruns = 0
         self.error = None
         self._sim.reset()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is paused or an error stopped it; False when `timeout` (s) came first."""
+        """Wait until the player is paused or stopped by an error; False after `timeout` (s)."""
         with self._wake:
             return self._wake.wait_for(lambda: not self._playing, timeout)
 
@@ -158,7 +158,7 @@ class Player:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
-    # ---- in the thread ---------------------------------------------------------------------
+    # ---- player thread ---------------------------------------------------------------------
 
     def _run(self) -> None:
         while True:
@@ -174,7 +174,7 @@ class Player:
                 self._fail(error)
 
     def _catch_up(self) -> None:
-        """Make the steps that are due, for no longer than a slice."""
+        """Make the steps that are due, for at most `SLICE` seconds."""
         sim, end = self._sim, perf_counter() + SLICE
         half = 0.5 * sim.dt
         while (late := self._due(now := perf_counter()) - sim.time - half) > 0.0 and now < end:
@@ -185,7 +185,7 @@ class Player:
             sim.lock.hand_over()
 
     def _sleep(self) -> None:
-        """Until the next step is due, something changes, or not at all when behind."""
+        """Sleep until the next step is due or the settings change; not at all if steps are due."""
         with self._wake:
             if not self._playing:
                 return
@@ -208,7 +208,7 @@ class Player:
         return start + self._speed * (now - wall)
 
     def _count_anew(self) -> None:
-        """Start the schedule here and now."""
+        """Restart the schedule at the current time."""
         self._start = perf_counter(), self._sim.time
         self._passed.clear()
 

@@ -1,4 +1,4 @@
-"""A recording under way: raw rows fill a block, full blocks become columns and go to the sink."""
+"""Recording of a run: raw rows fill a block; full blocks are converted to columns and stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from brazo.simulation.signals import Signals
 
 
 class RunRecorder:
-    """Collects what the steps leave behind, in memory or streamed to a .parquet file."""
+    """Recorder of a run, in memory or streamed to a .parquet file."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class RunRecorder:
     ) -> None:
         self.signals = signals
         self._meter = meter
-        self._laws: dict[str, list[str]] = {}  # of each robot: those it had, and since when
+        self._laws: dict[str, list[str]] = {}  # by robot: its controllers, with start times
         told = {**about, **signals.about()}
         self._sink: Recorder | MemoryRecorder = (
             MemoryRecorder(signals.columns, told)
@@ -39,11 +39,11 @@ class RunRecorder:
         self._streamed = path is not None
         self._derived = perf_counter()
         self.block = signals.block(ROWS)
-        self._open = False  # a row is begun; an edit in the middle of a step leaves it out
+        self._open = False  # a row is incomplete; an edit during a step discards it
         self._exact = self.block.world.mode == "exact"
 
     def event(self, event: Event) -> None:
-        """Write an event down."""
+        """Store an event."""
         if event.kind == "control":
             laws = self._laws.setdefault(str(event.data["robot"]), [])
             law = str(event.data["law"])
@@ -52,44 +52,44 @@ class RunRecorder:
 
     @property
     def room(self) -> int:
-        """How many rows machine code may fill from here on."""
+        """Number of rows that native steps may fill in the current block."""
         return self.block.rows - self.block.filled
 
     def filled(self, rows: int, half: bool) -> None:
-        """Machine code filled rows, the last of them only by `half`."""
+        """Account for rows filled by native steps; if `half`, the last one is incomplete."""
         self.block.filled += rows - half
         self._open = half
 
     def before(self) -> None:
-        """Before a step: the state it starts from."""
+        """Before a step: store the state from which it starts."""
         self.block.before()
         self._open = True
         if self._exact:
-            # Runge–Kutta ends a step with the forces of its last stage, not with those of this row.
+            # A Runge–Kutta step ends with the forces of its last stage, not with those of this row.
             self.block.world.foresee()
             self._complete()
 
     def after(self) -> None:
-        """After it: what it computed from that state."""
+        """After a step: store its results."""
         if self._open:
             self._complete()
-        # Of a streamed file a kill loses no more than the rows of the last `FLUSH_EVERY` seconds.
+        # A kill then loses at most the rows of the last `FLUSH_EVERY` seconds of a streamed file.
         if self.block.full or (self._streamed and perf_counter() - self._derived > FLUSH_EVERY):
             self._derive()
 
     def pause(self) -> None:
-        """No step follows for some time: hand on what is complete."""
+        """Store all complete rows, because no step will follow for some time."""
         if not self._open:
             self.flush()
 
     @property
     def failure(self) -> str:
-        """Why nothing more is written; empty while all is well."""
+        """Why nothing more is written; empty without a failure."""
         return self._sink.failure if isinstance(self._sink, Recorder) else ""
 
     @property
     def reason(self) -> str:
-        """The file and what the system says of a failure; empty while all is well."""
+        """The file and the system's error message of a failure; empty without a failure."""
         return self._sink.reason if isinstance(self._sink, Recorder) else ""
 
     def _complete(self) -> None:
@@ -97,7 +97,7 @@ class RunRecorder:
         self._open = False
 
     def flush(self) -> None:
-        """Between two steps: turn the raw rows into columns and hand them on."""
+        """Convert the raw rows to columns and store them; to be called between two steps."""
         self._meter.whole += self._derive()
 
     def _derive(self) -> float:
@@ -112,7 +112,7 @@ class RunRecorder:
         return spent
 
     def rebind(self, signals: Signals) -> None:
-        """Go on with the rows of an edited world; the columns are the same."""
+        """Continue with the rows of an edited world; the columns are the same."""
         self.flush()
         self._open = False
         signals.go_on(self.signals)
@@ -120,13 +120,13 @@ class RunRecorder:
         self.block = signals.block(ROWS)
 
     def finish(self) -> Recording:
-        """The whole recording."""
+        """End the recording and return it."""
         self.flush()
         laws = ", ".join(f"{name} ({', '.join(had)})" for name, had in self._laws.items())
         return self._sink.recording({"robots": laws} if laws else {})
 
     def abandon(self) -> None:
-        """Leave a streamed file as it is, readable up to here."""
+        """Stop recording; a streamed file stays readable up to here."""
         self.flush()
         if isinstance(self._sink, Recorder):
             self._sink.abandon()

@@ -1,13 +1,13 @@
-"""Going on with a locked joint: the others take over its part of the tool's way.
+"""Recovery from locked joints: the other joints compensate along the rest of the tool path.
 
-The tool's poses to come are those of the reference.  With the locked joints where they are, the
-others are solved for anew along them, position first, orientation as far as it is left free:
+The target poses are those of the reference.  With the locked joints fixed, the others are solved
+for along these poses; position has priority, orientation is solved in the remaining null space:
 
     Δq = J_p⁺ e_p + (J_o N)⁺ (e_o − J_o J_p⁺ e_p)        N = 1 − J_p⁺ J_p
 
-over the joints that still move.  A redundant arm has enough of them; one that is not gets as near
-as it can, and `Recovery` says how near.  From where the robot is now a quintic leads back to the
-tool's way, which goes on at its own pace meanwhile.
+over the joints that are not locked.  A redundant arm can reach the poses exactly; others approach
+them as closely as possible, and `Recovery` contains the remaining error.  A quintic connects the
+current state of the robot to the tool path, which keeps its own timing meanwhile.
 """
 
 from __future__ import annotations
@@ -29,41 +29,41 @@ from brazo.trajectory import Trajectory, quintic_via_points
 from brazo.trajectory.check import check
 
 Array = np.ndarray
-GRID = 0.02  # s between two poses that are solved for
-BRIDGES = (0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.5, 4.0)  # s, the first that keeps the limits is taken
+GRID = 0.02  # s between two poses to solve
+BRIDGES = (0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.5, 4.0)  # s; the first one within the limits is used
 ITERATIONS = 60
-PATIENCE = 3  # iterations that do not get nearer
+PATIENCE = 3  # iterations without improvement
 ENOUGH = 1e-9  # m, rad
 DAMPING = 1e-8
-LONGEST_STEP = 0.2  # rad or m, in one iteration
+LONGEST_STEP = 0.2  # rad or m, per iteration
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recovery:
-    """A way on with some joints locked."""
+    """Motion that completes a tool path with some joints locked."""
 
     trajectory: Trajectory
-    bridge: float  # s until the tool is back on its way
-    position_error: float  # m, the greatest distance from the way after that
+    bridge: float  # s until the tool is back on its path
+    position_error: float  # m, max distance from the path after that
     angle_error: float  # rad
-    planning: float  # s it took to find
+    planning: float  # s, computing time
 
 
 class FaultTolerance:
-    """A task that finds locked joints of a robot and lets the others take over.
+    """A task that detects locked joints of a robot and compensates with the others.
 
-    `sim.add_task(FaultTolerance(sim.robots["scara2"]))`; what it finds and does is logged.
+    Usage: `sim.add_task(FaultTolerance(sim.robots["scara2"]))`.  Detection and recovery are logged.
     """
 
     def __init__(self, robot: SimRobot, rule: LockRule | None = None) -> None:
         self._robot = robot
         self._rule = rule
         self._monitor: LockMonitor | None = None
-        self.locked: dict[int, float] = {}  # joint: where
+        self.locked: dict[int, float] = {}  # joint index: position
         self.recoveries: list[Recovery] = []
 
     def tick(self, sim: Simulation) -> bool:
-        """Look, and act when there is something new."""
+        """Check for newly locked joints and start a recovery if there are any."""
         if self._monitor is None:
             self._monitor = LockMonitor(self._robot, sim.dt, self._rule)
         found = [joint for joint in self._monitor.look() if joint not in self.locked]
@@ -99,7 +99,7 @@ class FaultTolerance:
 
 
 def plan_recovery(robot: SimRobot, locked: Mapping[int, float], dt: float) -> Recovery:
-    """The rest of a robot's motion, solved anew with some joints where they are."""
+    """Plan the rest of a robot's motion with some joints fixed at the given positions."""
     begin = perf_counter()
     arm, motion = robot.arm, robot.motion
     rows = motion.rest_of_table() if isinstance(motion, Sampled) else motion.row[None]
@@ -136,7 +136,10 @@ def plan_recovery(robot: SimRobot, locked: Mapping[int, float], dt: float) -> Re
 def _along(
     arm: Robot, poses: Array, q0: Array, locked: Mapping[int, float], free: list[int]
 ) -> tuple[Array, Array]:
-    """Joint values at every pose, each from the one before; errors of position and angle."""
+    """Solve for joint values along the poses, each from the previous one.
+
+    Return joint values (k, n), and position (m) and angle (rad) errors (k, 2).
+    """
     q = np.array(q0)
     q[list(locked)] = list(locked.values())
     found, errors = [], []
@@ -148,9 +151,9 @@ def _along(
 
 
 def solve_with(arm: Robot, T: Array, q0: Array, free: list[int]) -> tuple[Array, Array]:
-    """Bring the tool to T, or as near as it gets, with some joints only; position first.
+    """Solve for joint values of the `free` joints that bring the tool to T, position first.
 
-    Joint values, and what is left of position (m) and angle (rad).
+    Return the best joint values, and the remaining position (m) and angle (rad) errors (2,).
     """
     q = np.array(q0)
     best, error, stuck = q.copy(), np.full(2, np.inf), 0

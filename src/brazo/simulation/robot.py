@@ -1,4 +1,4 @@
-"""`SimRobot`: one robot of a simulation, the law that drives it and what it is asked to do."""
+"""`SimRobot`: one robot of a simulation, with its controller and motion."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from brazo.simulation.simulation import Simulation
 
 Array = np.ndarray
-IDEAL = "ideal"  # instead of a law: the robot is where it is asked to be
+IDEAL = "ideal"  # instead of a controller: the joints follow the reference exactly
 DEFAULT_CONTROLLER = "ComputedTorque"
-JUMP = 0.02  # rad or m; a motion that begins farther from the reference is refused
-BEYOND = 1e-6  # rad or m; a motion farther outside a joint's limit than this is refused
+JUMP = 0.02  # rad or m; a motion that starts farther from the reference is rejected
+BEYOND = 1e-6  # rad or m; a motion that exceeds a joint limit by more than this is rejected
 LONGEST_STOP = 60.0  # s
-GREATEST_SHARE = 10.0  # of a load
+GREATEST_SHARE = 10.0  # max fraction of a load
 
 
 class SimRobot(Declared):
-    """A robot under control; made by `Simulation`."""
+    """A controlled robot; created by `Simulation`."""
 
     name: str
     arm: Robot
     world: WorldRobot
     motion: Motion
-    #: q and qd as its encoders gave them in the last step, where a fault makes them lie.
+    #: q and qd as measured in the last step, if a fault changes the encoder readings.
     seen: tuple[Array, Array] | None
 
     def __init__(self, sim: Simulation, name: str) -> None:
@@ -61,7 +61,7 @@ class SimRobot(Declared):
         law = "ideal" if self._positioned else self._controller.name if self._controller else "none"
         return f"<brazo robot {self.name} in a simulation: {self.n} joints, controller {law}>"
 
-    # ---- where it is -----------------------------------------------------------------------
+    # ---- state -----------------------------------------------------------------------------
 
     @property
     def n(self) -> int:
@@ -70,47 +70,47 @@ class SimRobot(Declared):
 
     @property
     def base(self) -> Array:
-        """Where it stands (4, 4), in the world."""
+        """Pose of the base (4, 4) in the world."""
         return self.world.base
 
     @property
     def q(self) -> Array:
-        """Joint positions now (n,), rad and m; a copy."""
+        """Current joint positions (n,), rad and m; a copy."""
         return self.world.q.copy()
 
     @property
     def qd(self) -> Array:
-        """Joint speeds now (n,)."""
+        """Current joint velocities (n,), rad/s and m/s; a copy."""
         return self.world.qd.copy()
 
     @property
     def torque(self) -> Array:
-        """What the drives gave in the last step (n,), N m and N."""
+        """Drive torques in the last step (n,), N m and N."""
         return self.world.drive_torque.copy()
 
     @property
     def torque_limits(self) -> Array:
-        """Greatest torque of each drive (n,); infinite where the file gives none."""
+        """Max torque of each drive (n,); infinite where the file gives none."""
         return torque_limits(self.arm)
 
     def tool(self) -> Array:
-        """Pose (4, 4) of the tool in the world, now."""
+        """Current pose (4, 4) of the tool in the world."""
         return self.world.tool()
 
     @property
     def reference(self) -> Reference:
-        """Where it is asked to be now."""
+        """Current reference."""
         motion = self.motion
         return Reference(motion.q.copy(), motion.qd.copy(), motion.qdd.copy())
 
-    # ---- the law ---------------------------------------------------------------------------
+    # ---- controller ------------------------------------------------------------------------
 
     @property
     def controller(self) -> Controller | None:
-        """The law; set it at any time, by object, by name, `"ideal"`, or None for no law at all.
+        """The controller; can be set at any time to an object, a name, `"ideal"` or None.
 
-        A new law starts at the present state.  Without one the drives do what is written into
-        `world.torque`; under `"ideal"` the joints are put where the reference is.
+        A new controller starts from the current state.  With None, the drives apply the values
+        written to `world.torque`; with `"ideal"`, the joints are set to the reference.
         """
         return self._controller
 
@@ -122,7 +122,7 @@ class SimRobot(Declared):
             self._sim.log("control", text, **data)
 
     def controller_event(self) -> tuple[str, dict[str, Any]]:
-        """Which law drives it, as an event says it."""
+        """Return text and data of the event that reports the controller."""
         return f"{self.name}: {self.controller_name}", {
             "robot": self.name,
             "law": self.controller_name,
@@ -142,7 +142,7 @@ class SimRobot(Declared):
         return self.controller_name
 
     def use(self, law: Controller | str | None) -> None:
-        """Take a law into use without a word about it."""
+        """Set the controller without logging an event."""
         positioned = law == IDEAL
         chosen = None if positioned else self._bound(law)
         before, self._controller = self._controller, chosen
@@ -186,19 +186,19 @@ class SimRobot(Declared):
 
     @property
     def plain(self) -> bool:
-        """Whether nothing but its law drives it, from its true state: no fault, no ideal drive."""
+        """Whether only the controller drives it, from its true state: no fault, no ideal drive."""
         return not (self._positioned or self._ailments.acts or self.seen is not None)
 
     # ---- faults ----------------------------------------------------------------------------
 
     @property
     def faults(self) -> list[Fault]:
-        """What is wrong with it now."""
+        """Active faults."""
         return self._ailments.faults
 
     @property
     def force_feedback(self) -> bool:
-        """Whether contacts push on the robot; may be switched at any time."""
+        """Whether contact response is on; can be changed at any time."""
         return self.world.force_feedback
 
     @force_feedback.setter
@@ -211,10 +211,10 @@ class SimRobot(Declared):
     # ---- motion ----------------------------------------------------------------------------
 
     def move(self, trajectory: Trajectory, *, jump: bool = False, unchecked: bool = False) -> None:
-        """Follow a trajectory from now on, from its `start`.
+        """Follow a trajectory, beginning at its `start` now.
 
-        It has to begin where the reference is now; with `jump` it may begin anywhere.  One that
-        leaves the joints' limits is refused unless it is `unchecked`.
+        It must start at the current reference unless `jump` is True.  A trajectory that exceeds the
+        joint limits is rejected unless `unchecked` is True.
         """
         if not isinstance(trajectory, Trajectory):
             raise BrazoError(
@@ -240,7 +240,10 @@ class SimRobot(Declared):
             self.motion = motion
 
     def _refuse_beyond(self, motion: Sampled) -> None:
-        """Say where a motion leaves the limits; from outside it may come back, not go farther."""
+        """Raise an error if a motion exceeds the limits.
+
+        A motion that starts outside the limits may return, but not move farther out.
+        """
         q, arm = motion.table[:, : self.n], self.arm
         low = np.minimum(arm.limits[:, 0], motion.q) - BEYOND
         high = np.maximum(arm.limits[:, 1], motion.q) + BEYOND
@@ -261,17 +264,17 @@ class SimRobot(Declared):
         )
 
     def follow(self, source: Any) -> None:
-        """Follow a live source: `source.next()`, or `source.update(dt)`, is asked every step."""
+        """Follow a live source: `source.next()` or `source.update(dt)` is called every step."""
         with self._sim.lock:
             self.motion = Live(source, self.motion.q, self._sim.dt)
 
     def hold(self) -> None:
-        """Stay where the reference is now."""
+        """Hold the current reference position."""
         with self._sim.lock:
             self.motion = Rest(self.motion.q)
 
     def stop(self) -> None:
-        """Come to rest as quickly as the limits allow, then hold."""
+        """Stop as quickly as the limits allow, then hold."""
         with self._sim.lock:
             motion, dt = self.motion, self._sim.dt
             if not (motion.qd.any() or motion.qdd.any()):
@@ -286,31 +289,31 @@ class SimRobot(Declared):
 
     @property
     def moving(self) -> bool:
-        """Whether the reference is still on its way."""
+        """Whether the reference is still moving."""
         return self.motion.moving
 
     @property
     def remaining(self) -> float:
-        """Seconds until the reference rests; nan where a live source does not say."""
+        """Time until the reference is at rest (s); nan if a live source does not provide it."""
         return self.motion.remaining
 
-    # ---- the clamp -------------------------------------------------------------------------
+    # ---- gripper ---------------------------------------------------------------------------
 
     def grip(self, force: float | None = None) -> None:
-        """Close the clamp with a force (N), its greatest when none is given."""
+        """Close the gripper with a force (N), by default its max force."""
         with self._sim.lock:
             self._clamp().grip(force)
 
     def open(self, opening: float | None = None) -> None:
-        """Open the clamp to an opening (m), all the way when none is given."""
+        """Open the gripper to an opening (m), by default fully."""
         with self._sim.lock:
             self._clamp().open(opening)
 
     def carry(self, body: str | None, share: float = 1.0) -> None:
-        """Tell the law which body the clamp holds, or None; of a shared load its `share`.
+        """Set the load known to the controller: the body held by the gripper, or None.
 
-        The load is taken as it lies in the hand now.  A share above 1 tells a law that is to
-        believe the body heavier than it is.
+        `share` is the fraction of a shared load.  The pose of the load in the hand is the current
+        one.  With a share above 1 the controller assumes a heavier body than the real one.
         """
         if not 0.0 <= share <= GREATEST_SHARE:
             raise BrazoError(
@@ -325,13 +328,13 @@ class SimRobot(Declared):
 
     @property
     def load(self) -> tuple[str, float] | None:
-        """The body the law was told of and the share of it."""
+        """The body known to the controller and the fraction of it."""
         return self._load
 
-    # ---- inside ----------------------------------------------------------------------------
+    # ---- internals -------------------------------------------------------------------------
 
     def act(self, t: float) -> None:
-        """Ask the law for the torques of this step."""
+        """Compute and set the torques of this step."""
         law = self._controller
         if self._ailments.acts:
             self._act_ailing(t)
@@ -345,7 +348,7 @@ class SimRobot(Declared):
             self._go_there()
 
     def _act_ailing(self, t: float) -> None:
-        """The same with faults between encoders, law and drives."""
+        """Compute and set the torques with faults between encoders, controller and drives."""
         q, qd = self._ailments.measured(self.world.q, self.world.qd)
         self.seen = (q, qd) if self._ailments.blinds else None
         if self._positioned:
@@ -360,7 +363,7 @@ class SimRobot(Declared):
         self._torque[:] = self._ailments.told(tau)
 
     def _go_there(self) -> None:
-        """Put the joints where they are asked to be, with the torques an ideal drive would give."""
+        """Set the joints to the reference, and the torques to those of an ideal drive."""
         motion, world = self.motion, self.world
         q, qd, qdd = motion.q, motion.qd, motion.qdd
         if (locked := world.locked).any():
@@ -370,7 +373,7 @@ class SimRobot(Declared):
             self._torque[:] = self.arm.inverse_dynamics(q, qd, qdd)
 
     def go_on(self) -> None:
-        """After a step: what is asked of it in the next one."""
+        """Advance the reference after a step."""
         try:
             self.motion.advance()
         except Exception as error:
@@ -379,18 +382,18 @@ class SimRobot(Declared):
             raise BrazoError(f"robot '{self.name}', t = {self._sim.time:.4f} s: {what}") from error
 
     def suffer(self, fault: Fault, rng: np.random.Generator) -> None:
-        """Let a fault begin."""
+        """Activate a fault."""
         self._ailments.add(fault, self.world, self._sim.dt, rng)
 
     def mend(self, fault: Fault | None) -> list[Fault]:
-        """End a fault, or all of them; those that are gone now."""
+        """Clear a fault, or all of them; return the cleared faults."""
         gone = self._ailments.clear(self.world, fault)
         if not self._ailments.blinds:
             self.seen = None
         return gone
 
     def failed(self, t: float, error: Exception) -> BrazoError:
-        """What to say when the law did not give torques."""
+        """Return the error to raise when the controller fails to compute torques."""
         assert self._controller is not None
         own = not isinstance(error, BrazoError)
         what = f"{type(error).__name__}: {error}" if own else str(error)
@@ -400,7 +403,7 @@ class SimRobot(Declared):
         )
 
     def restart(self) -> None:
-        """As at the beginning of a run, wherever the robot stands."""
+        """Reset faults, motion, load and controller at the current position of the robot."""
         self._ailments.clear(self.world)
         self.seen = None
         self.motion = Rest(self.world.q)
@@ -411,7 +414,7 @@ class SimRobot(Declared):
         self.world.torque[:] = 0.0
 
     def rebind(self) -> None:
-        """Take over the world's robot after an edit; law, load, motion and faults are kept."""
+        """Attach to the robot of an edited world; keep controller, load, motion and faults."""
         self._attach()
         self._ailments.renew(self.world)
         given = self._given
@@ -420,7 +423,7 @@ class SimRobot(Declared):
         self.fit_controller()
 
     def fit_controller(self) -> None:
-        """Bind the law to the arm as it is now, if it knows another, and tell it of the load."""
+        """Bind the controller to the current arm if necessary, and set its load."""
         law, dt = self._controller, self._sim.dt
         if law is not None and not law.is_bound_to(self.arm, dt):
             rebound(law, self.arm, dt, self.world.q, self.world.qd)
@@ -428,7 +431,7 @@ class SimRobot(Declared):
         self._listen()
 
     def _listen(self) -> None:
-        """Hear of gains that are changed."""
+        """Subscribe to changes of the controller's gains."""
         if self._controller is not None:
             self._controller.gains.on_change = self._on_gain
 
@@ -444,7 +447,7 @@ class SimRobot(Declared):
         self._sim.log("gain", f"{self.name}: {self.controller_name} {gain} = {text}", **told)
 
     def _attach(self) -> None:
-        """Look at the arrays of the world's robot."""
+        """Create views of the arrays of the world's robot."""
         self.world = self._sim.world.robots[self.name]
         self._live, self._torque = self.world.live, self.world.torque
 
@@ -480,9 +483,10 @@ def _measure(value: float, turns: bool) -> str:
 
 
 def rebound(law: Controller, arm: Robot, dt: float, q: Array, qd: Array) -> None:
-    """Bind a law to a changed robot: gains that were set stay, the others fit the new one.
+    """Bind a controller to a changed robot; gains set by the user are kept.
 
-    The state of a compiled law goes on; one in plain Python begins anew.
+    The other gains take their defaults for the new robot.  A compiled controller keeps its state;
+    one in plain Python is reset.
     """
     state = law.state if isinstance(law, CompiledController) else None
     fresh = copy.deepcopy(law)
@@ -502,5 +506,5 @@ def rebound(law: Controller, arm: Robot, dt: float, q: Array, qd: Array) -> None
 
 
 def default_controller(robot: SimRobot) -> Controller | str:
-    """Computed torque, or ideal positioning where masses are unknown."""
+    """Return computed torque, or ideal positioning if the masses are unknown."""
     return controllers()[DEFAULT_CONTROLLER]() if robot.arm.has_dynamics else IDEAL

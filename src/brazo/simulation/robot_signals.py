@@ -1,4 +1,4 @@
-"""The columns of one robot, computed from raw rows with its batched kernels."""
+"""Recorded columns of one robot, computed from raw rows with its batched kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOTION = (
 
 
 class RobotSignals:
-    """One robot as it stands in the compiled world; made anew after an edit."""
+    """Signals of one robot in a compiled world; created again after an edit."""
 
     def __init__(self, robot: SimRobot) -> None:
         world = robot.world
@@ -36,12 +36,12 @@ class RobotSignals:
         self.tool_position = np.zeros((0, 3))
 
     def start(self, at: int) -> None:
-        """Where its joints begin among those of all robots."""
+        """Set the index of its first joint among the joints of all robots."""
         self._joints = slice(at, at + self.n)
         self._reference = slice(3 * at, 3 * (at + self.n))
 
     def columns(self) -> dict[str, str]:
-        """Names and units, in the order of `values`."""
+        """Return names and units, in the order of `values`."""
         name, found = self.name, {}
         kinds = list(zip(self._arm.joint_names, self._arm.joint_kinds, strict=True))
         for signal, suffix in _MOTION:
@@ -60,7 +60,7 @@ class RobotSignals:
         return found
 
     def values(self, block: Block, m: int) -> list[Array]:
-        """The columns (m, ·) of the first m rows."""
+        """Return the columns (m, ·) of the first m rows."""
         q = np.ascontiguousarray(block.qpos[:m, self._iq])
         qd = np.ascontiguousarray(block.qvel[:m, self._iv])
         reference = block.reference[:m, self._reference]
@@ -70,7 +70,7 @@ class RobotSignals:
         found = [
             q,
             qd,
-            # A robot without masses goes where it is put: its acceleration is the one asked for.
+            # A robot without masses follows its reference exactly, including the acceleration.
             block.qacc[:m, self._iv] if self._arm.has_dynamics else reference[:, 2 * self.n :],
             reference,
             reference[:, : self.n] - q,
@@ -90,13 +90,14 @@ class RobotSignals:
         return found
 
     def held(self, block: Block, m: int) -> Array:
-        """Which body is held (m,), -1 where none."""
+        """Return the index of the held body (m,), -1 for none."""
         return block.grips[:m, self._clamp_row, 0].astype(int)
 
     def hand_force(self, block: Block, rows: Array) -> Array:
-        """The force (rows, 3) the hand puts on the body it holds, world axes.
+        """Return the force (rows, 3) of the hand on the body it holds, world axes.
 
-        A weld is no contact; its force is what the hand feels beside the contacts it has.
+        Contact sensors do not include welds.  For a welded body the force is therefore the reaction
+        to the total external force on the hand.
         """
         assert self.clamp is not None and self.clamp.sensors is not None
         body = block.grips[rows, self._clamp_row, 0].astype(int)
@@ -108,7 +109,7 @@ class RobotSignals:
         return force
 
     def limits(self) -> dict[str, tuple[float | None, float | None]]:
-        """Limits of the recorded signals, None where there is none."""
+        """Return limits of the recorded signals; None for an unlimited side."""
         found: dict[str, tuple[float | None, float | None]] = {}
         for i, joint in enumerate(self._arm.joint_names):
             low, high = self._arm.limits[i]
@@ -118,14 +119,14 @@ class RobotSignals:
         return {name: pair for name, pair in found.items() if pair != (None, None)}
 
     def borrowed_energy(self, block: Block, m: int) -> Array | float:
-        """Kinetic energy (m,) the engine counts for a robot whose masses are not known."""
+        """Kinetic energy (m,) that the engine computes for a robot without known masses."""
         if self._arm.has_dynamics:
             return 0.0
         rates = block.qvel[:m, self._members]
         return 0.5 * (rates * rates) @ self._armature
 
     def _external(self, block: Block, m: int) -> Array:
-        """J^T F: what contacts put on the bodies a joint carries, along that joint's axis."""
+        """Joint torques (m, n) equivalent to all contact and weld forces, Jᵀ F."""
         if self._loops:
             return block.external[:m, self._joints]
         felt = block.contact[:m, self._bodies]
@@ -135,7 +136,7 @@ class RobotSignals:
         return (block.axes[:m, self._members] * wrench).sum(axis=2) @ self._to_joints
 
     def _continuous(self, wxyz: Array) -> Array:
-        """Of the two quaternions of each row the one nearer to the row before."""
+        """Choose the sign of each quaternion (m, 4) such that it is closest to the previous row."""
         if not len(wxyz):
             return wxyz
         before = np.vstack([wxyz[:1] if self.last_wxyz is None else self.last_wxyz, wxyz[:-1]])

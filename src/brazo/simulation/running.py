@@ -1,4 +1,4 @@
-"""A run: steps from now to the end of a program, a time or all motion, recorded."""
+"""Runs: recorded steps until a program ends, a time is reached, or all motion ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from brazo.simulation.simulation import Simulation
 
 Progress = Callable[[float, str], object]
-REPORT_EVERY = 0.1  # s by the wall clock
+REPORT_EVERY = 0.1  # s of wall-clock time
 
 
 def run(
@@ -42,7 +42,7 @@ def run(
             sim.add_task(execution)
     sim.start_recording(record, replace=replace)
     begin, told = sim.time, 0.0
-    # Half a step of tolerance: times are sums of steps.
+    # Half a step of tolerance, because times are accumulated steps.
     last = np.inf if until is None else until - 0.5 * sim.dt
     try:
         while sim.world.mj_data.time <= last and not _over(sim, execution, until):
@@ -55,7 +55,7 @@ def run(
                 told = now
                 progress(*_progress(sim, execution, begin, until))
     except (KeyboardInterrupt, SystemExit):  # Ctrl+C, SIGTERM
-        sim.stop_recording()  # of what was done
+        sim.stop_recording()  # keeps what was recorded
         raise
     except BaseException:
         sim.abandon_recording()
@@ -66,7 +66,7 @@ def run(
 
 
 def looks_on(task: Any) -> bool:
-    """Whether a task only looks on, so that no run waits for it."""
+    """Whether a task only observes, so that no run waits for it."""
     return bool(getattr(task, "background", False))
 
 
@@ -77,11 +77,11 @@ def _over(sim: Simulation, execution: Any, until: float | None) -> bool:
 
 
 def _foreseen(sim: Simulation, execution: Any, last: float) -> int:
-    """How many steps the run will make at least, unless a task ends."""
+    """Return the min number of steps that the run will make, unless a task ends."""
     if np.isfinite(last):
         return steps_before(last - sim.world.mj_data.time, sim.dt)
     if execution is None and all(map(looks_on, sim.tasks)):
-        # Until no robot moves.
+        # The run ends when no robot moves.
         return steps_before(max(robot.remaining for robot in sim.robots.values()), sim.dt)
     return MAX_BATCH
 

@@ -1,31 +1,33 @@
-"""The signals of a run, named and with units, computed from raw rows a block at a time.
+"""Signals of a run with names and units, computed block by block from raw rows.
 
-    t                                   s       the moment the row belongs to
+    t                                   s       time of the row
     R.q.J  R.qd.J  R.qdd.J              rad, m  joints of robot R
-    R.q_ref.J  R.qd_ref.J  R.qdd_ref.J          where they were asked to be
+    R.q_ref.J  R.qd_ref.J  R.qdd_ref.J          their references
     R.error.J                                   q_ref − q
-    R.measured.J                                what the encoder says of q; a fault may make it lie
-    R.torque.J                          N m, N  what the drive gave
-    R.external.J                        N m, N  J^T F of all contacts and welds
+    R.measured.J                                encoder reading of q, which a fault may change
+    R.torque.J                          N m, N  torque delivered by the drive
+    R.external.J                        N m, N  Jᵀ F of all contacts and welds
     R.tool.x y z qw qx qy qz            m, 1    tool in the world
     R.contact.x y z                     N       sum of the contact and weld forces on the robot
     R.energy.kinetic  .potential        J       of the robot alone
-    R.clamp.opening  R.clamp.force      m, N    fingers, and the force of their drive (closing > 0)
-    R.grasp.body                        1       which free body is held, 1 for the first; 0 none
-    R.grasp.force                       N       on the pad that presses less
+    R.clamp.opening  R.clamp.force      m, N    gripper opening and drive force (closing > 0)
+    R.grasp.body                        1       number of the held free body, from 1; 0 for none
+    R.grasp.force                       N       the smaller of the two pad forces
     B.x y z qw qx qy qz                 m, 1    free body B
-    distance.R-S                        m       least distance of two robots (see `DISTANCE_EVERY`)
-    internal.R-S.x y z  .along          N       internal force while both hold one body (see below)
-    energy.kinetic  energy.potential    J       of everything that moves
+    distance.R-S                        m       min distance of two robots (see `DISTANCE_EVERY`)
+    internal.R-S.x y z  .along          N       internal force in a dual grasp (see below)
+    energy.kinetic  energy.potential    J       of all moving bodies
 
-Quaternions never jump: of the two of an orientation the one near the row before is taken.
+Quaternions are continuous: of the two for an orientation, the one closest to the previous row is
+used.
 
-**Internal force.**  Let f_R and f_S be the forces the two hands put on the body they both hold.
-Their sum moves it; their half difference f = (f_R − f_S)/2 moves nothing and only loads it.
-`along` is f · u with u the unit vector from the tool of R to that of S: positive when the robots
-press the body together, negative when they pull.  All four are 0 while not both hold one body.
+**Internal force.**  Let f_R and f_S be the forces of the two hands on a body that both hold.  Their
+sum moves the body; half their difference f = (f_R − f_S)/2 causes no motion, only internal load.
+`along` is f · u with u the unit vector from the tool of R to that of S: positive if the robots
+press the body together, negative if they pull it apart.  All four are 0 unless both hold the same
+body.
 
-Deriving a thousand rows at once with the batched kernels costs a step next to nothing.
+Computing a thousand rows at once with the batched kernels adds very little time per step.
 """
 
 from __future__ import annotations
@@ -45,12 +47,12 @@ from brazo.simulation.robot_signals import POSE, RobotSignals
 from brazo.world import World
 
 Array = np.ndarray
-DISTANCE_EVERY = 0.04  # s; a distance is asked for this often and kept in between
-FARTHEST = 2.0  # m; a greater distance is recorded as this one
+DISTANCE_EVERY = 0.04  # s; a distance is computed at this interval and held in between
+FARTHEST = 2.0  # m; larger distances are recorded as this value
 
 
 class Signals:
-    """Columns of one world and its robots, and how to compute them."""
+    """Columns of one world and its robots, and their computation."""
 
     def __init__(self, world: World, robots: Mapping[str, SimRobot]) -> None:
         self._world, self._model = world, world.mj_model
@@ -66,7 +68,7 @@ class Signals:
         self._every = max(1, round(DISTANCE_EVERY / world.dt))
         self._since = 0
         self._distance = np.full(len(self._pairs), np.nan)
-        self._scratch: Any = None  # the engine's data of other moments
+        self._scratch: Any = None  # engine data for past states
         self._bodies = [int(world.mj_model.joint(b.name).qposadr[0]) for b in world.cell.bodies]
         self.columns: dict[str, str] = {"t": "s"}
         for robot in self._robots:
@@ -79,24 +81,24 @@ class Signals:
         self.columns |= {"energy.kinetic": "J", "energy.potential": "J"}
 
     def go_on(self, earlier: Signals) -> None:
-        """Continue the rows of an edited world without a jump."""
+        """Continue the rows of `earlier` after an edit, without a discontinuity."""
         self._since, self._distance = earlier._since, earlier._distance
         for mine, its in zip(self._robots, earlier._robots, strict=True):
             mine.last_wxyz = its.last_wxyz
 
     def block(self, rows: int) -> Block:
-        """Room for raw rows."""
+        """Return an empty block for raw rows."""
         return Block(self._world, self._actors, rows)
 
     def about(self) -> dict[str, str]:
-        """What a recording should know: limits of the joints."""
+        """Return the description of a recording: the limits of its signals."""
         limits: dict[str, tuple[float | None, float | None]] = {}
         for robot in self._robots:
             limits |= robot.limits()
         return {"limits": json.dumps(limits)}
 
     def table(self, block: Block) -> Array:
-        """All columns (rows, columns) of the rows filled so far."""
+        """Return all columns (rows, columns) of the filled rows."""
         m = block.filled
         columns: list[Array] = [moments(block.t[:m], self._world.dt)[:, None]]
         for robot in self._robots:
@@ -110,9 +112,9 @@ class Signals:
         return np.hstack(columns)
 
     def _distances(self, block: Block, m: int) -> Array:
-        """Least distances (m, pairs) of the robots: computed every so many rows, kept in between.
+        """Return min distances (m, pairs) of the robots, computed at intervals and held in between.
 
-        They follow from the positions alone, so no step has to wait for them.
+        They depend only on the positions, so they are computed after the steps.
         """
         found = np.empty((m, len(self._pairs)))
         if not self._pairs:
@@ -133,7 +135,7 @@ class Signals:
 
 
 def _internal(first: RobotSignals, second: RobotSignals, block: Block, m: int) -> Array:
-    """Half the difference (rows, 4) of the forces of two hands on one body; x, y, z, along."""
+    """Return half the difference (m, 4) of two hands' forces on one body: x, y, z, along."""
     found = np.zeros((m, 4))
     one, other = first.held(block, m), second.held(block, m)
     rows = np.flatnonzero((one == other) & (one >= 0))

@@ -1,9 +1,11 @@
-"""`Simulation`: the clock and the loop between laws and world.
+"""`Simulation`: the loop that connects controllers and world.
 
-A step at time t:  tasks act → references → laws → drives → world from t to t + dt → rows, events.
+A step at time t:
 
-Time passes only in `step`, so a run repeats bit for bit; other threads may look and act between two
-steps while they hold `lock`.
+    tasks → references → controllers → drives → world from t to t + dt → rows, events
+
+Time advances only in `step`, so a run repeats bit for bit.  Other threads may read and act between
+two steps while they hold `lock`.
 """
 
 from __future__ import annotations
@@ -48,31 +50,31 @@ from brazo.world.build import Mode
 from brazo.world.recorded_cell import recorded_source
 
 WATCHED = ("robot-robot", "self", "robot-object", "robot-fixture")
-_STANDING = ("control", "fault", "grasped")  # events that last, and are told by what is
+_STANDING = ("control", "fault", "grasped")  # event kinds of lasting states; see `_present`
 
 
 class Task(Protocol):
-    """Something that acts in every step, before the laws do.
+    """An object that acts in every step, before the controllers.
 
-    One with a true attribute `background` only looks on: no run waits for it, and it outlives a
-    reset.
+    A task with a true attribute `background` only observes: no run waits for it, and it is kept in
+    a reset.
     """
 
     def tick(self, sim: Simulation) -> object:
-        """Act; return False when there is nothing left to do.
+        """Act; return False when the task is done.
 
-        A task may also have an attribute `due` (s): no tick is needed before that time, unless a
+        A task may also have an attribute `due` (s): no call is needed before that time, unless a
         contact or a grasp changes.
         """
 
 
 class Simulation:
-    """Robots of a cell under control.
+    """Simulation of the controlled robots of a cell.
 
-    `cell` is a name, a path, a `Cell` or a `World`.  `controllers` maps robots to a law, the name
-    of one, `"ideal"` or None (see `SimRobot.controller`); those not named get computed torque, or
-    ideal positioning where their masses are unknown.  `mode="exact"` leaves contacts out and
-    integrates with Runge–Kutta.
+    `cell` is a name, a path, a `Cell` or a `World`.  `controllers` maps robot names to a
+    controller, its name, `"ideal"` or None (see `SimRobot.controller`).  By default robots use
+    computed torque, or ideal positioning if their masses are unknown.  `mode="exact"` disables
+    contacts and integrates with Runge–Kutta.
     """
 
     def __init__(
@@ -97,10 +99,10 @@ class Simulation:
         self._scheduled: list[tuple[float, Fault]] = []
         self._injected = 0
         self._stepping = False
-        self._epoch = 0  # counts resets and restores
-        self._now = (0.0, 0.0)  # the engine's clock, and the moment it means
+        self._epoch = 0  # counts calls of `restore`
+        self._now = (0.0, 0.0)  # the engine's time, and the corresponding exact time
         self.recorder: RunRecorder | None = None
-        #: Whether steps may be made in machine code, which changes nothing but the time they take.
+        #: Whether steps may be made in machine code, which only changes the computing time.
         self.native = True
         self._native = NativeSteps(self)
         self.robots: dict[str, SimRobot] = _Robots()
@@ -113,7 +115,7 @@ class Simulation:
             robot.use(given[name] if name in given else default_controller(robot))
         self._actors = list(self.robots.values())
         self.player = Player(self)
-        #: Where the last steps of a run that breaks down are kept; None keeps none.
+        #: Folder for dumps of diverged runs; None writes none.
         self.dump_folder: Path | None = own_folder()
         self.world.remember()
         self.world.on_contact(self._on_contact, WATCHED)
@@ -123,43 +125,43 @@ class Simulation:
         robots = ", ".join(f"{robot.name} ({robot.controller_name})" for robot in self._actors)
         return f"<brazo simulation of {self.cell.name} at {self.time:g} s: {robots}>"
 
-    # ---- what there is ---------------------------------------------------------------------
+    # ---- properties and queries ------------------------------------------------------------
 
     @property
     def cell(self) -> Cell:
-        """The cell as it is now, edits included."""
+        """The current cell, including edits."""
         return self.world.cell
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is odd about the world, and joints of its robots that move no inertia."""
+        """Warnings about the world, and about joints of its robots that move no inertia."""
         robots = [mass_findings(robot.model) for robot in self.cell.robots]
         return (*self.world.findings, *(found for each in robots for found in each))
 
     @property
     def time(self) -> float:
-        """Seconds since the start, without the rounding of adding up steps."""
+        """Simulated time since the start (s), without accumulated rounding errors."""
         t = self.world.mj_data.time
-        if t != self._now[0]:  # asked for several times a step
+        if t != self._now[0]:  # read several times per step
             self._now = (t, moment(t, self.world.dt))
         return self._now[1]
 
     @property
     def dt(self) -> float:
-        """Length of a step (s)."""
+        """Step size (s)."""
         return self.world.dt
 
     def robot(self, name: str) -> SimRobot:
-        """A robot by name."""
+        """Return a robot by name."""
         return self.robots[name]
 
     @property
     def events(self) -> list[Event]:
-        """What happened so far."""
+        """All events so far."""
         return self._log.events
 
     def log(self, kind: str, text: str, **data: Any) -> Event:
-        """Write down that something happened now."""
+        """Log an event at the current time."""
         with self.lock:
             event = self._log.add(Event(self.time, one_line(kind), one_line(text), data))
             if self.recorder is not None:
@@ -167,18 +169,18 @@ class Simulation:
             return event
 
     def on_event(self, callback: Callable[[Event], object]) -> Listening:
-        """Call back with every event from now on, in the step that caused it."""
+        """Call `callback` with every event from now on, in the step that caused it."""
         return self._log.listen(callback)
 
     @property
     def costs(self) -> Costs:
-        """Mean cost of a step and its parts, since the start or the last reset."""
+        """Mean computing time of a step and its parts, since the start or the last reset."""
         return self.meter.costs(self.dt)
 
     # ---- time ------------------------------------------------------------------------------
 
     def step(self, n: int = 1) -> None:
-        """Let `n` steps pass."""
+        """Make `n` steps."""
         if n < 0:
             raise BrazoError(f"cannot step {n} times; time only increases")
         while n > 0:
@@ -187,9 +189,9 @@ class Simulation:
             self.lock.hand_over()
 
     def step_locked(self, most: int = 1) -> int:
-        """Make a step, or up to `most` where nothing is due between them; how many were made.
+        """Make one step, or up to `most` if nothing is due between them; return their number.
 
-        For a loop that holds `lock` and lets others in between by itself.
+        For loops that hold `lock` and call `lock.hand_over` themselves.
         """
         if self._stepping:
             raise BrazoError("a step cannot be made inside a step: return from it first")
@@ -205,7 +207,7 @@ class Simulation:
         if self._scheduled:
             self._inject_due()
         if self._tasks and not self._run_tasks():
-            most = 1  # whoever lets time pass may have waited for that task
+            most = 1  # the caller may be waiting for the end of a task
         if most > 1:
             most = min(most, self._steps_to_due())
         timed = meter.samples
@@ -232,7 +234,7 @@ class Simulation:
         finally:
             meter.steps += made or 1
         if self._epoch != epoch:
-            return made or 1  # a callback reset or restored: this step is of another time
+            return made or 1  # a callback restored a state: the results of this step are outdated
         moved, derived = perf_counter(), meter.deriving
         if self.recorder is not None:
             self.recorder.after()
@@ -251,19 +253,19 @@ class Simulation:
         return made or 1
 
     def _steps_to_due(self) -> int:
-        """How many steps begin before a task or a scheduled fault is due."""
+        """Return the number of steps that start before a task or a scheduled fault is due."""
         now, dt = self.time, self.dt
         due = min([getattr(task, "due", now) for task in self._tasks], default=np.inf)
-        if self._scheduled:  # it comes in the step nearest to its time
+        if self._scheduled:  # a fault begins in the step nearest to its time
             due = min(due, self._scheduled[0][0] - 0.5 * dt)
         steps = steps_before(due - now, dt)
-        # A time such as now + 0.01 may lie a rounding error after the step it means.
+        # Due to rounding, a time such as now + 0.01 may be slightly after the step it refers to.
         if steps < MAX_BATCH and moment(now + steps * dt, dt) < due:
             steps += 1
         return steps
 
     def _run_tasks(self) -> bool:
-        """Let all tasks act and remove those that are done; whether all of them go on."""
+        """Call all tasks and remove those that are done; return whether all of them continue."""
         tasks = tuple(self._tasks)
         for task in tasks:
             if task.tick(self) is False and task in self._tasks:
@@ -271,29 +273,29 @@ class Simulation:
         return len(self._tasks) == len(tasks)
 
     def add_task(self, task: Task) -> None:
-        """Have `task.tick(sim)` called before the laws in every step, until it returns False."""
+        """Call `task.tick(sim)` before the controllers in every step, until it returns False."""
         if not callable(getattr(task, "tick", None)):
             raise BrazoError(f"a task has a method tick(sim); {task!r} has none")
         with self.lock:
             self._tasks.append(task)
 
     def remove_task(self, task: Task) -> None:
-        """Call a task no longer; a second time does nothing."""
+        """Stop calling a task; no effect if it is not active."""
         with self.lock:
             if task in self._tasks:
                 self._tasks.remove(task)
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks at work."""
+        """Active tasks."""
         return tuple(self._tasks)
 
     @property
     def moving(self) -> bool:
-        """Whether any robot's reference is on its way."""
+        """Whether the reference of any robot is moving."""
         return any(robot.moving for robot in self._actors)
 
-    # ---- runs ------------------------------------------------------------------------------
+    # ---- runs and recordings ---------------------------------------------------------------
 
     def run(
         self,
@@ -304,23 +306,23 @@ class Simulation:
         replace: bool = False,
         progress: Progress | None = None,
     ) -> Recording:
-        """Run and record: a program to its end, or `until` a time (s), whichever comes first.
+        """Run and record until a program ends or the time `until` (s), whichever is first.
 
-        With neither, until no task is left and no robot moves.  `record` is a .parquet file that
-        is streamed during the run, and is refused if it exists unless `replace` is set; without it
-        the recording is kept in memory.  `progress` is called now and then with the fraction done
-        (nan when unknown) and a sentence.  An error in a step, or a disk that takes no more, ends
-        the run; a streamed file can then be read up to there.  Ctrl+C ends it, too, with the
-        recording of what was done.
+        With neither, run until no task remains and no robot moves.  `record` is a .parquet file
+        that is streamed during the run; an existing file is rejected unless `replace` is True.
+        Without `record` the recording is kept in memory.  `progress` is called at intervals with
+        the completed fraction (nan if unknown) and a message.  An error in a step ends the run; a
+        streamed file is then readable up to that step.  A write error, such as a full disk, also
+        ends it.  Ctrl+C ends the run and keeps the recording up to that step.
         """
         return run(self, program, until, record, progress, replace)
 
     def start_recording(self, path: str | Path | None = None, *, replace: bool = False) -> None:
         """Record every step from now on, in memory or streamed to a .parquet file.
 
-        An existing file is refused unless `replace` is set.  When the file cannot be written any
-        more (a full disk), the simulation pauses with an event of kind `recording`; it can go on
-        without the recording, and what was written stays readable.
+        An existing file is rejected unless `replace` is True.  If the file cannot be written any
+        more (full disk), the simulation pauses with an event of kind `recording`; it can be resumed
+        without the recording, and the data written so far stays readable.
         """
         with self.lock:
             if self.recorder is not None:
@@ -339,14 +341,15 @@ class Simulation:
                 self.recorder.event(event)
 
     def _recording_failed(self, reason: str) -> None:
-        """Called by the writer's thread, once."""
+        """Pause and log the failure; called once, from the writer's thread."""
         self.player.pause()
         self.log("recording", reason)
 
     def _present(self) -> Iterator[Event]:
-        """What is already the case when a recording starts: laws, faults, who holds what.
+        """Yield the events that describe the state at the start of a recording.
 
-        And what was said at this very moment, as that a program starts.
+        These are controllers, faults and grasps, and other events logged at the current time, such
+        as the start of a program.
         """
         t = self.time
         yield from (e for e in self.events if e.t == t and e.kind not in _STANDING)
@@ -363,7 +366,7 @@ class Simulation:
                 yield Event(t, "grasped", f"{robot.name} holds {body}", data)
 
     def stop_recording(self) -> Recording:
-        """End the recording; what it holds."""
+        """End the recording and return it."""
         with self.lock:
             recorder, self.recorder = self.recorder, None
             if recorder is None:
@@ -371,7 +374,7 @@ class Simulation:
             return recorder.finish()
 
     def abandon_recording(self) -> None:
-        """End the recording; a streamed file is left as it is, readable up to here."""
+        """End the recording; a streamed file stays readable up to here."""
         with self.lock:
             recorder, self.recorder = self.recorder, None
             if recorder is not None:
@@ -382,12 +385,13 @@ class Simulation:
         """Whether steps are being recorded."""
         return self.recorder is not None
 
-    # ---- states ----------------------------------------------------------------------------
+    # ---- states and edits ------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Back to the start at time 0: tasks, loads and events are gone, laws and edits stay.
+        """Return to the start at time 0; controllers and edits are kept.
 
-        A recording under way is abandoned: time would go backwards in it.
+        Tasks (except background tasks), loads, faults and events are removed.  A running recording
+        is abandoned, because time would run backwards in it.
         """
         with self.lock:
             self.abandon_recording()
@@ -401,7 +405,7 @@ class Simulation:
                 robot.restart()
 
     def save(self) -> SimState:
-        """The present state, laws and motions included."""
+        """Return the current state, including controllers and motions."""
         with self.lock:
             robots = {robot.name: save_robot(robot) for robot in self._actors}
             return SimState(
@@ -414,7 +418,7 @@ class Simulation:
             )
 
     def restore(self, state: SimState) -> None:
-        """Back to a saved state; the run from there repeats bit for bit."""
+        """Return to a saved state; the run repeats bit for bit from there."""
         with self.lock:
             if set(state.robots) != set(self.robots):
                 raise BrazoError("the state was saved from another simulation: its robots differ")
@@ -427,9 +431,10 @@ class Simulation:
             del self.events[state.events :]
 
     def edit(self, robot: str, parameters: Mapping[str, float] | None = None, **edits: Any) -> None:
-        """Change a robot while the simulation runs (see `World.edit`).
+        """Change a robot during the simulation (see `World.edit`).
 
-        State, motions, laws, loads and a recording under way go on; laws are bound to the new arm.
+        State, motions, controllers, loads and a running recording continue; controllers are bound
+        to the new arm.
         """
         with self.lock:
             self.robot(robot)
@@ -454,7 +459,7 @@ class Simulation:
     # ---- faults ----------------------------------------------------------------------------
 
     def inject(self, fault: Fault, at: float | None = None) -> None:
-        """Make something go wrong, now or at a time (s)."""
+        """Activate a fault, now or at a time (s)."""
         with self.lock:
             if not isinstance(fault, Fault):
                 raise BrazoError(f"a fault is one of brazo.simulation.faults, not {fault!r}")
@@ -470,11 +475,11 @@ class Simulation:
 
     @property
     def scheduled_faults(self) -> tuple[tuple[float, Fault], ...]:
-        """Faults that are still to come, each with its time (s), the next one first."""
+        """Pending faults, each with its time (s), earliest first."""
         return tuple(self._scheduled)
 
     def clear_faults(self, robot: str | None = None, fault: Fault | None = None) -> None:
-        """Mend one fault, or all of a robot, or all there are; scheduled ones do not come."""
+        """Clear one fault, all of a robot, or all faults, including scheduled ones."""
         with self.lock:
             chosen = self._actors if robot is None else [self.robot(robot)]
             names = {one.name for one in chosen}
@@ -493,17 +498,17 @@ class Simulation:
             self._break(self._scheduled.pop(0)[1])
 
     def _break(self, fault: Fault) -> None:
-        # Each fault has a stream of random numbers of its own, the same in every run.
+        # Each fault has its own stream of random numbers, which is the same in every run.
         rng = np.random.default_rng([self.seed, self._injected])
         self._injected += 1
         self.robots[fault.robot].suffer(fault, rng)
         text, data = _told(fault)
         self.log("fault", text, **data)
 
-    # ---- inside ----------------------------------------------------------------------------
+    # ---- internals -------------------------------------------------------------------------
 
     def _broken_down(self, error: Diverged) -> Diverged:
-        """The same error, with a file to run the last steps again from."""
+        """Return the error with the path of a dump from which the last steps can be replayed."""
         box, folder = self.world.black_box, self.dump_folder
         if box is None or folder is None:
             return error
@@ -524,7 +529,7 @@ class Simulation:
 
     @staticmethod
     def replay_dump(path: str | Path) -> Replay:
-        """Run the last steps of a run that broke down again; see `brazo.simulation.dump`."""
+        """Replay the last steps of a diverged run; see `brazo.simulation.dump`."""
         return replay_dump(path)
 
     def _about(self) -> dict[str, str]:
@@ -536,7 +541,7 @@ class Simulation:
             "seed": str(self.seed),
             "robots": ", ".join(f"{r.name} ({r.controller_name})" for r in self._actors),
             "bodies": ", ".join(body.name for body in self.cell.bodies),
-            # What a replay draws; empty for a cell made in Python.
+            # Needed to draw a replay; empty for a cell made in Python.
             "cell_file": "" if self.cell.path is None else str(self.cell.path.absolute()),
         }
 
@@ -558,7 +563,7 @@ class Simulation:
 
 
 class _Robots(dict[str, SimRobot]):
-    """The robots by name; a name that is not there is answered with those that are."""
+    """Robots by name; an unknown name raises an error that lists the valid ones."""
 
     def __missing__(self, name: str) -> SimRobot:
         raise BrazoError(f"no robot named '{name}' in this cell; robots: {', '.join(self)}")

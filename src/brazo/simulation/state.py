@@ -1,7 +1,7 @@
-"""A moment of a simulation: the world's state and that of every law and motion.
+"""State of a simulation: the world's state and that of all controllers and motions.
 
-Laws and motions are copied, so a state can be restored any number of times.  Tasks are kept as they
-are: a task that has a state of its own has to look after it.
+Controllers and motions are copied, so a state can be restored any number of times.  Tasks are kept
+by reference: a task with internal state has to save and restore it itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobotState:
-    """What a robot of a simulation adds to the world's state."""
+    """State of a robot in a simulation, in addition to the world's state."""
 
     controller: Controller | None
     positioned: bool
@@ -32,23 +32,23 @@ class RobotState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimState:
-    """A moment of a simulation."""
+    """The state of a simulation at one time."""
 
     world: State
     robots: dict[str, RobotState]
     tasks: tuple[Any, ...]
-    events: int  # how many there were
-    scheduled: tuple[tuple[float, Fault], ...]  # faults to come
-    injected: int  # how many there have been
+    events: int  # number of events so far
+    scheduled: tuple[tuple[float, Fault], ...]  # pending faults and their times (s)
+    injected: int  # number of faults injected so far
 
     @property
     def time(self) -> float:
-        """Seconds since the start."""
+        """Simulated time since the start (s)."""
         return self.world.time
 
 
 def save_robot(robot: SimRobot) -> RobotState:
-    """A copy of what changes in a robot's control."""
+    """Return a copy of the state of a robot's control."""
     return RobotState(
         copy.deepcopy(robot._controller),
         robot._positioned,
@@ -59,7 +59,7 @@ def save_robot(robot: SimRobot) -> RobotState:
 
 
 def restore_robot(robot: SimRobot, state: RobotState) -> None:
-    """Put a robot's control back into a saved state."""
+    """Restore the state of a robot's control."""
     robot._controller = copy.deepcopy(state.controller)
     robot._positioned = state.positioned
     robot.motion = copy.copy(state.motion)

@@ -1,4 +1,4 @@
-"""A cell in one physical world: robots, clamps, bodies, contacts, grasps, distances."""
+"""Physical model of a cell: robots, grippers, bodies, contacts, grasps and distances."""
 
 from brazo.world.assembly import Drawn
 from brazo.world.cell import Cell, CellRobot, Chute, Fixture, FreeBody

@@ -1,9 +1,10 @@
-"""The MuJoCo model of a cell under construction: bodies, collision solids and who owns them.
+"""Assembly of a cell's MuJoCo model: bodies, collision geometry and its owners.
 
-`Assembly` wraps an `MjSpec` and remembers what the compiled model cannot say: which part a geom
-belongs to, the exact inertia of every body, what is drawn where.  Its `compile` writes the exact
-inertias into the model afterwards, even those MuJoCo's compiler refuses (no mass, no triangle
-inequality): its engine can compute with them, only the shortcuts for nice bodies are switched off.
+`Assembly` wraps an `MjSpec` and keeps what the compiled model does not contain: the part each geom
+belongs to, the exact inertia of each body, and the geometry to draw.  `compile` writes the exact
+inertias into the compiled model, including those MuJoCo's compiler rejects (zero mass, violated
+triangle inequality).  The engine can compute with them; only its optimisation for aligned body
+frames (`body_sameframe`) is switched off for these bodies.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from brazo.world.cell import ContactSettings, Friction
 from brazo.world.collision import Primitive, primitives
 
 Kind = Literal["robot", "object", "fixture"]
-LIMIT = 1e9  # MuJoCo wants finite ranges
-MAX_HULL = 64  # corners of a hull
-# The compiler lays the mass matrix out by what it sees, and keeps no room for the couplings of a
-# body whose centre lies in its frame's origin.
+LIMIT = 1e9  # MuJoCo requires finite ranges
+MAX_HULL = 64  # vertices of a convex hull
+# The compiler derives the sparsity of the mass matrix from the inertias it sees, and allocates no
+# entries for the couplings of a body whose centre of mass is at the origin of its frame.
 _OFF_CENTRE = replace(PLACEHOLDER, com=np.full(3, 0.1))
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Whose a solid is: `owner` is a robot's, body's or fixture's name, `part` one of its parts."""
+    """Owner of a geom: `owner` names a robot, body or fixture, `part` one of its parts."""
 
     kind: Kind
     owner: str
@@ -41,37 +42,40 @@ class Label:
 
     @property
     def name(self) -> str:
-        """`robot/part`, or the owner's name where it is of one piece."""
+        """Return `owner/part`, or the owner's name if it has no separate parts."""
         return f"{self.owner}/{self.part}" if self.part else self.owner
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """How a solid touches: friction, contact dimension, and whose values count (the higher)."""
+    """Contact properties of a geom: friction, priority, dimension, gap and solver reference.
+
+    In a contact the values of the geom with the higher priority apply.
+    """
 
     friction: Friction
     priority: int = 0
     dimension: int = 3
     gap: float = 0.0
-    solref: tuple[float, float] | None = None  # of its own
+    solref: tuple[float, float] | None = None  # overrides the cell's `solref`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """A body as a viewer draws it: its parts, in the frame that `World.poses` gives."""
+    """A body to draw: its parts, in the frame that `World.poses` returns."""
 
     name: str  # `robot/body`, or the name of a body or fixture
     kind: Kind
     parts: tuple[Part, ...]
-    body: Any  # of the spec; None stands still at `pose`
+    body: Any  # element of the spec; None for a static body at `pose`
     pose: Array | None = None
-    shift: tuple[Any, float] | None = None  # further along y of this body (rods of a Delta)
-    of_clamp: bool = False  # a finger, which the robot's model does not count among its bodies
+    shift: tuple[Any, float] | None = None  # offset along y of this body (rods of a Delta)
+    of_clamp: bool = False  # a finger, which is not a body of the robot's model
 
 
 @dataclass
 class Assembly:
-    """One model under construction."""
+    """A MuJoCo model under construction."""
 
     contact: ContactSettings
     spec: Any = field(default_factory=lambda: engine().MjSpec())
@@ -88,10 +92,10 @@ class Assembly:
         return parent.add_body(name=name, pos=T[:3, 3], quat=quat_of(T[:3, :3]))
 
     def inertia(self, body: Any, inertia: Inertia) -> None:
-        """Give a body its mass; what the compiler would refuse gets a placeholder until later."""
+        """Set the inertia of a body; `compile` replaces placeholders by the exact values."""
         shown = inertia if mujoco_accepts(inertia) else _OFF_CENTRE
         moments, axes = principal(shown.tensor)
-        # A flat plate has A + B = C; rounding must not make C the larger.
+        # A flat plate has A + B = C; rounding must not make C larger than A + B.
         moments[2] = min(moments[2], moments[0] + moments[1])
         body.explicitinertial = True
         body.mass, body.ipos = shown.mass, shown.com
@@ -101,7 +105,7 @@ class Assembly:
     def solids(
         self, body: Any, parts: Iterable[Part], kind: Kind, owner: str, surface: Surface
     ) -> None:
-        """Collision solids for the parts that collide."""
+        """Add collision geometry for the parts that collide."""
         for part in parts:
             if part.collides:
                 for solid in primitives(part):
@@ -123,25 +127,25 @@ class Assembly:
         return geom
 
     def plane(self, height: float, label: Label, surface: Surface) -> None:
-        """A floor; its size is for drawing only."""
+        """Add a horizontal floor plane; its size only affects drawing."""
         geom = self.world.add_geom(
             type=engine().mjtGeom.mjGEOM_PLANE, size=[10, 10, 1], pos=[0, 0, height]
         )
         self._touch(geom, label, surface)
 
     def exclude(self, first: str, second: str) -> None:
-        """Two bodies, by name, that never touch."""
+        """Disable contacts between two bodies, given by name."""
         self.spec.add_exclude(bodyname1=first, bodyname2=second)
 
     def tie(self, equality: Any, time: float | None = None) -> Any:
-        """Make an equality as stiff as contacts are, or with a time constant of its own."""
+        """Set the stiffness of an equality to that of contacts, or to a time constant (s)."""
         solref, solimp = self.contact.solref, self.contact.solimp
         equality.solref = solref if time is None else (time, 1.0)
         equality.solimp = solimp if time is None else (0.99, 0.999, 0.001, 0.5, 2.0)
         return equality
 
     def compile(self) -> Any:
-        """The `mujoco.MjModel` with its exact inertias."""
+        """Return the `mujoco.MjModel` with exact inertias."""
         mujoco = engine()
         try:
             with caught_warnings():
@@ -158,7 +162,7 @@ class Assembly:
             model.body_iquat[b] = quat_of(axes)
             if not mujoco_accepts(inertia):
                 model.body_sameframe[b] = 0
-        with caught_warnings():  # a singular mass matrix at q = 0 is no news here
+        with caught_warnings():  # a singular mass matrix at q = 0 is expected here
             mujoco.mj_setConst(model, mujoco.MjData(model))
         return model
 
@@ -181,7 +185,7 @@ class Assembly:
 
 
 def limited(element: Any, limits: tuple[float, float]) -> None:
-    """Give a joint its range, where it has one."""
+    """Set the range of a joint if either limit is finite."""
     finite = bool(np.isfinite(limits).any())
     element.limited = int(finite)
     if finite:

@@ -1,8 +1,8 @@
-"""The last steps of a world, kept for the case that one of them breaks down.
+"""Ring buffer of the last steps of a world, for reproducing a divergence.
 
-Before every step all that the engine integrates from is copied into a ring (positions, speeds,
-commands, applied forces, active equalities, the solver's warm start).  Together with the model they
-repeat the steps to the bit, whoever gave the commands.
+Before each step the full integration state is copied into the ring: positions, velocities,
+controls, applied forces, active equalities and the solver's warm start.  Together with the model
+these states reproduce the steps bit for bit, regardless of what computed the controls.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STEPS = 64
 
 
 class BlackBox:
-    """The states the last steps of one compiled model started from."""
+    """Initial states of the last steps of one compiled model."""
 
     def __init__(self, model: Any, steps: int = STEPS) -> None:
         mujoco = engine()
@@ -27,27 +27,27 @@ class BlackBox:
         self._get = mujoco.mj_getState
         self.ring = np.zeros((steps, mujoco.mj_stateSize(model, self.kind)))
         self._rows = list(self.ring)
-        self.following = 0  # number of the next state; its row is the rest by their number
+        self.following = 0  # index of the next state; its row: modulo the number of rows
 
     def note(self, data: Any) -> None:
-        """Keep the state a step is about to start from."""
+        """Store the state from which the next step starts."""
         i = self.following
         self._get(self._model, data, self._rows[i % len(self._rows)], self.kind)
         self.following = i + 1
 
     def clear(self) -> None:
-        """Forget everything: the steps to come do not follow from it."""
+        """Discard all states: the following steps do not continue from them."""
         self.following = 0
 
     def states(self) -> Array:
-        """Oldest first (steps, size)."""
+        """Return the stored states, oldest first (steps, size)."""
         n, end = len(self._rows), self.following
         order = [i % n for i in range(max(0, end - n), end)]
         return self.ring[order]
 
 
 def model_bytes(model: Any) -> Array:
-    """A compiled model to the last bit, as bytes in the engine's own format."""
+    """Return a compiled model as bytes in MuJoCo's binary format (MJB), bit-exact."""
     mujoco = engine()
     buffer = np.zeros(mujoco.mj_sizeModel(model), dtype=np.uint8)
     mujoco.mj_saveModel(model, None, buffer)
@@ -55,6 +55,6 @@ def model_bytes(model: Any) -> Array:
 
 
 def model_of(data: Array) -> Any:
-    """The model of such bytes."""
+    """Load a model from the bytes of `model_bytes`."""
     mujoco = engine()
     return mujoco.MjModel.from_binary_path("dump.mjb", {"dump.mjb": data.tobytes()})

@@ -1,11 +1,12 @@
-"""A cell as one MuJoCo model: settings, floor, fixtures, robots, free bodies.
+"""Compilation of a cell to one MuJoCo model: options, floor, fixtures, robots, free bodies.
 
-Everything of a robot is named `robot/…`; free bodies and fixtures have their own names.  Two modes:
+Elements of a robot are named `robot/…`; free bodies and fixtures keep their own names.  There are
+two modes:
 
-    contact   implicitfast, contacts and joint limits on: work with things
-    exact     classic Runge–Kutta, contacts and limits off: open-loop studies of the robots' motion
+    contact   implicitfast integrator, contacts and joint limits enabled: manipulation
+    exact     classic Runge–Kutta, contacts and limits disabled: open-loop studies of the dynamics
 
-Which friction acts between two solids: see `brazo.world.contact_friction`.
+`brazo.world.contact_friction` states which friction acts between two geoms.
 """
 
 from __future__ import annotations
@@ -30,23 +31,23 @@ from brazo.world.sensors import add_hand_sensors
 from brazo.world.tree import add_tree
 
 Mode = Literal["contact", "exact"]
-STIFFEST = 0.9999  # the engine's own bound
-TOLERANCE = 1e-10  # of the solver; loops of a Delta want it
+STIFFEST = 0.9999  # the engine's upper bound of the impedance
+TOLERANCE = 1e-10  # of the solver; the loop constraints of a Delta need it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Built:
-    """A compiled model and what is where in it."""
+    """A compiled model and the location of each element in it."""
 
     model: Any
     robots: tuple[RobotPlan, ...]
-    objects: dict[str, Any]  # free bodies by name
-    labels: tuple[Label, ...]  # of every geom
+    objects: dict[str, Any]  # free bodies of the spec, by name
+    labels: tuple[Label, ...]  # one per geom
     drawn: tuple[Drawn, ...]
 
 
 def build(cell: Cell, mode: Mode, excluded: dict[str, tuple[tuple[str, str], ...]]) -> Built:
-    """Compile a cell; `excluded` are further pairs of bodies of a robot that never touch."""
+    """Compile a cell; `excluded` lists additional non-colliding body pairs of each robot."""
     assembly = Assembly(cell.contact)
     _settings(assembly.spec, cell, mode)
     _static(assembly, cell)
@@ -64,7 +65,7 @@ def build(cell: Cell, mode: Mode, excluded: dict[str, tuple[tuple[str, str], ...
 
 
 def build_alone(cell: Cell, robot: CellRobot) -> Built:
-    """A model of one robot with nothing around it."""
+    """Compile a model of a single robot, without the rest of the cell."""
     assembly = Assembly(cell.contact)
     _settings(assembly.spec, cell, "contact")
     plan = _robot(assembly, cell, robot, "contact")
@@ -74,7 +75,7 @@ def build_alone(cell: Cell, robot: CellRobot) -> Built:
 
 
 def solid_inertia(shape: Solid, mass: float) -> Inertia:
-    """Of a homogeneous solid, about its middle."""
+    """Return the inertia of a homogeneous solid about its centre."""
     match shape:
         case Box(size):
             tensor = shape_tensor("box", mass, size)
@@ -107,10 +108,10 @@ def _settings(spec: Any, cell: Cell, mode: Mode) -> None:
     option.impratio = cell.contact.impratio
     option.noslip_iterations = cell.contact.noslip
     option.tolerance = TOLERANCE
-    # Dense beats sparse for the few dozen degrees of freedom of a cell.
+    # For the few dozen degrees of freedom of a cell, dense is faster than sparse.
     option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    # A run that breaks down is stopped and reported, not quietly started again.
+    # A diverged run is stopped and reported; MuJoCo would otherwise reset the state silently.
     flags = int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
     if mode == "exact":
         option.integrator = mujoco.mjtIntegrator.mjINT_RK4
@@ -158,7 +159,7 @@ def _free_body(assembly: Assembly, body: FreeBody) -> Any:
 
 
 def _welds(assembly: Assembly, plan: RobotPlan, cell: Cell) -> None:
-    """An inactive weld for every body a clamp could pick up."""
+    """Add an inactive weld between the tip and each free body."""
     if plan.clamp is None:
         return
     mujoco = engine()
@@ -175,7 +176,7 @@ def _welds(assembly: Assembly, plan: RobotPlan, cell: Cell) -> None:
 
 
 def _locks(assembly: Assembly, plan: RobotPlan, step: float) -> None:
-    """An inactive equality for every joint, which keeps it where it is once it is switched on."""
+    """Add an inactive equality per joint, which fixes the joint when it is activated."""
     mujoco = engine()
     for joint in plan.joints:
         lock = assembly.spec.add_equality(
@@ -190,5 +191,5 @@ def _locks(assembly: Assembly, plan: RobotPlan, step: float) -> None:
 
 
 def start_pose(body: FreeBody) -> Array:
-    """Position and quaternion wxyz (7,) a free body starts with."""
+    """Return the initial position and quaternion wxyz (7,) of a free body."""
     return np.concatenate([body.pose[:3, 3], quat_of(body.pose[:3, :3])])

@@ -1,7 +1,7 @@
-"""What a cell *is*, as plain typed data: robots, free bodies, fixtures, and how they touch.
+"""Cell description as typed data: robots, free bodies, fixtures and contact settings.
 
-A cell file (`brazo.world.cell_file`) is read into these; `brazo.world.World` makes them move.  SI
-and radians; poses are 4x4 matrices in the world frame, z up.
+`brazo.world.cell_file` reads a cell file into these classes; `brazo.world.World` simulates them.
+Units are SI and radians; poses are 4x4 matrices in the world frame, z up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from brazo.model.transforms import rot_y, rot_z, translate
 from brazo.world.robot_source import RobotSource
 
 Color = tuple[float, float, float]  # red, green, blue, 0..1
-Friction = tuple[float, float, float]  # sliding (pure number), torsional (m), rolling (m)
+Friction = tuple[float, float, float]  # sliding (dimensionless), torsional (m), rolling (m)
 Solid = Box | Cylinder | Capsule | Sphere
 GraspRule = Literal["friction", "weld"]
 
@@ -37,44 +37,45 @@ RED: Color = (0.80, 0.16, 0.14)
 
 
 def sliding(mu: float) -> Friction:
-    """Friction with the given sliding coefficient and a little resistance to spinning."""
+    """Return friction with a sliding coefficient and small torsional and rolling coefficients."""
     return (mu, 0.005, 0.0001)
 
 
 @dataclass(frozen=True, slots=True)
 class ContactSettings:
-    """How touching bodies push on each other.
+    """Parameters of the contact model.
 
-    The defaults hold a bar by friction alone with a creep below 1 µm/s and keep the friction cone
-    to 0.05°: an elliptic cone whose friction is ten times as stiff as its normal direction, and
-    three passes that take the last slip away.  Bodies, fixtures and floor are a little softer than
-    clamps and links: what slides on something hard hops, if only by fractions of a millimetre.
+    With the defaults a bar is held by friction alone with a creep below 1 µm/s, and the friction
+    cone is met to 0.05°: the cone is elliptic, friction is ten times as stiff as the normal
+    direction, and three no-slip iterations remove the remaining slip.  Bodies, fixtures and floor
+    are slightly softer than grippers and links, because a body that slides on a stiff surface
+    bounces by fractions of a millimetre.
     """
 
     solref: tuple[float, float] = (0.004, 1.0)  # time constant (s), damping ratio
-    surface_solref: tuple[float, float] = (0.010, 1.0)  # the same for bodies, fixtures, floor
+    surface_solref: tuple[float, float] = (0.010, 1.0)  # the same for bodies, fixtures and floor
     solimp: tuple[float, float, float, float, float] = (0.95, 0.99, 0.001, 0.5, 2.0)
-    impratio: float = 10.0  # stiffness of friction over that of the normal direction
-    noslip: int = 3  # passes that suppress slip
+    impratio: float = 10.0  # stiffness of friction relative to the normal direction
+    noslip: int = 3  # no-slip solver iterations
     pad_friction: Friction = (1.0, 0.005, 0.0001)
-    pad_dimension: int = 4  # 3: sliding only; 4: spinning, too; 6: rolling, too
+    pad_dimension: int = 4  # 3: sliding only; 4: also torsional; 6: also rolling
     link_friction: Friction = sliding(0.5)
-    warning: float = 0.025  # m; parts of a robot are reported this long before they touch
+    warning: float = 0.025  # m; contacts of robot parts are reported from this distance on
 
 
 @dataclass(frozen=True, slots=True)
 class ClampSettings:
-    """What a robot file does not say about a clamp's drive, and when a body counts as held."""
+    """Gripper parameters that robot files do not contain, and the criteria for a grasp."""
 
-    finger_inertia: float = 1.0  # kg, of the drive, felt by each finger along its slide
-    closing_speed: float = 0.2  # m/s, of the opening, under the greatest force
+    finger_inertia: float = 1.0  # kg, of the drive, acting on each finger along its slide
+    closing_speed: float = 0.2  # m/s, rate of the opening under max force
     hold_force: float = 2.0  # N on each pad
     angle: float = math.radians(10.0)  # between the fingers' direction and the body's face
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """A level plane without end."""
+    """An infinite horizontal plane."""
 
     height: float = 0.0
     friction: Friction = sliding(0.5)
@@ -82,7 +83,7 @@ class Floor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellRobot:
-    """A robot standing in a cell."""
+    """A robot placed in a cell."""
 
     name: str
     source: RobotSource
@@ -90,7 +91,7 @@ class CellRobot:
     start: Array = field(default_factory=lambda: frozen([]))  # (n,)
     force_feedback: bool = True
     grasp: GraspRule = "friction"
-    line: int | None = None  # of the cell file
+    line: int | None = None  # in the cell file
 
     @property
     def model(self) -> Model:
@@ -99,7 +100,7 @@ class CellRobot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeBody:
-    """A homogeneous solid that moves by its own mechanics."""
+    """A homogeneous rigid body that moves freely."""
 
     name: str
     shape: Solid
@@ -107,7 +108,7 @@ class FreeBody:
     pose: Array
     friction: Friction = sliding(0.5)
     color: Color = RED
-    line: int | None = None  # of the cell file
+    line: int | None = None  # in the cell file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,27 +125,28 @@ class Fixture:
 class Chute:
     """A hollow inclined parallelepiped of four plates, open at both ends.
 
-    Its frame sits in the middle of the upper mouth: x along the way down, z square to the bottom.
+    The origin of its frame is the centre of the upper opening; x points down the slope, z is normal
+    to the bottom plate.
     """
 
     name: str
-    inner: tuple[float, float]  # width (y) and height (z) of the clear section
+    inner: tuple[float, float]  # m, width (y) and height (z) of the clear cross-section
     length: float
-    angle: float  # of the way down below the horizontal
-    xyz: tuple[float, float, float]  # middle of the upper mouth
-    yaw: float  # direction of the way down, seen from above
+    angle: float  # rad, of the slope below the horizontal
+    xyz: tuple[float, float, float]  # m, centre of the upper opening
+    yaw: float  # rad, downhill direction as seen from above
     wall: float = 0.005
     friction: Friction = sliding(0.2)
     color: Color = STEEL
 
     @property
     def pose(self) -> Array:
-        """The mouth's frame (4, 4)."""
+        """Return the frame of the upper opening (4, 4)."""
         return frozen(translate(*self.xyz) @ rot_z(self.yaw) @ rot_y(self.angle))
 
     @property
     def fixture(self) -> Fixture:
-        """The four plates."""
+        """Return the four plates as one fixture."""
         width, height = self.inner
         t, half = self.wall, self.length / 2
         flat = Box((self.length, width + 2 * t, t))
@@ -163,7 +165,7 @@ class Chute:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cell:
-    """Everything that shares one physical world."""
+    """Everything that is simulated in one physical world."""
 
     name: str
     about: str = ""
@@ -177,21 +179,21 @@ class Cell:
     clamp: ClampSettings = ClampSettings()
     step: float = 1e-3  # s
     path: Path | None = None
-    findings: tuple[Finding, ...] = ()  # what is odd in the file
+    findings: tuple[Finding, ...] = ()  # warnings about the file
 
     @property
     def models(self) -> Mapping[str, Model]:
-        """The robots' models by the names they have in the cell."""
+        """Return the robots' models by their names in the cell."""
         return {robot.name: robot.model for robot in self.robots}
 
     @property
     def static(self) -> tuple[Fixture, ...]:
-        """Fixtures and chutes alike."""
+        """Return all fixtures, including those made from chutes."""
         return (*self.fixtures, *(chute.fixture for chute in self.chutes))
 
 
 def default_start(model: Model, limits: Array) -> Array:
-    """The pose `home` of a robot, else its first pose, else what is nearest to zero."""
+    """Return the pose `home` of a robot, else its first pose, else zero clipped to the limits."""
     if model.poses:
         return frozen(model.poses.get("home", next(iter(model.poses.values()))))
     return frozen(np.clip(np.zeros(len(limits)), limits[:, 0], limits[:, 1]))

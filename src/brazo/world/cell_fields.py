@@ -1,4 +1,4 @@
-"""The solids and settings of a cell file: bodies, fixtures, chutes, floor, contact and clamp."""
+"""Readers for the solids and settings of a cell file: bodies, fixtures, chutes, contact etc."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from brazo.world.cell import (
 
 LEAST_SIZE, GREATEST_SIZE = 1e-4, 100.0  # m
 LEAST_MASS, GREATEST_MASS = 1e-6, 1e6  # kg
-FLOOR, WORLD = "floor", "world"  # names the engine and the reports use themselves
+FLOOR, WORLD = "floor", "world"  # names reserved for the engine and for reports
 
 _SHAPES = ("box", "cylinder", "capsule", "sphere")
 _CONTACT = (
@@ -40,7 +40,7 @@ _CHUTE = ("name", "inner", "length", "angle", "xyz", "yaw", "wall", "friction", 
 
 
 class Names:
-    """Names given so far: everything in a cell is told apart by its name."""
+    """Names used so far; every element of a cell needs a unique name."""
 
     def __init__(self) -> None:
         self.lines: dict[str, int] = {FLOOR: 0, WORLD: 0}
@@ -144,7 +144,7 @@ def _between(field: Field, dimension: units.Dimension, low: float, high: float) 
 
 
 def _meant(field: Field) -> str:
-    """The unit that was probably meant by a field, or by the first doubtful one of a list."""
+    """Return the unit probably intended in a field, or in the first doubtful item of a list."""
     doubts = (d.message for d in field.doubts.values() if d.field.startswith(field.name))
     return "".join(f"; {message}" for message in list(doubts)[:1])
 
@@ -156,7 +156,7 @@ def read_pose(fields: dict[str, Field]) -> Array:
 
 
 def _friction(field: Field | None, default: float) -> Friction:
-    """Sliding coefficient, or [sliding, torsional, rolling]."""
+    """Read a sliding coefficient, or [sliding, torsional, rolling]."""
     if field is None:
         return sliding(default)
     if not field.is_list:

@@ -1,7 +1,7 @@
-"""The cell file: YAML fields to a `Cell`, one reading function a block.
+"""Cell files: YAML fields to a `Cell`, one reader function per block.
 
-Every complaint says `file:line: field:` and what is allowed, as for robot files.  A robot is named
-or given by a path beside the cell file; its own parameters may be set for the cell.
+Each error message gives `file:line: field:` and the allowed values, as for robot files.  A robot is
+given by name or by a path relative to the cell file; its parameters can be set in the cell.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _ROBOT = ("name", "robot", "tip", "base", "parameters", "start", "force_feedback
 
 
 def load_cell(name_or_path: str | Path) -> Cell:
-    """Read a shipped cell's name or a path to a cell file."""
+    """Read a cell, given the name of a shipped cell or the path of a cell file."""
     return read_cell(read_document(find_cell(name_or_path)))
 
 
 def parse_cell(text: str | bytes, path: Path | None = None) -> Cell:
-    """Read a cell from text; `path` is what messages name and where robot files are looked for."""
+    """Read a cell from text; `path` is used in messages and to resolve robot files."""
     return read_cell(parse_document(text, path))
 
 
@@ -94,7 +94,7 @@ def _blocks(fields: dict[str, Field], key: str, at_most: int) -> list[Field]:
 
 
 def _chutes(fields: dict[str, Field]) -> list[Field]:
-    """One chute, or a list of them."""
+    """Return the blocks of one chute or of a list of chutes."""
     if "chute" in fields and fields["chute"].is_mapping:
         return [fields["chute"]]
     return _blocks(fields, "chute", MAX_SOLIDS)

@@ -1,13 +1,14 @@
-"""A cell written as a cell file, with the robot files it needs beside it.
+"""Writer of cell files, with the robot files they need in the same folder.
 
-A shipped robot is named, with the parameters that differ.  A robot with other edits (width, clamp,
-masses, friction), or one from a robot file of the user's, gets a file of its own: expressions in it
-stay expressions.  What cannot be written as a robot file (URDF, MJCF, meshes) is left where it is
-and named by its path.  Two files never get names that some system takes for one (`Arm` and `arm`).
+A shipped robot is given by name, with the parameters that differ.  A robot with other edits (width,
+gripper, masses, friction), or one read from a user's robot file, is written to its own file;
+expressions in it are kept.  Robots that cannot be written as a robot file (URDF, MJCF, meshes) are
+given by path.  File names differ by more than case and Unicode normalisation, because some file
+systems treat `Arm` and `arm` as the same name.
 
-Numbers are SI and read back to the same double; angles are in degrees where that is exact.  What
-has its default value is left out.  Orientations become roll, pitch and yaw, which give the same
-matrix but for the last bit.
+Numbers are in SI units and read back to the same double; angles are in degrees where that is exact.
+Fields with their default value are omitted.  Orientations are written as roll, pitch and yaw, which
+reproduce the matrix except for the last bit.
 """
 
 from __future__ import annotations
@@ -50,13 +51,15 @@ from brazo.world.cell import (
 from brazo.world.robot_source import Edits, kinds_of, limits_of
 
 Refer = Callable[[Path], str]
-_ANGLES = {"angle"}  # fields of settings
+_ANGLES = {"angle"}  # settings fields that are angles
 
 
 def cell_files(cell: Cell, refer: Refer | None = None, taken: Iterable[str] = ()) -> dict[str, str]:
-    """File names and texts, the cell's own first; `refer` names a robot file that stays in place.
+    """Return file names and texts, the cell file first.
 
-    Robot files are to lie beside the cell's; `taken` are names that neither gets.
+    `refer` returns how the cell file names a robot file that is not copied (default: its absolute
+    path).  Robot files must be stored in the same folder as the cell file; `taken` lists file names
+    that must not be used.
     """
     names = _Names(taken)
     return _files(cell, names.free(f"{file_name(cell.name)}.yaml"), names, refer or _absolute)
@@ -92,10 +95,11 @@ def _files(cell: Cell, own: str, names: _Names, refer: Refer) -> dict[str, str]:
 
 
 def save_cell(cell: Cell, path: str | Path) -> list[Path]:
-    """Write a cell file and the robot files it needs beside it; what was written, the cell first.
+    """Write a cell file and the robot files it needs; return the paths, the cell file first.
 
-    Every file is written whole or not at all, and the cell's last: it never speaks of a robot that
-    is not there.  A file that a robot of the cell is read from is never overwritten by another.
+    Each file is replaced atomically, and the cell file is written last, so that it never refers to
+    a missing robot file.  A file from which a robot of the cell is read is never overwritten by
+    another robot.
     """
     path = Path(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
@@ -120,7 +124,7 @@ def save_cell(cell: Cell, path: str | Path) -> list[Path]:
 
 
 def file_name(name: str) -> str:
-    """A name as a file may have it."""
+    """Return a name with the characters that are not allowed in file names replaced."""
     return re.sub(r"[^\w.-]+", "-", name).strip(".-") or "cell"
 
 
@@ -138,7 +142,7 @@ def _robot(
         block |= _parameters(source.edits.parameters)
     elif source.file is not None and not _has_meshes(robot):
         name = names.free(f"{file_name(cell)}-{file_name(robot.name)}.yaml", robot.name)
-        # The file's own parameters stay in it: the sizes of flanges come from those.
+        # The parameters of the file stay in it, because the sizes of flanges are derived from them.
         written[name] = robot_yaml(source.file.root)
         block["robot"] = name
         block |= _parameters(source.edits.parameters)
@@ -172,18 +176,18 @@ def _robot(
 
 
 class _Names:
-    """File names in use in one folder, and which robot a name is kept for."""
+    """File names in use in one folder, and names reserved for a robot."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = {_folded(name) for name in taken}
         self._kept: dict[str, set[str]] = {}
 
     def keep(self, name: str, robot: str) -> None:
-        """Give a name to that robot only."""
+        """Reserve a name for a robot."""
         self._kept.setdefault(_folded(name), set()).add(robot)
 
     def free(self, name: str, robot: str = "") -> str:
-        """The name, or with a number where it is taken; from now on it is."""
+        """Return the name, with a number appended if it is in use, and mark it as used."""
         stem, dot, ending = name.rpartition(".")
         found, number = name, 2
         while _folded(found) in self._taken or robot not in self._kept.get(_folded(found), {robot}):
@@ -214,7 +218,7 @@ def _has_meshes(robot: CellRobot) -> bool:
 
 
 def _tip(model: Model) -> dict[str, Any]:
-    """The tip of an imported robot, where the user named it."""
+    """Return the `tip` field of an imported robot if the user selected the tip."""
     choice = model.tip_choice if isinstance(model, TreeModel) else None
     return {} if choice is None or choice.reason else {"tip": choice.link}
 
@@ -316,7 +320,7 @@ def _color(color: Sequence[float], default: Sequence[float]) -> dict[str, Any]:
 
 
 def _settings(given: Any, default: Any) -> dict[str, Any]:
-    """The fields of contact or clamp settings that differ from their defaults."""
+    """Return the fields of contact or gripper settings that differ from the defaults."""
     found: dict[str, Any] = {}
     for one in fields(given):
         value = getattr(given, one.name)
@@ -335,7 +339,7 @@ def _settings(given: Any, default: Any) -> dict[str, Any]:
 
 
 def _number(value: float) -> str:
-    """A number that reads back to the same double."""
+    """Format a number such that it reads back to the same double."""
     value = float(value)
     return str(int(value)) if value == int(value) and abs(value) < 1e6 else repr(value)
 
@@ -345,7 +349,7 @@ def _numbers(values: Any) -> list[str]:
 
 
 def _angle(value: float) -> str:
-    """In degrees where those read back to the same double, else in radians."""
+    """Format an angle in degrees if that reads back to the same double, else in radians."""
     degrees = round(math.degrees(value), 9)
     text = f"{_number(degrees)}deg"
     if degrees != 0.0 and units.quantity(text, units.ANGLE) == value:

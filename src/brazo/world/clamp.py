@@ -1,23 +1,24 @@
-"""The two-finger clamp: a sliding pair of fingers, kept centred, closed by a force.
+"""Two-finger gripper: a centred pair of prismatic fingers with one force-controlled drive.
 
     finger left   slides along  +y of the tool     opening o = s_left + s_right
     finger right  slides along  −y                 s_left = s_right  (an equality)
 
-Each slide's value is half the opening.  The drive acts on the opening, half of its force on each
-pad; it gives way to speed, F_drive = F − b ȯ with b = F_max / v_close, so a closing clamp does not
-hammer.  Over a step of dt the drive's inertia m answers to that like a lag of b dt/m = a, hence
+The value of each slide is half the opening.  The drive acts on the opening; each pad receives half
+of its force.  The drive force decreases with speed, F_drive = F − b ȯ with b = F_max / v_close,
+which limits the impact when the gripper closes.  Over a step dt the drive's inertia m responds to
+this term like a first-order lag with the exponent a = b dt/m, hence
 
     F_drive = F − (m/dt) (1 − e⁻ᵃ) ȯ
 
-which is stable at any step.  (Damping of the joints would be, too, but the contact solver does not
-see what an implicit integrator makes of it: pads would bounce.)
+which is stable for any step.  (Joint damping would be stable as well, but the contact solver does
+not account for the implicit treatment of damping, and the pads would bounce.)
 
-The mass of the fingers is in the link that carries them, as the robot file has it: here they weigh
-nothing and only the drive's inertia lies on their slides, which leaves the robot's own dynamics
-exactly those of its model at every opening.
+The mass of the fingers is part of the link that carries them, as given in the robot file.  The
+finger bodies have no mass; only the drive's inertia acts on their slides.  The dynamics of the
+robot therefore equal those of its model at every opening.
 
-A clamp is commanded with a force, or with an opening it is then servoed to with no more than its
-greatest force.  The command is kept in the engine's user data, and so belongs to its state.
+A gripper is commanded with a force, or with an opening to which it is servoed with at most its max
+force.  The command is stored in the engine's user data and is therefore part of its state.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
     from brazo.world.sensors import HandSensors
 
 SIDES = (("left", 1.0), ("right", -1.0))
-GRASP = 0.7  # where a finger without a drawn part lies: the tool frame this far along it
-SERVO_RANGE = 0.005  # m off the wanted opening at which the servo gives its greatest force
-FORCE, OPENING = 0.0, 1.0  # what the first number of a command in the user data says
+GRASP = 0.7  # position of the tool frame along a finger that has no drawn part, 0..1
+SERVO_RANGE = 0.005  # m, error of the opening at which the servo reaches max force
+FORCE, OPENING = 0.0, 1.0  # modes of a command: its first number in the user data
 _NOTHING = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
 
 
@@ -52,7 +53,7 @@ def finger_name(side: str) -> str:
 
 
 def without_fingers(model: TreeModel, i: int) -> tuple[Part, ...]:
-    """The parts of a body but for the fingers, which are bodies of their own."""
+    """Return the parts of a body without the fingers, which are separate bodies."""
     parts = tuple(model.bodies[i].parts)
     if model.gripper is None or i != model.tip:
         return parts
@@ -68,9 +69,9 @@ def add_clamp(
     parts: tuple[Part, ...],
     settings: ClampSettings,
 ) -> ClampPlan:
-    """Put the fingers, their coupling and their drive into the model.
+    """Add the fingers, their coupling and their drive to the model.
 
-    `tool` is the tool frame in the body that carries it, `parts` are that body's.
+    `tool` is the tool frame in the body that carries it; `parts` are the parts of that body.
     """
     robot, contact = plan.robot.name, assembly.contact
     y_tool = tool[:3, 1]
@@ -108,7 +109,7 @@ def add_clamp(
 
 
 class Clamp:
-    """The clamp of one robot in a running world."""
+    """The gripper of one robot in a running world."""
 
     def __init__(
         self,
@@ -134,24 +135,24 @@ class Clamp:
         self.sensors: HandSensors | None = None
 
     def bind(self, model: Any, data: Any) -> None:
-        """Look at the arrays of a compiled model."""
+        """Create views of the arrays of a compiled model."""
         first, second = (int(model.joint(name).qposadr[0]) for name in self._slides)
         self.slide_q = np.array([first, second], int)
         dofs = [int(model.joint(name).dofadr[0]) for name in self._slides]
         self._q, self._qd = data.qpos[first : second + 1], data.qvel[dofs[0] : dofs[1] + 1]
         self._push = data.ctrl[self.drive_id : self.drive_id + 1]
         self._command = data.userdata[2 * self._slot : 2 * self._slot + 2]
-        # Memory views: reading single numbers from them is several times as fast as from arrays.
+        # Reading single numbers from memory views is several times as fast as from arrays.
         self._memory = self._command.data, self._q.data, self._qd.data, self._push.data
 
     @property
     def arrays(self) -> tuple[Array, Array, Array, Array]:
-        """The engine's memory of command, slides, their rates and the drive's control."""
+        """Return views of the engine's command, slide positions, slide rates and drive control."""
         return self._command, self._q, self._qd, self._push
 
     @property
     def opening(self) -> float:
-        """Distance of the pads' inner faces (m)."""
+        """Distance between the inner faces of the pads (m)."""
         left, right = self._q.tolist()
         return left + right
 
@@ -163,7 +164,7 @@ class Clamp:
 
     @property
     def command(self) -> tuple[str, float]:
-        """`("force", N)`, closing when positive, or `("opening", m)`."""
+        """Return `("force", N)`, closing if positive, or `("opening", m)`."""
         mode, value = self._command.tolist()
         return ("opening" if mode == OPENING else "force", value)
 
@@ -174,7 +175,7 @@ class Clamp:
         return value > 0.0 if mode == FORCE else value < self.opening - 1e-6
 
     def grip(self, force: float | None = None) -> None:
-        """Close with a force of the drive (N), half of it on each pad; negative opens."""
+        """Close with a drive force (N, default: max force), half of it per pad; negative opens."""
         greatest = self.gripper.max_force
         value = greatest if force is None else float(force)
         if not abs(value) <= greatest:
@@ -184,7 +185,7 @@ class Clamp:
         self._command[:] = FORCE, value
 
     def open(self, opening: float | None = None) -> None:
-        """Go to an opening (m), all the way when none is given."""
+        """Move to an opening (m); by default, open fully."""
         low, high = self.gripper.opening
         value = high if opening is None else float(opening)
         if not low <= value <= high:
@@ -194,12 +195,12 @@ class Clamp:
         self._command[:] = OPENING, value
 
     def place(self, opening: float) -> None:
-        """Put the fingers at an opening, at rest."""
+        """Set the fingers to an opening (m), at rest."""
         self._q[:] = opening / 2
         self._qd[:] = 0.0
 
     def fit(self) -> None:
-        """Bring fingers and command into the range of an edited clamp."""
+        """Clip finger positions and command to the range of an edited gripper."""
         low, high = self.gripper.opening
         self._q[:] = np.clip(self._q, low / 2, high / 2)
         mode, value = self._command.tolist()
@@ -207,7 +208,7 @@ class Clamp:
         self._command[1] = min(max(value, low if mode == OPENING else -limit), limit)
 
     def drive(self) -> None:
-        """Write the force of this moment into the drive's control."""
+        """Write the current drive force into the drive's control."""
         command, q, qd, control = self._memory
         greatest = self._greatest
         if command[0] == OPENING:
@@ -222,7 +223,7 @@ class Clamp:
 def _finger_part(
     parts: tuple[Part, ...], tool: Array, gripper: Gripper, side: str, sign: float
 ) -> Part:
-    """The drawn finger, or one where the tool frame says it should be."""
+    """Return the drawn finger, or a box placed relative to the tool frame."""
     name = finger_name(side)
     for part in parts:
         if part.name == name and isinstance(part.shape, Box):
@@ -240,7 +241,7 @@ def _couple(assembly: Assembly, slides: list[Any]) -> None:
         type=mujoco.mjtEq.mjEQ_JOINT,
         objtype=mujoco.mjtObj.mjOBJ_JOINT,
     )
-    # The polynomial is about the slides' reference, where both are fully open.
+    # The polynomial is relative to the slides' reference position, where both are fully open.
     equality.data = np.array([0.0, 1.0, *[0.0] * (len(equality.data) - 2)])
     assembly.tie(equality)
 

@@ -1,9 +1,9 @@
-"""Parts of a robot as the convex solids that collide: boxes, cylinders, capsules, balls, hulls.
+"""Collision geometry: parts as convex boxes, cylinders, capsules, spheres and hulls.
 
-What a part cannot be exactly it contains: bevels are filled in, a tapered beam becomes up to three
-straight ones, each as thick as the thicker of its ends.  A lever becomes its two discs and a box
-between them of their mean width, so its flanks are off by at most half the difference of its radii.
-Patterns and meshes become their convex hull.
+Where an approximation is needed it contains the part: bevels are filled in, and a tapered beam
+becomes up to three straight ones, each as thick as its thicker end.  A lever is the exception: it
+becomes its two discs and a box of their mean width, whose flanks deviate by at most half the
+difference of the radii.  Patterns and meshes are replaced by their convex hulls.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from brazo.model.description import Array, Part
 from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Shape, Sphere
 from brazo.model.transforms import translate
 
-TAPER = 0.010  # m of width between the slices of a tapered beam
+TAPER = 0.010  # m, change of width per slice of a tapered beam
 MAX_SLICES = 3
-ROUND_CORNER = 0.9  # from here on a square section counts as round
-FLAT = 1e-3  # a hull thinner than this part of its extent becomes a box
+ROUND_CORNER = 0.9  # `Beam.corner` from which on a square cross-section counts as round
+FLAT = 1e-3  # relative thickness below which a hull is replaced by a box
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Primitive:
-    """A convex solid; `size` as MuJoCo wants it (half lengths), `pose` in the body's frame."""
+    """A convex geom; `size` in MuJoCo's convention (half lengths), `pose` in the body frame."""
 
     kind: Literal["box", "cylinder", "capsule", "sphere", "mesh"]
     size: tuple[float, ...]
@@ -37,7 +37,7 @@ class Primitive:
 
 
 def primitives(part: Part) -> tuple[Primitive, ...]:
-    """The solids that collide for a part."""
+    """Return the convex geoms that represent a part in collision detection."""
     return tuple(
         Primitive(solid.kind, solid.size, part.pose @ solid.pose, solid.vertices)
         for solid in _solids(part.shape)

@@ -1,13 +1,13 @@
-"""Which friction acts in a contact, and bodies whose own friction acts in none.
+"""Friction that applies in a contact, and detection of friction values without effect.
 
-    a clamp's pad and anything          contact.pad_friction
+    a gripper pad and anything          contact.pad_friction
     a fixture, chute or floor and       the friction of the fixture, chute or floor
         a body or a link
     two bodies, a body and a link,      the larger of the two, coefficient by coefficient
         two links
 
-The engine decides by priority (`brazo.world.plan`): the higher one's values count, of equal ones
-the larger.
+The engine selects by priority (`brazo.world.plan`): the values of the geom with the higher priority
+apply; for equal priorities, the larger value applies.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from __future__ import annotations
 from brazo.model.description import Finding
 from brazo.world.cell import Cell, FreeBody, sliding
 
-_USUAL = sliding(0.5)  # of a body that states none
+_USUAL = sliding(0.5)  # default of a body
 
 
 def idle_frictions(cell: Cell) -> list[Finding]:
-    """Bodies with a friction of their own that decides no contact of the cell."""
+    """Return warnings for bodies whose specified friction affects no contact of the cell."""
     return [
         Finding(
             f"the friction of body '{body.name}' ({body.friction[0]:g}) acts in no contact of this "

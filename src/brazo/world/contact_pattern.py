@@ -1,8 +1,8 @@
-"""The contact pattern of a step: which solids are near each other, and which of them touch.
+"""Contact pattern of a step: the geom pairs that are near each other or touch.
 
-A pattern stays the same over many steps and recurs, so what it means (levels by pair of parts, the
-contacts between gripper pads and bodies) is worked out once and kept.  A step costs one comparison;
-only the contact forces on the pads are new every time.
+The same pattern persists over many steps and recurs.  Its interpretation (levels by pair of parts,
+contacts between gripper pads and bodies) is therefore computed once and cached.  A step costs one
+comparison; only the contact forces on the pads are read in every step.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ import numpy as np
 from brazo.world.contacts import ContactReader
 
 Array = np.ndarray
-Pair = tuple[int, int]  # of parts
+Pair = tuple[int, int]  # indices of two parts
 Slots = tuple[int, int, int]  # in `Pattern.contacts`: start of the left pad, of the right, end
 NEAR, TOUCHING = 1, 2
-MAX_PATTERNS = 1000  # kept at a time
+MAX_PATTERNS = 1000  # max number of cached patterns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
-    """What the contacts of a step mean, apart from their forces."""
+    """Interpretation of the contacts of a step, without the forces."""
 
-    levels: dict[Pair, int]  # by pair of parts, of the wanted classes; not to be changed
+    levels: dict[Pair, int]  # by pair of parts, for the requested contact classes; do not modify
     grips: tuple[dict[str, Slots], ...]  # by gripper: the bodies that both its pads touch
     contacts: Array  # the contacts between those pads and bodies, in the order of the slots
     gripping: bool  # there are such contacts
 
 
 class PatternReader:
-    """Reads the pattern of the engine's contacts.
+    """Reader of the pattern of the engine's contacts.
 
-    `pads` gives the left and right pad (geom ids) of every gripper, `bodies` the names of the
-    bodies they can hold.
+    `pads` contains the left and right pad (geom ids) of each gripper, `bodies` the names of the
+    bodies that can be grasped.
     """
 
     def __init__(
@@ -54,18 +54,18 @@ class PatternReader:
         self._bodies = bodies
         self._touch, self._near = np.zeros(()), np.array(reader.warning)
         self._known: dict[bytes, Pattern] = {}
-        # The engine keeps its contacts at the start of its arena, so for a given number of contacts
-        # the arrays that show them can be used again.
+        # The engine stores its contacts at the start of its arena, so the views for a given number
+        # of contacts can be reused.
         self._views: dict[int, tuple[Array, Array, Array]] = {}
         self._addresses = np.zeros(0, int)
 
     def want(self, classes: frozenset[str]) -> None:
-        """Set the classes of contact to give levels for."""
+        """Set the contact classes for which levels are computed."""
         self._wanted = classes
         self._known.clear()
 
     def read(self) -> Pattern:
-        """The pattern of the engine's present contacts."""
+        """Return the pattern of the engine's current contacts."""
         count = self._data.ncon
         if (views := self._views.get(count)) is None:
             contact = self._data.contact
@@ -82,9 +82,9 @@ class PatternReader:
         return pattern
 
     def forces(self, pattern: Pattern) -> list[float]:
-        """Normal forces (N) of the pattern's pad contacts; it must be the one read last."""
+        """Return the normal forces (N) of the pad contacts of the pattern that was read last."""
         at = self._addresses[pattern.contacts].astype(np.intp)
-        if -1 in at.tolist():  # a robot that passes through things has contacts without a force
+        if -1 in at.tolist():  # contacts of a robot with contact response off have no force
             return [float(self._data.efc_force[i]) if i >= 0 else 0.0 for i in at.tolist()]
         return self._data.efc_force[at].tolist()
 

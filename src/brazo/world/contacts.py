@@ -1,13 +1,13 @@
-"""Who touches whom, where and how hard: the engine's contacts as arrays, read in one go.
+"""Contact points, normals and forces: the engine's contacts as arrays.
 
-Of the two solids of a contact the first is a robot's rather than an object's, an object rather than
-a fixture (between two robots the one that comes first in the cell), the normal points from the
-first to the second, and the force is the one on the second.  For a point contact with local forces
-f = (normal, two tangents, spin, two rolls) in the axes E (rows) of the contact frame
+In each contact the geoms are ordered: robot before object before fixture; of two robots, the one
+listed first in the cell.  The normal points from the first to the second, and the force acts on the
+second.  For a point contact with local forces f = (normal, two tangential, torsional, two rolling)
+in the axes E (rows) of the contact frame
 
     F = Eᵀ f[:3]        N = Eᵀ f[3:]        on the second;  −F, −N on the first.
 
-`depth` is positive inside, negative in the warning zone before touching, where nothing pushes yet.
+`depth` is positive for penetration.  It is negative in the warning zone, where no force acts yet.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from brazo.model.description import Array
 from brazo.world.assembly import Label
 
-_ZEROS = np.zeros(6)  # behind the forces: where address -1 and short contacts lead
+_ZEROS = np.zeros(6)  # appended to the forces: read for address -1 and for short contacts
 
 ContactClass = Literal[
     "robot-robot", "self", "robot-object", "robot-fixture", "object-object", "object-fixture"
@@ -40,8 +40,8 @@ class Contact:
     second: str
     kind: ContactClass
     point: Array  # (3,) m, world
-    normal: Array  # (3,) from the first to the second
-    depth: float  # m; negative while not touching yet
+    normal: Array  # (3,) unit vector from the first to the second
+    depth: float  # m; negative in the warning zone
     force: Array  # (3,) N on the second, world axes
 
     @property
@@ -51,21 +51,22 @@ class Contact:
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """All contact points of one moment, as arrays with one row each.
+    """All contact points at one time, as arrays with one row per contact.
 
-    Made every step somebody looks at, so only copied then; what is not asked for is not computed.
+    The engine's arrays are copied only for steps whose contacts are read; derived quantities are
+    computed on first access.
     """
 
     time: float
     depth: Array  # (k,) m
     point: Array  # (k, 3) m
-    geoms: Array  # (k, 2) int: the engine's solids, first and second
+    geoms: Array  # (k, 2) int: geom ids of the first and second
     _reader: ContactReader
-    _turned: Array  # (k,) bool: the engine has them the other way round
+    _turned: Array  # (k,) bool: the engine has the two geoms in the opposite order
     _frame: Array  # (k, 9)
-    _forces: Array  # of all constraints, and zeros behind them
-    _address: Array  # (k,) where a contact's forces begin; -1 without
-    _dimension: Array  # (k,) how many there are
+    _forces: Array  # forces of all constraints, followed by zeros
+    _address: Array  # (k,) index of the first force of a contact; -1 for none
+    _dimension: Array  # (k,) number of forces of a contact
 
     def __len__(self) -> int:
         return len(self.depth)
@@ -86,63 +87,63 @@ class Contacts:
 
     @property
     def reader(self) -> ContactReader:
-        """Who read them, and knows whose the solids are."""
+        """Return the reader, which knows the owner of each geom."""
         return self._reader
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the numbers in `first` and `second` mean."""
+        """Return the part names that `first` and `second` index."""
         return self._reader.names
 
     @property
     def first(self) -> Array:
-        """(k,) int: which part comes first, into `names`."""
+        """Index of the first part (k,) int, into `names`."""
         return self._parts[:, 0]
 
     @property
     def second(self) -> Array:
-        """(k,) int: which part comes second."""
+        """Index of the second part (k,) int, into `names`."""
         return self._parts[:, 1]
 
     @cached_property
     def kind(self) -> Array:
-        """(k,) int, into `CLASSES`."""
+        """Contact class (k,) int, index into `CLASSES`."""
         rank = self._reader.rank[self.geoms]
         return self._reader.kinds[rank[:, 0], rank[:, 1]]
 
     @cached_property
     def normal(self) -> Array:
-        """(k, 3) unit vectors from the first to the second."""
+        """Unit normals (k, 3) from the first to the second."""
         return self._sign * self._frame[:, :3]
 
     @cached_property
     def pressure(self) -> Array:
-        """(k,) N: the normal force, never negative."""
+        """Normal force (k,) in N, never negative."""
         return self._forces[self._address]
 
     @cached_property
     def force(self) -> Array:
-        """(k, 3) N on the second, world axes."""
+        """Force on the second (k, 3) in N, world axes."""
         return self._turn(self._local[:, None, :3])
 
     @cached_property
     def moment(self) -> Array:
-        """(k, 3) N m on the second about the point: spin and rolling friction."""
+        """Moment on the second about the point (k, 3) in N m: torsional and rolling friction."""
         return self._turn(self._local[:, None, 3:])
 
     @cached_property
     def rows(self) -> list[tuple[int, int, int, float, float]]:
-        """Solid of the first, first, second, depth, pressure: quicker to walk than arrays."""
+        """Tuples (first geom, first, second, depth, pressure); faster to iterate than arrays."""
         columns = (self.geoms[:, 0], self.first, self.second, self.depth, self.pressure)
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
     @property
     def touching(self) -> Array:
-        """(k,) bool: those that touch, rather than being only near."""
+        """Mask (k,) bool of the contacts that touch, as opposed to being in the warning zone."""
         return self.depth >= 0.0
 
     def of(self, name: str) -> list[Contact]:
-        """The contacts of a robot, body, fixture or part."""
+        """Return the contacts of a robot, body, fixture or part."""
         mine = [n == name or n.startswith(f"{name}/") for n in self.names]
         return [self[i] for i in range(len(self)) if mine[self.first[i]] or mine[self.second[i]]]
 
@@ -156,7 +157,7 @@ class Contacts:
 
     @cached_property
     def _local(self) -> Array:
-        """(k, 6) forces in the contact's own axes."""
+        """Return the contact forces (k, 6) in the axes of the contact frame."""
         used = np.arange(6) < np.where(self._address < 0, 0, self._dimension)[:, None]
         return np.where(used, self._forces[self._address[:, None] + np.arange(6)], 0.0)
 
@@ -165,14 +166,14 @@ class Contacts:
 
 
 class ContactReader:
-    """Knows whose every solid is, and reads the engine's contacts accordingly."""
+    """Reader of the engine's contacts; knows the owner of each geom."""
 
     def __init__(self, labels: tuple[Label, ...], robots: tuple[str, ...], warning: float) -> None:
         self.warning = warning
         names: dict[str, int] = {}
         self.part = np.array([names.setdefault(label.name, len(names)) for label in labels], int)
         self.names = tuple(names)
-        # Robots 0, 1, ..., then objects, then fixtures: the lower comes first in a contact.
+        # Robots 0, 1, ..., then objects, then fixtures: in a contact the lower rank comes first.
         objects = len(robots)
         rank = {"object": objects, "fixture": objects + 1}
         self.rank = np.array(
@@ -184,16 +185,16 @@ class ContactReader:
                 self.kinds[a, b] = _class_of(a, b, objects)
 
     def class_of(self, first: int, second: int) -> ContactClass:
-        """The class of a contact of two solids, the one that comes first given first."""
+        """Return the class of a contact between two geoms, given in the order of a contact."""
         return CLASSES[self.kinds[self.rank[first], self.rank[second]]]
 
     def read(self, data: Any, time: float) -> Contacts:
-        """The contacts the engine holds at this moment."""
+        """Return the engine's current contacts; `time` (s) is the time they belong to."""
         return self.read_kept(data.contact, data.efc_force, time)
 
     def read_kept(self, contact: Any, forces: Array, time: float) -> Contacts:
-        """The same from the engine's contacts, or from a copy of them, and their forces."""
-        # Two robots add up their warning zones.
+        """Return the contacts, given the engine's contact array or a copy of it, and the forces."""
+        # The engine adds up the warning zones of two robots, so it lists contacts beyond `warning`.
         near = np.flatnonzero(contact.dist <= self.warning)
         geoms = contact.geom[near]
         rank = self.rank[geoms]
@@ -213,7 +214,7 @@ class ContactReader:
 
 
 class KeptContacts:
-    """A copy of the engine's contacts of one moment, to be read should somebody ask for them."""
+    """A copy of the engine's contacts at one time, for reading them later."""
 
     __slots__ = ("dim", "dist", "efc_address", "forces", "frame", "geom", "pos", "time")
 

@@ -1,16 +1,17 @@
-"""A Delta robot inside the physical model: three arms, three rods, a platform that only shifts.
+"""Delta robot in the physical model: three arms, three rods and a translating platform.
 
-MuJoCo's trees have no loops, so the robot is cut at the platform and closed by constraints:
+MuJoCo models are trees, so the robot is cut at the platform and closed by constraints:
 
     base ─ arm k (hinge θ_k) ─ rod k (universal joint at the elbow)  ┄ connect ┄  platform
     base ─ platform (slides x, y, z: it stays level by construction)
 
-One rod in the middle stands for the two of a parallelogram: their ends move alike, so it has their
-energy exactly, with the mass of both, spread evenly along a line.  The two are drawn (and collide)
-to either side of it.  The constraints are as stiff as the step allows: time constant 2 dt.
+One central rod represents the two rods of a parallelogram: their ends move alike, so a rod with the
+mass of both, distributed evenly along a line, has exactly their energy.  The two rods are drawn,
+and collide, on either side of it.  The constraints are as stiff as the step allows: their time
+constant is 2 dt.
 
-Bodies are placed assembled, all θ = θ₀, and `ref` makes the engine's coordinates the true angles
-and the platform's true position.
+Bodies are placed in the assembled configuration, all θ = θ₀; `ref` makes the engine's coordinates
+equal to the true joint angles and platform position.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def add_delta(
     *,
     coulomb_in_engine: bool,
 ) -> RobotPlan:
-    """Put a Delta robot into the model."""
+    """Add a Delta robot to the model."""
     model = robot.model
     assert isinstance(model, DeltaModel)
     require_dynamics(model)
@@ -72,13 +73,13 @@ def add_delta(
     ]  # fmt: skip
     bodies, joints, drives, rods = [base, platform], [], [], []
     plan = RobotPlan(robot, bodies, platform, joints, members, drives)
-    # The rod leans from the elbow inward and down: the angle about y that brings z there.
+    # The rod points inward and down from the elbow: `lean` rotates z about y to this direction.
     inward = model.r - model.R - model.L1 * math.cos(theta0)
     lean = math.atan2(inward, z0 - model.L1 * math.sin(theta0))
     arms = []
     for k in range(3):
         side = rot_z(model.azimuths[k])
-        # theta > 0 raises the elbow, which is a turn about -y.
+        # theta > 0 raises the elbow, which is a rotation about -y.
         shoulder = side @ translate(x=model.R) @ rot_y(-theta0)
         arm = assembly.body(base, f"{name}/arm {k + 1}", shoulder)
         assert model.arm_inertia is not None
@@ -122,10 +123,11 @@ def add_delta(
 
 
 def closed_pose(model: DeltaModel, theta: Array) -> Array:
-    """Platform xyz and each rod's swing and sway (9,) at the arm angles, platform below.
+    """Return platform xyz and the swing and sway of each rod (9,) at the arm angles (3,).
 
-    The platform's centre is L2 away from the three elbows moved inward by its radius r: on the
-    line through their circumcentre, square to their plane.
+    The platform centre is at the distance L2 from the three elbows shifted inward by the platform
+    radius r: it lies on the line through their circumcentre normal to their plane.  Of the two
+    solutions the lower one is returned.
     """
     theta0, z0 = assembled(model)
     sides = [rot_z(azimuth)[:3, :3] for azimuth in model.azimuths]
@@ -147,7 +149,7 @@ def closed_pose(model: DeltaModel, theta: Array) -> Array:
     lean = math.atan2(inward, z0 - model.L1 * math.sin(theta0))
     angles = []
     for side, centre, t in zip(sides, (first, second, third), theta, strict=True):
-        # The rod's direction in the frame its joints turn: about y first, then about x.
+        # Direction of the rod in the frame that its joints rotate: about y first, then about x.
         turned = side @ rot_y(theta0 + lean - t)[:3, :3]
         x, y, z = turned.T @ (P - centre) / model.L2
         angles += [math.atan2(x, z), -math.asin(min(max(y, -1.0), 1.0))]
@@ -155,7 +157,7 @@ def closed_pose(model: DeltaModel, theta: Array) -> Array:
 
 
 def _connect(assembly: Assembly, plan: RobotPlan, rod, side: Array, k: int, step: float):
-    """Tie a rod's end to the platform."""
+    """Connect the end of a rod to the platform."""
     model, name = plan.robot.model, plan.robot.name
     assert isinstance(model, DeltaModel)
     end = rod.add_site(name=f"{name}/rod {k + 1} end", pos=[0, 0, model.L2])
@@ -174,7 +176,7 @@ def _connect(assembly: Assembly, plan: RobotPlan, rod, side: Array, k: int, step
 
 
 def _look(assembly: Assembly, plan: RobotPlan, model: DeltaModel, arms, rods) -> None:
-    """What is drawn, in the order of the model's bodies, and the rods' collision solids."""
+    """Add the drawn bodies, in the order of the model's bodies, and the rods' geoms."""
     name = plan.robot.name
     surface = link_surface(assembly.contact)
 
@@ -208,6 +210,6 @@ def _rod(model: DeltaModel) -> Inertia:
 
 
 def _platform(model: DeltaModel) -> Inertia:
-    """It never turns, so its tensor plays no part."""
+    """Return the inertia of the platform; it never rotates, so its tensor has no effect."""
     assert model.platform_mass is not None
     return Inertia(model.platform_mass, frozen(_ORIGIN), frozen(np.zeros((3, 3))))

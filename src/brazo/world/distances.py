@@ -1,8 +1,8 @@
-"""How far apart two robots, bodies or fixtures are, and where.
+"""Min distance between robots, bodies or fixtures, and the closest points.
 
-The distance of two sets of convex solids is the least over their pairs.  A pair cannot be nearer
-than its bounding balls, so pairs are asked in the order of that bound until it exceeds the least
-found: a handful of exact questions instead of hundreds.
+The distance between two sets of convex geoms is the min over their pairs.  The distance of the
+bounding spheres is a lower bound for each pair.  Pairs are evaluated in the order of this bound
+until it exceeds the min found so far, which takes a few exact evaluations instead of hundreds.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ SPARE = 1e-3  # m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distance:
-    """The least distance (m, negative inside) and the nearest points, world frame."""
+    """Min distance (m, negative for penetration) and the closest points in the world frame."""
 
     value: float
-    first: str  # part
+    first: str  # name of a part
     second: str
     first_point: Array  # (3,)
     second_point: Array
@@ -38,7 +38,7 @@ def nearest(
     part: Array,
     limit: float,
 ) -> Distance | None:
-    """The nearest pair of two sets of solids (geom numbers); None when all are beyond `limit`."""
+    """Return the closest pair of two sets of geom ids; None if all are beyond `limit` (m)."""
     mujoco = engine()
     bound = _bounds(model, data, first, second)
     best, found = limit, None
@@ -63,10 +63,10 @@ def nearest(
 
 
 class Nearest:
-    """The distance of two sets of solids, asked again and again.
+    """Min distance between two sets of geoms, for repeated evaluation.
 
-    The pair that was nearest last time gives a first value, and nearly everything else is ruled
-    out by it: a pair whose bounding balls are farther apart needs no question.
+    The pair that was closest in the last evaluation gives an upper bound.  Pairs whose bounding
+    spheres are farther apart than this bound are skipped, which excludes nearly all of them.
     """
 
     def __init__(self, model: Any, first: Array, second: Array, limit: float) -> None:
@@ -74,18 +74,18 @@ class Nearest:
         self._model = model
         self._first, self._second = first, second
         self.limit = limit
-        radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)  # planes go on
+        radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)  # planes are infinite
         self._reach = radius[first][:, None] + radius[second]
-        self.last = int(first[0]), int(second[0])  # the pair that was nearest last time
+        self.last = int(first[0]), int(second[0])  # the closest pair of the last evaluation
         self._points = np.zeros(6)
 
     def value(self, data: Any) -> float:
-        """The least distance (m), `limit` when beyond it; of the frames in `data`."""
+        """Return the min distance (m) for the frames in `data`; at most `limit`."""
         distance, model, points = self._mujoco.mj_geomDistance, self._model, self._points
         best = distance(model, data, *self.last, self.limit, points)
         A, B = data.geom_xpos[self._first], data.geom_xpos[self._second]
         apart2 = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2.0 * (A @ B.T)
-        # Rounding of the squares is far below the millimetre that is added here.
+        # `SPARE` exceeds the rounding errors of the squares by far.
         near = np.flatnonzero(apart2 < (self._reach + (best + SPARE)) ** 2)
         rows, columns = np.divmod(near, len(self._second))
         pairs = zip(self._first[rows].tolist(), self._second[columns].tolist(), strict=True)
@@ -97,11 +97,11 @@ class Nearest:
 
 
 def _bounds(model: Any, data: Any, first: Array, second: Array) -> Array:
-    """What no pair can be nearer than (a, b), from balls around the solids."""
+    """Return lower bounds (a, b) of the pairwise distances, from bounding spheres."""
     centre, radius = data.geom_xpos, model.geom_rbound
     apart = centre[first][:, None] - centre[second]
     bound = np.sqrt((apart * apart).sum(axis=-1)) - radius[first][:, None] - radius[second]
-    # A plane has no ball around it: what counts is the height of the other's above it.
+    # A plane has no bounding sphere: the bound is the height of the other sphere above the plane.
     for i in np.flatnonzero(radius[first] == 0.0):
         up = data.geom_xmat[first[i]].reshape(3, 3)[:, 2]
         bound[i] = -apart[i] @ up - radius[second]

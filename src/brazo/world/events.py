@@ -1,9 +1,9 @@
-"""Events of a running world and who wants to hear of them.
+"""Contact and grasp events of a running world, and subscriptions to them.
 
-Contacts are followed by pairs of parts: a pair *warns* when it comes into the warning zone,
-*begins* when it touches and *ends* when it parts.  Grasps are followed by clamp: *grasped* and
-*released*.
-A callback is called with the event, in the step that caused it, in the order of subscription.
+Contacts are tracked by pair of parts.  The phases are *warning* (the pair enters the warning zone),
+*begin* (it touches) and *end* (it separates).  Grasps are tracked by gripper: *grasped* and
+*released*.  Callbacks are called with the event in the step that caused it, in the order of
+subscription.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _PHASES: dict[tuple[int, int], Phase] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactEvent:
-    """A pair of parts came near, touched or parted; `contact` is its deepest point."""
+    """A pair of parts came near, touched or separated; `contact` is its deepest point."""
 
     phase: Phase
     time: float
-    contact: Contact  # at the end: the last one seen
+    contact: Contact  # for "end" events the last known contact
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraspEvent:
-    """A clamp took hold of a body or lost it."""
+    """A gripper grasped or released a body."""
 
     phase: Literal["grasped", "released"]
     time: float
@@ -65,17 +65,17 @@ class Subscription(Generic[Event]):
         self._wanted = wanted
 
     def tell(self, event: Event) -> None:
-        """Call back, if the event is of the wanted kind."""
+        """Call the callback if the event passes the filter."""
         if self._wanted is None or self._wanted(event):
             self._callback(event)
 
     def cancel(self) -> None:
-        """Stop calling; a second time does nothing."""
+        """Stop the calls; further calls of `cancel` have no effect."""
         self._bus.remove(self)
 
 
 class Bus(Generic[Event]):
-    """Callbacks for one kind of event."""
+    """Subscriptions to one type of event."""
 
     def __init__(self) -> None:
         self._subscribers: list[Subscription[Event]] = []
@@ -107,7 +107,7 @@ class Bus(Generic[Event]):
 
 
 class ContactFollower:
-    """Turns the levels of successive moments into events."""
+    """Conversion of the contact levels of successive steps to events."""
 
     def __init__(self) -> None:
         self.levels: dict[Pair, int] = {}
@@ -116,7 +116,7 @@ class ContactFollower:
     def events(
         self, levels: dict[Pair, int], contacts: Callable[[], Contacts], data: Any, time: float
     ) -> list[ContactEvent]:
-        """What changed since the last moment; `contacts` reads the present ones in full."""
+        """Return the events since the last call; `contacts` reads the current contacts in full."""
         before, last = self.levels, self._last
         self.look(levels, data, time)
         phases: dict[Pair, Phase] = {
@@ -135,12 +135,12 @@ class ContactFollower:
         return found
 
     def keep(self, data: Any, time: float) -> None:
-        """Remember this moment's contacts, should one of them be gone in the next."""
+        """Copy the contacts, for "end" events of contacts that are missing in the next step."""
         if TOUCHING in self.levels.values():
             self._last = KeptContacts(data.contact, data.efc_force, time)
 
     def look(self, levels: dict[Pair, int], data: Any, time: float) -> None:
-        """Take a moment as it is, without events."""
+        """Set the current levels without creating events."""
         self.levels = levels
         self.keep(data, time)
 
@@ -151,7 +151,7 @@ def _deepest(contacts: Contacts, pair: Pair) -> Contact:
 
 
 def wanted_classes(kinds: Collection[ContactClass] | None) -> frozenset[str]:
-    """Check the classes a subscriber names; none means all."""
+    """Validate the contact classes of a subscription; None selects all."""
     if kinds is None:
         return frozenset(CLASSES)
     unknown = [kind for kind in kinds if kind not in CLASSES]

@@ -1,8 +1,9 @@
-"""Which bodies of one robot never touch: neighbours, and those that always would.
+"""Body pairs of one robot that are excluded from collision detection.
 
-Bodies up to two joints apart overlap in their joints by design.  Others may overlap as drawn, in
-nearly every pose; such a contact says nothing and would jam the robot, so it is left out, and a
-finding says so.  The rule: in contact at the start, or in more than half of 300 random poses.
+Bodies up to two joints apart overlap at their joints by design.  Other bodies may overlap as drawn
+in nearly every pose; such a contact carries no information and would block the robot.  It is
+excluded, and a warning reports it.  The criterion is contact in the start pose, or in more than
+half of 300 random poses.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ Pair = tuple[str, str]
 
 
 def near_neighbours(plan: RobotPlan) -> list[Pair]:
-    """Pairs of bodies of a robot that lie next to each other; all of them for a Delta."""
+    """Return the pairs of adjacent bodies of a robot; all pairs for a Delta."""
     model = plan.robot.model
     names = [body.name for body in plan.bodies]
     fingers = [finger.name for finger in plan.clamp.fingers] if plan.clamp else []
     pairs: list[Pair] = list(combinations(fingers, 2))
     if isinstance(model, DeltaModel):
-        # Arms, rods and platform meet at balls; what matters there are the joint limits.
+        # Arms, rods and platform overlap at their ball joints; only the joint limits matter there.
         return [*combinations(names, 2), *pairs, *((n, f) for n in names for f in fingers)]
     assert isinstance(model, TreeModel)
     for i in range(len(names)):
@@ -57,7 +58,7 @@ def _carriers(model: TreeModel, i: int) -> list[int]:
 
 
 def always_touching(built: Built) -> tuple[tuple[Pair, ...], list[Finding]]:
-    """Pairs of bodies of a lone robot that touch at its start or in most of its poses."""
+    """Return body pairs of a single robot that touch at the start or in most random poses."""
     (plan,) = built.robots
     robot = plan.robot
     if not isinstance(robot.model, TreeModel):
@@ -104,7 +105,7 @@ def _samples(model: TreeModel) -> np.ndarray:
 
 
 def _touching(mujoco: Any, m: Any, d: Any, addresses: list[int], values: np.ndarray) -> set[int]:
-    """Pairs of bodies in contact, each as one number."""
+    """Return the body pairs in contact, each encoded as one integer."""
     d.qpos[addresses] = values
     mujoco.mj_kinematics(m, d)
     mujoco.mj_collision(m, d)

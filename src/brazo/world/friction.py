@@ -1,17 +1,20 @@
-"""Joint friction inside the physical model.
+"""Joint friction in the physical model.
 
     τ_f = B q̇ + T₊ (q̇ > 0)  |  B q̇ − T₋ (q̇ < 0)
 
-The viscous part is the engine's own damping: the same law to the last bit, and implicit in the
-`contact` mode, so that a geared drive's large B on a small inertia stays stable.  Dry friction:
+Viscous friction uses the engine's joint damping.  The formula is the same to the last bit, and
+`contact` mode integrates it implicitly, so that the large B of a geared drive on a small inertia
+stays stable.  Dry (Coulomb) friction:
 
-* `contact` mode: the engine's friction loss of (T₊ + T₋)/2, which truly sticks, and a constant
-  torque −(T₊ − T₋)/2.  Moving, the two add up to T₊ or −T₋; at rest the joint holds every torque
-  from −T₋ to T₊.  Near rest (below some 0.01 rad/s) it is stuck, which no formula of q̇ can say.
-* `exact` mode: the formula itself, held over a step, as in the robot's analytic dynamics.  Where it
-  would turn a speed round within the step, friction is what brings the joint to rest, found with
-  all other joints by projected Gauss–Seidel: the joint sticks.
-* A file's `smooth` speed v₀ rounds the step at rest, q̇/√(q̇² + v₀²): the formula in both modes.
+* `contact` mode: the engine's friction loss of (T₊ + T₋)/2, which models sticking, and a constant
+  torque −(T₊ − T₋)/2.  In motion the two add up to T₊ or −T₋; at rest the joint holds any torque
+  from −T₋ to T₊.  Near rest (below about 0.01 rad/s) the joint sticks, which no function of q̇
+  alone can express.
+* `exact` mode: the formula, held constant over a step, as in the robot's analytic dynamics.  Where
+  it would reverse a velocity within the step, the friction that brings the joint to rest is
+  computed together with all other joints by projected Gauss–Seidel: the joint sticks.
+* If a file gives a `smooth` velocity v₀, the step at rest is smoothed, q̇/√(q̇² + v₀²), and the
+  formula is used in both modes.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ SWEEPS = 200
 
 
 class JointFriction:
-    """The part of dry friction that is applied as torques."""
+    """The part of dry friction that is applied as generalised forces."""
 
     def __init__(self, members: Sequence[Member], model: Any, *, in_engine: bool) -> None:
         formula, bias = [], []
@@ -48,20 +51,20 @@ class JointFriction:
         self._mujoco = engine()
 
     def start(self, data: Any) -> None:
-        """Write the torques that do not change."""
+        """Write the constant torques."""
         data.qfrc_applied[self._bias_dofs] = self._bias
 
     def apply(self, data: Any) -> None:
-        """Write the torques of this moment."""
+        """Write the torques for the current velocities."""
         rate = data.qvel[self._dofs]
         size = np.where(rate > 0.0, self._plus, self._minus)
         speed = np.sqrt(rate * rate + self._smooth2)
-        # At rest without smoothing 0/0 stands for no friction.
+        # At rest and without smoothing, rate / speed is 0/0: no friction acts.
         shape = np.divide(rate, speed, out=np.zeros_like(rate), where=speed > 0.0)
         data.qfrc_applied[self._dofs] = -size * shape
 
     def hold(self, model: Any, data: Any) -> None:
-        """Where the torques of `apply` would turn a joint round within a step, let it stick."""
+        """Make joints stick whose velocity the torques of `apply` would reverse within the step."""
         if not len(self._sharp):
             return
         mujoco, h = self._mujoco, model.opt.timestep
@@ -75,7 +78,7 @@ class JointFriction:
         units[np.arange(len(dofs)), dofs] = 1.0
         mujoco.mj_solveM(model, data, answers, units)
         A = answers[:, dofs]
-        a = data.qvel[dofs] / h + data.qacc[dofs]  # the speed after the step without it, over h
+        a = data.qvel[dofs] / h + data.qacc[dofs]  # velocity after a frictionless step, over h
         f, after = sliding, a - A @ sliding
         resting = (sliding == 0.0) | (after * sliding <= 0.0)
         if resting.any():
@@ -92,10 +95,10 @@ def _complementary(
     sliding: np.ndarray,
     free: np.ndarray,
 ) -> np.ndarray:
-    """f between its bounds with a − A f = 0, > 0 only where f = high, < 0 only where f = low.
+    """Return f in [low, high] with a − A f = 0, > 0 only where f = high, < 0 only where f = low.
 
-    Mostly the joints `free` stick and the others slide; the guess is of this state alone, so that a
-    run repeats bit for bit from any state.
+    In most cases the joints in `free` stick and the others slide; this guess is tried first.  It
+    depends on the current state only, so that a run repeats bit for bit from any state.
     """
     f = sliding.copy()
     f[free] = np.linalg.solve(A[np.ix_(free, free)], (a - A[:, ~free] @ f[~free])[free])

@@ -1,16 +1,16 @@
-"""When a clamp holds something, by friction or by the weld rule.
+"""Grasp detection: when a gripper holds a body, by friction or by the weld rule.
 
-A body is *held* when both pads touch it, each presses with more than a given force, and it lies
-suitably: the fingers' direction is within a given angle (10°) of a face of it.  The angle is
+A body is *held* if both pads touch it, each pad presses with at least a given force, and the
+finger direction is within a given angle (10°) of a face of the body.  The angle is
 
-    box        to the nearest of its face normals
+    box        to the nearest face normal
     cylinder   to the nearest radial direction, or to its axis
-    sphere     none: every direction is alike
+    sphere     always 0
 
-Friction does the holding.  With the *weld* rule the clamp needs no friction: as soon as both pads
-touch a body that lies suitably while the clamp closes, the body is fixed to the hand as it lies
-there, until the clamp is told to open.  Bodies the clamp only rides through (force feedback off)
-can be welded, too: touching is enough.
+By default friction alone holds the body.  With the *weld* rule the gripper needs no friction: as
+soon as both pads of a closing gripper touch a body at a suitable angle, the body is fixed to the
+hand in its current pose until the gripper is commanded to open.  A gripper whose contact response
+is off can weld bodies as well, because touching is sufficient.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from brazo.world.contacts import Contacts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grasp:
-    """What a clamp has between its pads."""
+    """Bodies between the pads of a gripper."""
 
     robot: str
     left: dict[str, float]  # bodies the left pad touches, with the normal force (N)
     right: dict[str, float]
-    body: str | None  # what both pads touch: the one pressed hardest
-    force: float  # N, on the pad that presses less
-    angle: float  # rad, between the fingers' direction and the nearest face; nan without a body
-    suitable: bool  # the angle is small enough
+    body: str | None  # body that both pads touch: the one with the largest force
+    force: float  # N, the smaller of the two pad forces
+    angle: float  # rad, between the finger direction and the nearest face; nan without a body
+    suitable: bool  # the angle is within the limit
     welded: bool
 
     holds: bool
 
     @property
     def held(self) -> str | None:
-        """The name of the body that is held."""
+        """Return the name of the held body, or None."""
         return self.body if self.holds else None
 
 
 class GraspReader:
-    """Finds out what the clamp of one robot has between its pads."""
+    """Grasp detection for the gripper of one robot."""
 
     def __init__(
         self,
@@ -72,11 +72,11 @@ class GraspReader:
         self.bodies = bodies
         self._settings = settings
         assert clamp.sensors is not None
-        #: The fingers' direction in a body's frame, as views of the engine's sensor data.
+        #: Finger direction in the frame of each body, as views of the engine's sensor data.
         self._along = {name: data.sensordata[at] for name, at in clamp.sensors.along.items()}
 
     def read(self, contacts: Contacts, data: Any, before: str | None = None) -> Grasp:
-        """The grasp now; a body held `before` is kept down to half the force."""
+        """Return the current grasp; a body held `before` remains held down to half the force."""
         left, right = self._pressed(contacts)
         both = [name for name in left if name in right]
         welded = self.welded(data)
@@ -95,9 +95,9 @@ class GraspReader:
     def grip(
         self, bodies: dict[str, Slots], forces: Sequence[float], data: Any, before: str | None
     ) -> tuple[str | None, float]:
-        """What `read` would find held, and with which force, from the contact pattern of the step.
+        """Return the body that `read` reports as held and the force (N), from the contact pattern.
 
-        `bodies` are those both pads touch, `forces` the normal forces of these contacts.
+        `bodies` are those that both pads touch, `forces` the normal forces of these contacts (N).
         """
         best, force = None, 0.0
         for name, (start, middle, end) in bodies.items():
@@ -115,7 +115,7 @@ class GraspReader:
         return best, force
 
     def welded(self, data: Any) -> str | None:
-        """The body fixed to the hand."""
+        """Return the name of the body welded to the hand, or None."""
         for name, equality in self._clamp.weld_ids.items():
             if data.eq_active[equality]:
                 return name
@@ -124,9 +124,9 @@ class GraspReader:
     def apply_weld_rule(
         self, touches: bool, contacts: Callable[[], Contacts], model: Any, data: Any
     ) -> None:
-        """Fix what lies well between closing pads; let go when told to open.
+        """Weld a suitable body between closing pads; release it on an opening command.
 
-        `touches` says whether both pads touch one body.
+        `touches` is True if both pads touch the same body.
         """
         held = self.welded(data)
         if held is not None:
@@ -140,24 +140,24 @@ class GraspReader:
             self._fix(grasp.body, model, data)
 
     def _keeps(self) -> bool:
-        """Told to close, or to an opening no wider than the present one."""
+        """Whether the command closes the gripper, or asks for at most the current opening."""
         mode, value = self._clamp.command
         return value > 0.0 if mode == "force" else value <= self._clamp.opening + 1e-3
 
     def _fix(self, body: str, model: Any, data: Any) -> None:
-        """Take the present pose of the body in the hand as the one to keep."""
+        """Weld a body to the hand in its current relative pose."""
         tip, other = self._tip, self.bodies[body][1]
         R = data.xmat[tip].reshape(3, 3)
         equality = self._clamp.weld_ids[body]
         pose = model.eq_data[equality]
-        pose[0:3] = 0.0  # anchor: the body's own origin
+        pose[0:3] = 0.0  # anchor: the origin of the body
         pose[3:6] = R.T @ (data.xpos[other] - data.xpos[tip])
         pose[6:10] = quat_of(R.T @ data.xmat[other].reshape(3, 3))
         pose[11] = 0.0
         data.eq_active[equality] = 1
 
     def _pressed(self, contacts: Contacts) -> tuple[dict[str, float], dict[str, float]]:
-        """Bodies each pad touches, with the sum of the normal forces."""
+        """Return the bodies each pad touches, with the sum of the normal forces (N)."""
         found: tuple[dict[str, float], dict[str, float]] = ({}, {})
         pads, names = self._pads, contacts.names
         for geom, _, second, depth, pressure in contacts.rows:
@@ -167,7 +167,7 @@ class GraspReader:
         return found
 
     def _lies_well(self, body: str) -> bool:
-        """Whether the angle is small enough, for boxes without computing it."""
+        """Whether the angle is within the limit; for boxes without computing the angle."""
         along = self._along[body]
         if body in self._boxes:
             x, y, z = along.tolist()
@@ -182,7 +182,7 @@ class GraspReader:
 
 
 def face_angle(shape: Solid, direction: Array) -> float:
-    """Angle (rad) between a unit direction in a solid's frame and the nearest of its normals."""
+    """Angle (rad) between a unit direction in the frame of a solid and its nearest normal."""
     if isinstance(shape, Sphere):
         return 0.0
     x, y, z = np.abs(direction).tolist()

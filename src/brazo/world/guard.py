@@ -1,4 +1,4 @@
-"""Watches a run for numbers that blow up."""
+"""Detection of numerical divergence."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from brazo.world.stiffness import Stiffness
 
 
 class Diverged(RunFailed):
-    """A run broke down: `time` says when, `where` which joint or drive."""
+    """A run diverged at `time` (s); `where` names the joint or drive."""
 
     def __init__(self, message: str, time: float, where: str) -> None:
         super().__init__(message)
         self.time = time
         self.where = where
-        self.dump: Path | None = None  # a file to run the last steps again from, where there is one
+        self.dump: Path | None = None  # file for replaying the last steps, if one was written
 
 
 class DivergenceGuard:
-    """Looks at the engine's warnings after a step: `check` raises what it would only print."""
+    """Detector of engine warnings; `check` raises an error where MuJoCo only prints a warning."""
 
     def __init__(self, model: Any, data: Any, stiffness: Stiffness | None = None) -> None:
         self._stiffness = stiffness or Stiffness()
@@ -31,11 +31,11 @@ class DivergenceGuard:
         self._model = model
         self._data = data
         self._counts = data.warning.number
-        #: The counts of warnings that were told already.
+        #: Warning counts that were already reported.
         self.calm: list[int] = self._counts.tolist()
 
     def check(self) -> None:
-        """Raise `Diverged` if the last step warned of anything."""
+        """Raise `Diverged` if the last step increased a warning count."""
         counts = self._counts.tolist()
         if counts == self.calm:
             return

@@ -1,4 +1,4 @@
-"""Observes every step: applies the weld rule and notifies the subscribers."""
+"""Observation of steps: the weld rule, and contact and grasp events for subscribers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from brazo.world.grasps import GraspReader
 
 
 class Observer:
-    """Outlives edits of the world: `bind` gives it the grippers of a new model."""
+    """Tracks contacts and grasps; kept over edits, `bind` attaches it to a new model."""
 
     def __init__(self) -> None:
         self._contacts: Bus[ContactEvent] = Bus()
         self._grasps: Bus[GraspEvent] = Bus()
         self._kinds: dict[Subscription[ContactEvent], frozenset[str]] = {}
-        self._wanted: frozenset[str] = frozenset()  # classes anybody subscribed to
-        # Contacts of robot parts are listed from before they touch until after they part, so an
-        # "end" event can report the present contact.  Others vanish at once: the contacts of the
-        # step before have to be kept for their events.
+        self._wanted: frozenset[str] = frozenset()  # contact classes with at least one subscriber
+        # Contacts of robot parts are listed before they touch and after they separate, so an "end"
+        # event can report the current contact.  Other contacts disappear at once: the contacts of
+        # the previous step are kept for their events.
         self._vanish = False
         self._follower = ContactFollower()
         self._clamps: list[Clamp] = []
@@ -40,9 +40,9 @@ class Observer:
         self.revision = 0  # counts changes of `wanted`, `levels` and `held`
         self._stale = False
         self.readers: dict[str, GraspReader] = {}
-        self.held: dict[str, str | None] = {}  # by robot, in the last step observed
-        self._holding = True  # something was held or between both pads then
-        self.table = np.zeros((0, 3))  # by gripper: which body (-1 none), force, welded
+        self.held: dict[str, str | None] = {}  # by robot, in the last observed step
+        self._holding = True  # in the last observed step a body was held or between both pads
+        self.table = np.zeros((0, 3))  # by gripper: index of the body (-1 none), force (N), welded
         self._watched: list[tuple[str, GraspReader, np.ndarray]] = []
 
     def bind(
@@ -52,7 +52,7 @@ class Observer:
         bodies: Sequence[str],
         data: Any,
     ) -> None:
-        """Observe the steps of a newly compiled model."""
+        """Attach to a newly compiled model."""
         self.reader, self.readers = reader, readers
         self.revision += 1
         self._clamps = [grasp.clamp for grasp in readers.values()]
@@ -65,23 +65,23 @@ class Observer:
 
     @property
     def plain(self) -> bool:
-        """Whether a step in which no level and no grasp changes needs no observation at all."""
+        """Whether a step without a change of a level or grasp needs no observation."""
         if self._vanish or not self.watches:
             return False
         return not any(clamp.weld for clamp in self._clamps)
 
     @property
     def wanted(self) -> frozenset[str]:
-        """The classes of contact anybody subscribed to."""
+        """Return the contact classes with at least one subscriber."""
         return self._wanted
 
     @property
     def levels(self) -> dict[Pair, int]:
-        """How near the pairs of parts are in the last step observed."""
+        """Return the contact levels of the pairs of parts in the last observed step."""
         return self._follower.levels
 
     def held_numbers(self) -> list[int]:
-        """What every gripper holds: the index of the body in the cell, -1 none."""
+        """Return the index in the cell of the body that each gripper holds, -1 for none."""
         return [int(self._numbers[self.held[name]]) for name, _, _ in self._watched]
 
     @property
@@ -110,7 +110,7 @@ class Observer:
         return self._grasps.subscribe(callback)
 
     def observe(self, contacts: Callable[[], Contacts], time: float, model: Any, data: Any) -> None:
-        """Observe a step that was just made; `contacts` reads its contacts in full."""
+        """Process a completed step; `contacts` reads its contacts in full."""
         pattern = self._patterns.read()
         for clamp in self._clamps:
             if clamp.weld:
@@ -134,7 +134,7 @@ class Observer:
             follower.keep(data, time)
 
     def look(self, contacts: Contacts, data: Any) -> None:
-        """Take the present state as known, so that no event reports it."""
+        """Adopt the current state without publishing events for it."""
         self._stale = self._holding = True
         self.revision += 1
         self._follower.look(self._patterns.read().levels, data, contacts.time)
@@ -144,7 +144,7 @@ class Observer:
             values[:] = self._numbers[grasp.held], grasp.force, grasp.welded
 
     def _grips(self, pattern: Pattern, time: float, data: Any) -> list[GraspEvent]:
-        """Update what the grippers hold; the events of what changed."""
+        """Update the held bodies; return the events of the changes."""
         events: list[GraspEvent] = []
         held = self.held
         forces = self._patterns.forces(pattern) if pattern.gripping else ()

@@ -1,7 +1,8 @@
-"""What stands inside what: parts that should be apart and share space at one moment.
+"""Overlaps: bodies and robot parts that penetrate each other and should not.
 
-A body laid on a table touches it, and rounding may put it in by some micrometres; what is deeper
-than `ALLOWED` was put there by mistake, and the engine would push it out with a force no drive has.
+A body placed on a table touches it, and rounding may cause a penetration of some micrometres.  A
+penetration deeper than `ALLOWED` is a mistake in the cell, and the engine would separate the bodies
+with forces far above those of any drive.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ ALLOWED = 1e-3  # m
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two things of a cell that share space; `first` is the one to be moved."""
+    """Two elements of a cell that overlap; `first` is the one to move."""
 
     first: str  # `robot/part`, or the name of a body
     second: str
     depth: float  # m
-    finding: Finding  # the same as a sentence with file, line and field
+    finding: Finding  # the same as a message with file, line and field
 
     def __str__(self) -> str:
         return str(self.finding)
 
 
 def overlaps(cell: Cell, contacts: Iterable[Contact]) -> tuple[Overlap, ...]:
-    """The deepest of every two things, the deepest of all first."""
+    """Return the deepest overlap of each pair of elements, deepest first."""
     deepest: dict[tuple[str, str], Contact] = {}
     for contact in contacts:
         pair = (_owner(contact.first), _owner(contact.second))
@@ -41,7 +42,11 @@ def overlaps(cell: Cell, contacts: Iterable[Contact]) -> tuple[Overlap, ...]:
 
 
 def _overlap(cell: Cell, contact: Contact) -> Overlap:
-    """Of two robots or two bodies the later in the file is named, of others the body."""
+    """Return the overlap of a contact, with the element to move as `first`.
+
+    This is the later of two robots or two bodies, and the body in an overlap of a robot and a body;
+    it is never a fixture.
+    """
     first, second = contact.first, contact.second
     if contact.kind in ("robot-robot", "robot-object", "object-object"):
         first, second = second, first

@@ -1,6 +1,6 @@
-"""What the builders of one robot hand on: where its bodies, joints and drives are in the model.
+"""Location of a robot's bodies, joints and drives in the model under construction.
 
-Elements are those of the spec; their numbers are read from them (`.id`) once it is compiled.
+Elements are those of the spec; their ids (`.id`) are valid after compilation.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from brazo.model.description import Array, DeltaModel, Drive, Friction, Model, T
 from brazo.world.assembly import Assembly, Surface, limited
 from brazo.world.cell import CellRobot, ContactSettings
 
-ROBOT_SURFACE, FIXTURE_SURFACE, PAD_SURFACE = 0, 1, 2  # priorities: the higher one's values count
+ROBOT_SURFACE, FIXTURE_SURFACE, PAD_SURFACE = 0, 1, 2  # priorities: the higher one applies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A joint of the spec: value = multiplier·q[coordinate] + offset; None moves by itself."""
+    """A joint of the spec with the value multiplier·q[coordinate] + offset.
+
+    `coordinate` is None for joints that follow from loop constraints.
+    """
 
     element: Any
     coordinate: int | None
@@ -30,26 +33,26 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class ClampPlan:
-    """The fingers of a clamp: their bodies, slides, pads and the drive that moves both."""
+    """Elements of a gripper: finger bodies, slides, pads and the drive that moves both."""
 
     fingers: tuple[Any, Any]
     slides: tuple[Any, Any]
     pads: tuple[Any, Any]  # geoms
     drive: Any
-    welds: list[tuple[Any, str]] = field(default_factory=list)  # equality, free body's name
+    welds: list[tuple[Any, str]] = field(default_factory=list)  # equality, name of the free body
 
 
 @dataclass(slots=True, eq=False)
 class RobotPlan:
-    """One robot of the cell inside the spec."""
+    """Elements of one robot in the spec."""
 
     robot: CellRobot
-    bodies: list[Any]  # all of them, base first
+    bodies: list[Any]  # all bodies, base first
     tip: Any  # the body that carries the tool
     joints: list[Any]  # in the order of q
-    members: list[Member]  # every joint
+    members: list[Member]  # all joints, including mimic joints and passive joints of loops
     drives: list[Any]  # in the order of q
-    loops: list[Any] = field(default_factory=list)  # equalities that close its loops
+    loops: list[Any] = field(default_factory=list)  # equalities that close the kinematic loops
     locks: list[Any] = field(default_factory=list)  # inactive equalities, in the order of q
     clamp: ClampPlan | None = None
 
@@ -68,7 +71,7 @@ def add_joint(
     coulomb: float = 0.0,
     ref: float = 0.0,
 ) -> Any:
-    """A hinge or slide; axis and position are in the body's frame."""
+    """Add a hinge or slide joint; axis and position are in the body frame."""
     kinds = engine().mjtJoint
     joint = body.add_joint(
         name=name,
@@ -88,7 +91,7 @@ def add_joint(
 
 
 def add_motor(assembly: Assembly, joint: str, greatest: float) -> Any:
-    """A drive whose command is a torque or force, cut off at its greatest."""
+    """Add a torque or force actuator whose command is limited to ±`greatest`."""
     motor = assembly.spec.add_actuator(name=joint, target=joint)
     motor.trntype = engine().mjtTrn.mjTRN_JOINT
     motor.set_to_motor()
@@ -103,7 +106,7 @@ def link_surface(contact: ContactSettings) -> Surface:
 
 
 def require_dynamics(model: Model) -> None:
-    """Forces cannot move what has no known mass."""
+    """Raise an error for a model without inertias, which forces cannot move."""
     if isinstance(model, TreeModel):
         missing = ", ".join(model.missing_inertia)
     else:
@@ -122,7 +125,10 @@ def require_dynamics(model: Model) -> None:
 
 
 def coulomb_loss(friction: Friction, in_engine: bool) -> float:
-    """Dry friction the engine models itself: the mean of both directions, sharp at rest."""
+    """Return the friction loss for the engine: the mean of both directions, or 0.
+
+    It is 0 where friction is applied as torques instead (see `brazo.world.friction`).
+    """
     if not in_engine or friction.smooth:
         return 0.0
     return sum(friction.coulomb) / 2.0

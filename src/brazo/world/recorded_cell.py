@@ -1,9 +1,9 @@
-"""A cell inside a recording: the text of its file and of its robots' files.
+"""Storage of a cell in a recording: the text of its file and of its robots' files.
 
-A replay can draw the run after the files were moved, changed or deleted.  What is kept is the cell
-as it was simulated, edits included (`cell_files`).  Shipped robots are named.  Robots read from
-URDF or MJCF, and robot files with meshes, are kept by path and digest, and as text without the
-meshes: the file itself is used while it is the same, the text when it is not.
+A replay can draw the run after the files were moved, changed or deleted.  The cell is stored as
+simulated, including edits (`cell_files`).  Shipped robots are stored by name.  Robots read from
+URDF or MJCF, and robot files with meshes, are stored by path and digest, and as text without the
+meshes: the file is used if its digest still matches, otherwise the text.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from brazo.world.cell import Cell, CellRobot
 from brazo.world.cell_file import load_cell
 from brazo.world.cell_writer import cell_files
 
-LARGEST = 1 << 20  # characters of text in one recording
+LARGEST = 1 << 20  # max number of characters of text in one recording
 
 
 def recorded_source(cell: Cell) -> dict[str, str]:
     """Return the fields of a recording's description that hold the cell.
 
-    Where the cell cannot be kept, the field says why.
+    If the cell cannot be stored, the field `LEFT_OUT` contains the reason.
     """
     references: dict[str, dict[str, Any]] = {}
     robots = {r.model.path: r for r in cell.robots if r.model.path is not None}
@@ -70,9 +70,9 @@ def recorded_source(cell: Cell) -> dict[str, str]:
 
 
 def restored_cell(about: Mapping[str, str]) -> tuple[Cell, list[str]] | None:
-    """The cell that a recording holds, with notes on what differs from the files now.
+    """Return the cell stored in a recording, and notes on differences from the current files.
 
-    None where the recording holds none.
+    Return None if the recording contains no cell.
     """
     if not about.get(SOURCE):
         return None
@@ -117,7 +117,7 @@ def _is_shipped(path: Path) -> bool:
 
 
 def _meshes(model: Model) -> int:
-    """The number of parts that are drawn from a mesh file."""
+    """Return the number of parts that are drawn from a mesh file."""
     if not isinstance(model, TreeModel):
         return 0
     parts = [part for body in model.bodies for part in body.parts]
@@ -125,7 +125,7 @@ def _meshes(model: Model) -> int:
 
 
 def _without_meshes(robot: CellRobot) -> str:
-    """A robot file's own text without its meshes; URDF for other formats, meshes by full path."""
+    """Return the text of a robot file without its meshes, or URDF for other formats."""
     file = robot.source.file
     if file is not None:
         return robot_yaml(Field(_stripped(file.root.node), "", None))
@@ -135,14 +135,14 @@ def _without_meshes(robot: CellRobot) -> str:
 
 
 def _stripped(node: Node) -> Node:
-    """A copy of a YAML node without the parts that are meshes."""
+    """Return a copy of a YAML node without the parts that are meshes."""
     value = node.value
     if isinstance(value, list):
         kept = [one for one in value if not (isinstance(one.value, dict) and "mesh" in one.value)]
         return Node(node.line, [_stripped(one) for one in kept])
     if isinstance(value, dict):
         kept_fields = {key: (line, _stripped(one)) for key, (line, one) in value.items()}
-        # A list of parts that held meshes alone goes: the part is generated then.
+        # A list that contained only meshes is removed, so that its parts are generated instead.
         empty = [k for k, (_, one) in value.items() if one.value and kept_fields[k][1].value == []]
         return Node(node.line, {k: v for k, v in kept_fields.items() if k not in empty})
     return node

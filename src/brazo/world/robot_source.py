@@ -1,8 +1,8 @@
-"""A robot's file, and the edits made to it while it stands in a cell.
+"""Source of a robot in a cell: its file and the edits applied to it.
 
-Segment lengths and heights are parameters of the file.  The robot's width, its clamp's sizes and
-its masses are fields of it: an edit writes the new value into the parsed file, as a person would,
-and reads the whole anew, so that nothing derived can be left behind.
+Segment lengths and heights are parameters of the file.  Width, gripper sizes and masses are fields
+of the file.  An edit writes the new value into the parsed file and reads the whole file again, so
+that all derived values are updated.
 """
 
 from __future__ import annotations
@@ -34,19 +34,20 @@ _FIELD = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What differs from the file: parameters, width (a factor), the clamp's finger and opening.
+    """Differences from the file: parameters, width (a factor), finger and opening of the gripper.
 
-    `fields` are numbers, or lists of them, by their place in the file: `joints[1].mass`.
+    `fields` maps the path of a field in the file, such as `joints[1].mass`, to a number or a list
+    of numbers.
     """
 
     parameters: Mapping[str, float] = field(default_factory=dict)
     width: float | None = None
     finger: tuple[float, ...] | None = None  # m, three sizes
-    opening: tuple[float, ...] | None = None  # m, closed and open
+    opening: tuple[float, ...] | None = None  # m, min and max
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def over(self, earlier: Edits) -> Edits:
-        """These edits on top of earlier ones."""
+        """Return the combination of earlier edits and these; these take precedence."""
         return Edits(
             {**earlier.parameters, **self.parameters},
             earlier.width if self.width is None else self.width,
@@ -58,11 +59,11 @@ class Edits:
 
 @dataclass(frozen=True, eq=False)
 class RobotSource:
-    """A model, the file it came from and the edits that are in it."""
+    """A model, the file it was read from and the edits applied to it."""
 
     model: Model
     edits: Edits
-    _file: RobotFile | None = None  # with edited fields; None for formats without parameters
+    _file: RobotFile | None = None  # with edited fields; None for formats other than robot files
     _source: Source | None = None
 
     def __post_init__(self) -> None:
@@ -71,12 +72,12 @@ class RobotSource:
 
     @property
     def file(self) -> RobotFile | None:
-        """The robot file with its edited fields, but the file's own parameters; None for others."""
+        """Return the robot file with edited fields and its original parameters; None for others."""
         return self._file
 
     @property
     def width(self) -> float:
-        """The factor on all its radii."""
+        """Factor on all radii of the robot."""
         if self._file is None:
             return 1.0
         return read_style(self._file.root.mapping().get("body"), self._file.names()).width
@@ -89,7 +90,7 @@ class RobotSource:
         folder: Path = Path(),
         tip: str | None = None,
     ) -> RobotSource:
-        """A shipped name or a path; relative paths start at `folder`, `tip` is as for `load`."""
+        """Load a robot by name or path (relative to `folder`); `tip` as in `load_source`."""
         path = Path(robot)
         if path.suffix and not path.is_absolute() and is_regular(folder / path):
             robot = folder / path
@@ -101,7 +102,7 @@ class RobotSource:
         return cls(file.build(parameters or None), Edits(dict(parameters)), file)
 
     def edited(self, edits: Edits) -> RobotSource:
-        """The same robot with further edits; refused where its body could not be drawn."""
+        """Return the robot with further edits; raise an error if it could not be drawn."""
         if edits == Edits():
             return self
         merged = edits.over(self.edits)
@@ -123,15 +124,15 @@ class RobotSource:
         return replace(self, model=model, edits=merged, _file=file)
 
     def rebuild(self, parameters: Mapping[str, float]) -> Model:
-        """The model with some parameters changed, every other edit kept."""
+        """Return the model with some parameters changed; all other edits are kept."""
         return self.edited(Edits(dict(parameters))).model
 
     def links(self) -> tuple[LinkRow, ...]:
-        """Masses, centres and friction as the file has them now; empty for other formats."""
+        """Return current masses, centres of mass and friction; empty for other formats."""
         return () if self._file is None else link_table(self._file, self.edits.parameters)
 
     def text(self) -> str:
-        """A robot file of the robot as it is now."""
+        """Return the text of a robot file that describes the robot with its edits."""
         if self._file is None:
             raise BrazoError(
                 f"robot '{self.model.name}' was read from {self.model.path}, not from a robot "
@@ -139,7 +140,8 @@ class RobotSource:
             )
         root = self._file.root
         if self.edits.parameters:
-            # Read back, flanges would follow the new lengths.
+            # The radii are written explicitly: derived from the new lengths, the flanges would
+            # change.
             node = _written(root.node, ("body", "radii"), _value(self._file.radii))
             root = Field(node, root.name, root.path)
         return robot_yaml(root, self.edits.parameters)
@@ -151,7 +153,7 @@ def limits_of(model: Model) -> Array:
 
 
 def kinds_of(model: Model) -> tuple[JointKind, ...]:
-    """What each entry of q is."""
+    """Joint kind of each entry of q."""
     return model.joint_kinds
 
 
@@ -177,7 +179,7 @@ def _edited_root(root: Field, edits: Edits) -> Field:
 
 
 def _place(name: str) -> list[str | int]:
-    """`joints[1].friction.coulomb` as the keys that lead there."""
+    """Split a field path such as `joints[1].friction.coulomb` into keys and indices."""
     keys: list[str | int] = []
     for part in name.split("."):
         match = _FIELD.fullmatch(part)
@@ -188,7 +190,7 @@ def _place(name: str) -> list[str | int]:
 
 
 def _written(node: Node, keys: Sequence[str | int], value: Node, name: str = "") -> Node:
-    """A copy of a tree with one field, however deep, given another value."""
+    """Return a copy of a tree with the value of one (nested) field replaced."""
     if not keys:
         return value
     key, deeper = keys[0], keys[1:]

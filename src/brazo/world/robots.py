@@ -1,8 +1,8 @@
-"""One robot of a running world: its joints as views of the engine's arrays, drives and clamp.
+"""One robot of a running world: joints, drives and gripper as views of the engine's arrays.
 
-`q`, `qd` and `torque` are the engine's own memory wherever the joints lie evenly spaced in it
-(every serial robot, every Delta): reading costs nothing, and writing into `torque` commands the
-drives.  After `World.edit` the arrays are other ones: take them from the robot again.
+`q`, `qd` and `torque` are views of the engine's memory if the joints are evenly spaced in it (every
+serial robot, every Delta): reading needs no copy, and writing into `torque` commands the drives.
+`World.edit` replaces the arrays; get them from the robot again afterwards.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from brazo.world.wrenches import loop_map
 if TYPE_CHECKING:
     from brazo.world.world import World
 
-RIGID = 1e-4  # mobility of a locked joint over that of a free one
-THROUGH = 10.0  # m; solids must be this deep inside each other before a force acts
+RIGID = 1e-4  # mobility of a locked joint relative to a free one
+THROUGH = 10.0  # m; penetration depth below which no force acts when the contact response is off
 
 
 class WorldRobot:
-    """A robot in a world; made by `World`."""
+    """A robot in a world; created by `World`."""
 
     def __init__(self, world: World, plan: RobotPlan, clamp: Clamp | None) -> None:
         self._world = world
@@ -78,7 +78,7 @@ class WorldRobot:
 
     @property
     def qd(self) -> Array:
-        """Joint speeds (n,)."""
+        """Joint velocities (n,), rad/s and m/s."""
         return self._world.mj_data.qvel[self._iv] if self._qd is None else self._qd
 
     @property
@@ -88,66 +88,66 @@ class WorldRobot:
 
     @property
     def torque(self) -> Array:
-        """What the drives are told (n,): write into it."""
+        """Commanded drive torques (n,), N m and N; writable."""
         assert self._torque is not None  # drives are made in the order of q
         return self._torque
 
     @property
     def live(self) -> tuple[Array, Array] | None:
-        """q and qd as the engine's own memory until an edit; None where they lie scattered."""
+        """Views of q and qd, valid until an edit; None if the joints are not evenly spaced."""
         return None if self._q is None or self._qd is None else (self._q, self._qd)
 
     def set_torque(self, torque: Any) -> None:
-        """Tell the drives their torques (n,); checked."""
+        """Set the commanded drive torques (n,), with validation."""
         self.torque[:] = self._checked(torque, "torque")
 
     @property
     def drive_torque(self) -> Array:
-        """What the drives gave in the last step (n,): cut off at their greatest."""
+        """Drive torques (n,) in the last step, limited to the max torques."""
         return self._world.mj_data.actuator_force[self._drives]
 
     @property
     def joint_q(self) -> Array:
-        """Where the joints stand among the engine's positions (n,)."""
+        """Indices of the joints in the engine's `qpos` (n,)."""
         return self._iq
 
     @property
     def joint_v(self) -> Array:
-        """Where they stand among its speeds (n,)."""
+        """Indices of the joints in the engine's `qvel` (n,)."""
         return self._iv
 
     @property
     def drives(self) -> Array:
-        """Which of the engine's drives are theirs (n,)."""
+        """Ids of the robot's actuators in the engine (n,)."""
         return self._drives
 
     @property
     def loops(self) -> bool:
-        """Whether its links close loops, as a Delta's do."""
+        """Whether the robot has closed kinematic loops, as a Delta has."""
         return bool(self._loops)
 
     @property
     def clamp_row(self) -> int:
-        """Which row of `World.grips` is its clamp's; -1 without one."""
+        """Row of the robot's gripper in `World.grips`; -1 without a gripper."""
         clamps = [name for name, one in self._world.robots.items() if one.clamp is not None]
         return clamps.index(self.name) if self.name in clamps else -1
 
     @property
     def all_body_ids(self) -> Array:
-        """The engine's bodies of the robot, fingers included."""
+        """Ids of the robot's bodies in the engine, including fingers."""
         fingers = () if self.clamp is None else self.clamp.finger_ids
         return np.array([*dict.fromkeys(self.body_ids.tolist()), *fingers], int)
 
     def members(self) -> tuple[Array, Array]:
-        """The engine's degrees of freedom of all its joints, and their armatures."""
+        """Return the engine's degrees of freedom of all the robot's joints, and the armatures."""
         return self._member_v, np.array(self._world.mj_model.dof_armature[self._member_v])
 
     def shares(self) -> tuple[Array, Array]:
-        """Which bodies each joint of the engine carries, and its part in each joint's rate.
+        """Return which bodies each engine joint carries, and its rate per joint coordinate.
 
-        (members, bodies of `all_body_ids`) and (members, n): with these a wrench on every body
-        becomes a torque of every joint.  For a robot with loops the second is all zero: what its
-        joints carry depends on its pose.
+        Shapes (members, bodies of `all_body_ids`) and (members, n).  With these, wrenches on the
+        bodies are mapped to joint torques.  For a robot with loops the second array is zero,
+        because there the map depends on the pose.
         """
         model, own = self._world.mj_model, self.all_body_ids
         carried = np.zeros((len(self._plan.members), len(own)))
@@ -160,7 +160,7 @@ class WorldRobot:
         return carried, part
 
     def set_state(self, q: Any, qd: Any = None) -> None:
-        """Put the robot somewhere: joints that follow others and loops are placed, too."""
+        """Set the joint positions and velocities; mimic joints and loops are updated as well."""
         world = self._world
         q = self._checked(q, "q")
         qd = np.zeros(self.n) if qd is None else self._checked(qd, "qd")
@@ -174,9 +174,9 @@ class WorldRobot:
         world.forward()
 
     def put(self, qpos: Array, q: Array) -> None:
-        """Write joint values (n,) into positions of the engine, all joints that follow included.
+        """Write joint positions (n,) into `qpos`, including mimic joints and loops.
 
-        `qpos` may be that of any `MjData` of the world's model: a scratch pad for looking ahead.
+        `qpos` may belong to any `MjData` of the world's model, for example a scratch copy.
         """
         if isinstance(self.model, DeltaModel):
             qpos[self._member_q[self._free]] = closed_pose(self.model, q)
@@ -185,9 +185,10 @@ class WorldRobot:
             qpos[self._member_q] = self._scale * q[self._which] + self._offset
 
     def guide(self, q: Array, qd: Array) -> None:
-        """Put the joints somewhere for the next step; quicker than `set_state`, and unchecked.
+        """Set the joint state for the next step; faster than `set_state`, without validation.
 
-        Nothing is computed anew: frames and contacts stay those of the last step.
+        Nothing is recomputed: frames and contacts remain those of the last step (except for robots
+        with loops, which use `set_state`).
         """
         if self._loops:
             self.set_state(q, qd)
@@ -197,7 +198,7 @@ class WorldRobot:
         data.qvel[self._member_v] = self._scale * qd[self._which]
 
     def lock(self, joint: int) -> None:
-        """Keep a joint where it is now, whatever pushes it."""
+        """Fix a joint at its current position, regardless of the forces on it."""
         model, at = self._world.mj_model, self._locks[joint]
         where = self.q[joint] - model.qpos0[self._iq[joint]]
         model.eq_data[at, :5] = where, 0.0, 0.0, 0.0, 0.0
@@ -205,27 +206,28 @@ class WorldRobot:
         self.stiffen()
 
     def unlock(self, joint: int) -> None:
-        """Let a locked joint move again."""
+        """Release a locked joint."""
         self._world.mj_data.eq_active[self._locks[joint]] = 0
         self.stiffen()
 
     def stiffen(self) -> None:
-        """Make locks rigid, which is no part of the engine's state.
+        """Make the locks rigid by reducing the nominal mobility of the locked joints.
 
-        The engine softens a constraint in proportion to what it believes the joint's mobility to
-        be: a locked joint has next to none.
+        The engine softens a constraint in proportion to the nominal mobility (`dof_invweight0`) of
+        the joint.  This value belongs to the model, not to the engine's state, so it has to be set
+        again after the state is restored.
         """
         softer = np.where(self.locked, RIGID, 1.0)
         self._world.mj_model.dof_invweight0[self._iv] = softer * self._mobility
 
     @property
     def locked(self) -> Array:
-        """Which joints are locked (n,)."""
+        """Mask (n,) of the locked joints."""
         return self._world.mj_data.eq_active[self._locks].astype(bool)
 
     @property
     def drive_gain(self) -> Array:
-        """What part of its torque each drive really gives (n,), 1 when all is well."""
+        """Fraction of the commanded torque that each drive delivers (n,); 1 without faults."""
         return self._world.mj_model.actuator_gainprm[self._drives, 0]
 
     @drive_gain.setter
@@ -237,23 +239,23 @@ class WorldRobot:
 
     @property
     def force_feedback(self) -> bool:
-        """Whether contacts push on the robot.
+        """Whether contact response is on.
 
-        Off, its contacts are still found and reported, but neither side feels them: the robot rides
-        through.  May be switched at any time.
+        If off, contacts of the robot are still detected and reported, but exert no force on either
+        side: the robot passes through other bodies.  It can be changed at any time.
         """
         return self._feedback
 
     @force_feedback.setter
     def force_feedback(self, on: bool) -> None:
         model = self._world.mj_model
-        # Below the margin forces act, from there to margin + gap contacts are only listed.
+        # Forces act below the margin; from there to margin + gap contacts are only listed.
         model.geom_margin[self.geom_ids] = 0.0 if on else -THROUGH
         model.geom_gap[self.geom_ids] = self._gap + (0.0 if on else THROUGH)
         self._feedback = bool(on)
 
     def frames(self) -> Array:
-        """Poses (bodies, 4, 4) of the model's bodies, base first, in the world."""
+        """Poses (bodies, 4, 4) of the model's bodies in the world, base first."""
         return self._world.poses()[self._world.drawn_of(self.name)]
 
     def tool(self) -> Array:
@@ -263,15 +265,15 @@ class WorldRobot:
         return T @ self.model.tool
 
     def contact_wrenches(self) -> Array:
-        """Force and moment (bodies, 6) contacts put on each body, about its frame's origin.
+        """Contact force and moment (bodies, 6) on each body, about the origin of its frame.
 
-        World axes; the bodies in the order of `frames` (the rods of a Delta count for both sides
-        together in the first), fingers as part of the link that carries them.
+        World axes; bodies in the order of `frames`.  Fingers are included in the link that carries
+        them.  For the two rods of a Delta's parallelogram, the first entry holds the sum.
         """
         return self._world.link_wrenches(self)
 
     def external_torque(self) -> Array:
-        """Joint torques (n,) equal to all contact and weld forces on the robot, J^T F."""
+        """Joint torques (n,) equivalent to all contact and weld forces on the robot, Jᵀ F."""
         world = self._world
         total = world.external_forces()
         if self._loops:
@@ -300,14 +302,14 @@ class WorldRobot:
 
 
 def _carries(model: Any, carrier: int, body: int) -> bool:
-    """Whether a body moves with the joint of another."""
+    """Whether a body moves with the joint of another body."""
     while body > carrier:
         body = int(model.body_parentid[body])
     return body == carrier
 
 
 def _view(array: Array, indices: Array) -> Array | None:
-    """The entries as a view, where they are evenly spaced upward; else None."""
+    """Return the entries as a view if they are evenly spaced and ascending, else None."""
     if len(indices) == 1:
         return array[indices[0] : indices[0] + 1]
     steps = np.diff(indices)

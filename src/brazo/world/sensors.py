@@ -1,11 +1,11 @@
-"""What the engine measures by itself in every step, in C, for the robots' hands.
+"""Engine sensors of the grippers, evaluated by MuJoCo in every step.
 
-For every clamp and every free body
+For each gripper and each free body:
 
-    force    the force (3,) the hand's solids put on the body, world axes
-    along    the fingers' direction (3,), a unit vector in the body's frame
+    force    force (3,) of the hand's geoms on the body, world axes
+    along    finger direction (3,), a unit vector in the frame of the body
 
-both of the moment a step starts from, like the contacts.
+Both refer to the start of a step, as contacts do.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from brazo.world.assembly import Assembly
 from brazo.world.cell import FreeBody
 from brazo.world.plan import RobotPlan
 
-_NET_FORCE = 3  # how a contact sensor sums up: one force in world axes
+_NET_FORCE = 3  # reduction of a contact sensor: one net force in world axes
 
 
 def add_hand_sensors(assembly: Assembly, plan: RobotPlan, bodies: Sequence[FreeBody]) -> None:
-    """Put the sensors of one robot's hand into the model."""
+    """Add the sensors of one robot's gripper to the model."""
     if plan.clamp is None or not bodies:
         return
     mujoco, model = engine(), plan.robot.model
@@ -38,7 +38,7 @@ def add_hand_sensors(assembly: Assembly, plan: RobotPlan, bodies: Sequence[FreeB
     for body in bodies:
         force = assembly.spec.add_sensor(name=_force(plan.robot.name, body.name))
         force.type = kinds.mjSENS_CONTACT
-        force.objtype, force.objname = objects.mjOBJ_XBODY, plan.tip.name  # all it carries
+        force.objtype, force.objname = objects.mjOBJ_XBODY, plan.tip.name  # the whole subtree
         force.reftype, force.refname = objects.mjOBJ_BODY, body.name
         force.intprm[0] = 1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE)
         force.intprm[1], force.intprm[2] = _NET_FORCE, 1
@@ -49,7 +49,7 @@ def add_hand_sensors(assembly: Assembly, plan: RobotPlan, bodies: Sequence[FreeB
 
 
 class HandSensors:
-    """Where the numbers of one hand lie in the engine's sensor data, by body."""
+    """Addresses of the sensors of one gripper in the engine's sensor data, by body."""
 
     def __init__(self, model: Any, robot: str, bodies: Sequence[str]) -> None:
         self.force = np.array([_address(model, _force(robot, name)) for name in bodies], int)
@@ -59,7 +59,7 @@ class HandSensors:
             self.along[name] = slice(start, start + 3)
 
     def forces(self, sensordata: Array, body: Array) -> Array:
-        """The force (rows, 3) on the body of each row, given by its number; zero where below 0."""
+        """Return the force (rows, 3) on the body index of each row; zero for a negative index."""
         if not len(self.force):
             return np.zeros((len(sensordata), 3))
         held = body >= 0

@@ -1,7 +1,7 @@
-"""Where everything is now, in one call, without touching what the last step left behind.
+"""Current poses of all bodies, computed without changing the engine's results.
 
-The engine's own frames are one step old after a step, and its contacts belong to them.  The present
-ones are computed from the positions in a second workspace.
+After a step the engine's frames are those at the start of the step, and its contacts refer to them.
+The current frames are computed from the positions in a separate `MjData`.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Snapshot:
         self._shift = np.array([by for _, (_, by) in shifted])
 
     def now(self, data: Any) -> Any:
-        """The workspace with the frames of the present positions."""
+        """Return the separate `MjData` with the frames of the current positions."""
         self._data.qpos[:] = data.qpos
         self._kinematics(self._model, self._data)
         return self._data
 
     def poses(self, data: Any) -> Array:
-        """(k, 4, 4), in the order of `drawn`."""
+        """Return the poses (k, 4, 4), in the order of `drawn`."""
         now = self.now(data)
         T = self._still.copy()
         T[self._moving, :3, :3] = now.xmat[self._bodies].reshape(-1, 3, 3)
@@ -58,7 +58,7 @@ class Snapshot:
         return T
 
     def body(self, data: Any, body: int) -> Array:
-        """(4, 4) of one of the engine's bodies."""
+        """Return the pose (4, 4) of one of the engine's bodies."""
         now = self.now(data)
         T = np.eye(4)
         T[:3, :3] = now.xmat[body].reshape(3, 3)
@@ -66,11 +66,14 @@ class Snapshot:
         return T
 
     def of(self, robot: str) -> Array:
-        """Entries of a robot's own bodies, without its fingers."""
+        """Return the indices in `drawn` of a robot's bodies, without its fingers."""
         return self._own[robot]
 
     def by_drawn(self, values: Array, robot: str) -> Array:
-        """Rows by engine body rearranged to a robot's bodies; a body drawn twice counts once."""
+        """Select the rows of a robot's bodies from rows by engine body.
+
+        Of a body that is drawn twice, the second row is zero.
+        """
         own = self._own[robot]
         ids = [int(self.drawn[i].body.id) for i in own]
         rows = values[ids]

@@ -1,8 +1,9 @@
-"""The state of a world: saved, restored to the last bit, and carried over into an edited model.
+"""State of a world: saving, bit-exact restoring, and transfer to an edited model.
 
-A saved state is all that the engine integrates from (positions, speeds, controls, applied forces,
-active equalities, user data, the solver's warm start) plus the little that this layer adds: the
-poses welded bodies are kept in, and which robots feel forces and use the weld rule.
+A saved state consists of the engine's integration state (positions, velocities, controls, applied
+forces, active equalities, user data, the solver's warm start), the data of all equalities (such as
+the relative poses of welded bodies), and for each robot the contact response and weld rule
+settings.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from brazo.model.description import Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A moment of a world."""
+    """The state of a world at one time."""
 
     time: float
     engine: Array
-    welds: Array  # the engine's data of every equality
-    switches: tuple[tuple[bool, bool], ...]  # per robot: force feedback, weld rule
-    layout: tuple[str, ...]  # names of the joints the numbers belong to
+    welds: Array  # `eq_data` of all equalities
+    switches: tuple[tuple[bool, bool], ...]  # per robot: contact response, weld rule
+    layout: tuple[str, ...]  # names of the joints that the values belong to
 
 
 def layout_of(model: Any) -> tuple[str, ...]:
-    """Names of a model's joints, in order."""
+    """Return the names of a model's joints, in order."""
     return tuple(model.joint(i).name for i in range(model.njnt))
 
 
@@ -46,7 +47,7 @@ def save(
 
 
 def check(model: Any, state: State, layout: tuple[str, ...]) -> None:
-    """Refuse a state of another world."""
+    """Raise an error if the state belongs to another world."""
     mujoco = engine()
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION)
     if state.layout != layout or len(state.engine) != size:
@@ -54,18 +55,18 @@ def check(model: Any, state: State, layout: tuple[str, ...]) -> None:
 
 
 def restore(model: Any, data: Any, state: State) -> None:
-    """Put the engine into a saved state and compute all that follows from it."""
+    """Set the engine to a saved state and compute all derived quantities."""
     mujoco = engine()
     kind = mujoco.mjtState.mjSTATE_INTEGRATION
     model.eq_data[:] = state.welds
     mujoco.mj_setState(model, data, state.engine, kind)
     mujoco.mj_forward(model, data)
-    # Solving once more has moved the warm start.
+    # `mj_forward` has changed the warm start.
     mujoco.mj_setState(model, data, state.engine, kind)
 
 
 def carry_over(old_model: Any, old: Any, model: Any, data: Any) -> None:
-    """Bring the state of a model into an edited one; joints, drives, welds, locks go by name."""
+    """Copy the state of a model to an edited model; elements are matched by name."""
     mujoco = engine()
     data.time = old.time
     joints = {old_model.joint(i).name: i for i in range(old_model.njnt)}
@@ -101,7 +102,7 @@ def carry_over(old_model: Any, old: Any, model: Any, data: Any) -> None:
 
 
 def _widths(mujoco: Any, kind: int) -> tuple[int, int]:
-    """How many positions and rates a joint has."""
+    """Return the number of positions and of velocities of a joint type."""
     if kind == mujoco.mjtJoint.mjJNT_FREE:
         return 7, 6
     return (4, 3) if kind == mujoco.mjtJoint.mjJNT_BALL else (1, 1)

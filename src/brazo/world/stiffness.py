@@ -1,8 +1,9 @@
-"""How fast joint friction decays a speed: what a step of an explicit integrator must resolve.
+"""Decay rate of joint velocities due to friction, which limits the step of the integrator.
 
-Friction with the slope B (viscous, and T/v₀ of a smooth dry one) lets speeds decay at the rates λ
-of M⁻¹B.  Classic Runge–Kutta is stable up to h λ = 2.78, a torque held over the step up to 2.
-A light link behind a stiff gear easily has λ above 1/ms, so `exact` mode divides its step.
+Friction with the slope B (viscous, and T/v₀ of smoothed dry friction) makes velocities decay at the
+rates λ, the eigenvalues of M⁻¹B.  Classic Runge–Kutta is stable up to h λ = 2.78; a torque held
+constant over the step, up to 2.  A light link behind a stiff gear often has λ above 1/ms, so
+`exact` mode divides its step.
 """
 
 from __future__ import annotations
@@ -20,23 +21,23 @@ from brazo.world.plan import Member
 __all__ = ["MAX_SUBSTEPS", "Stiffness", "stiffness_of"]
 
 MAX_SUBSTEPS = 100
-SAMPLES = 8  # configurations looked at, besides the start
+SAMPLES = 8  # sampled configurations, in addition to the start
 _STABLE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Stiffness:
-    """The fastest decay found."""
+    """The largest decay rate and its joint."""
 
     rate: float = 0.0  # 1/s
     joint: str = ""
 
     def substeps(self, step: float) -> int:
-        """Into how many parts a step is divided, for h λ ≤ 1 in each."""
+        """Return the number of substeps of a step (s), such that h λ ≤ 1 in each."""
         return min(max(1, math.ceil(self.rate * step)), MAX_SUBSTEPS)
 
     def advice(self, step: float) -> str:
-        """What to do where the step is too long for it; empty where it is not."""
+        """Return a recommendation if the step (s) is too long; otherwise an empty string."""
         if self.rate * step <= _STABLE:
             return ""
         return (
@@ -47,8 +48,11 @@ class Stiffness:
 
 
 def stiffness_of(model: Any, members: Sequence[Member], *, viscous: bool) -> Stiffness:
-    """Of a compiled model; without `viscous` only smooth dry friction counts (the engine's implicit
-    integrator resolves the viscous one)."""
+    """Compute the stiffness of a compiled model.
+
+    If `viscous` is False, only smoothed dry friction counts: the engine's implicit integrator
+    resolves viscous friction.
+    """
     B = np.array(model.dof_damping) if viscous else np.zeros(model.nv)
     for member in members:
         if member.friction.smooth:
@@ -69,7 +73,7 @@ def stiffness_of(model: Any, members: Sequence[Member], *, viscous: bool) -> Sti
             data.qpos[at] = rng.uniform(low, high)
         mujoco.mj_forward(model, data)
         mujoco.mj_solveM(model, data, inverse, unit)
-        if not np.isfinite(inverse).all():  # a singular mass matrix has a message of its own
+        if not np.isfinite(inverse).all():  # a singular mass matrix is reported separately
             return Stiffness()
         rates, vectors = np.linalg.eigh(root[:, None] * inverse * root)
         if rates[-1] > found.rate:

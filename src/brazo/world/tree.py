@@ -1,9 +1,9 @@
-"""A serial or branching robot inside the physical model, each body in its own frame.
+"""Serial or branching robot in the physical model, each body in the frame of the model.
 
-Body i stands in its parent at  before · after  (q = 0), with its joint at  −Rᵀ t  along  Rᵀ a,
-after = [R t].  Then the positions and orientations the engine computes *are* the model's frames,
-and masses, centres of mass and tensors go in unchanged.  Joints that mimic another are tied to it
-by an equality.
+With after = [R t], body i is placed in its parent at  before · after  (q = 0), and its joint at −Rᵀ
+t  with the axis  Rᵀ a.  The positions and orientations that the engine computes are then the frames
+of the model, and masses, centres of mass and tensors are used unchanged.  A mimic joint is coupled
+to its master by an equality.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from brazo.world.plan import (
     link_surface,
 )
 
-# A robot whose masses are not known is *guided*: it goes where it is put, and nothing pushes it.
-# Its bodies have no weight, its joints more inertia than any contact could move.
+# A robot without known masses is *guided*: it takes the positions it is given, unaffected by
+# forces.  Its bodies have no mass, and its joints have more inertia than any contact could move.
 NO_MASS = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
 UNMOVED = 1e7  # kg m², kg
 
@@ -34,7 +34,7 @@ UNMOVED = 1e7  # kg m², kg
 def add_tree(
     assembly: Assembly, robot: CellRobot, clamp: ClampSettings, *, coulomb_in_engine: bool
 ) -> RobotPlan:
-    """Put a robot into the model."""
+    """Add a tree robot to the model."""
     model = robot.model
     assert isinstance(model, TreeModel)
     guided = bool(model.missing_inertia)
@@ -100,7 +100,7 @@ def add_tree(
 
 
 def _masters(model: TreeModel) -> dict[int, int]:
-    """For every coordinate the body whose joint has that very value."""
+    """Return for each coordinate the body whose joint value equals that coordinate."""
     masters: dict[int, int] = {}
     for i, body in enumerate(model.bodies):
         joint = body.joint

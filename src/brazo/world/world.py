@@ -1,8 +1,9 @@
-"""`World`: a cell in motion, one MuJoCo model with robots, clamps, bodies and their contacts.
+"""`World`: simulation of a cell, one MuJoCo model with robots, grippers, bodies and contacts.
 
-A step takes the state from t to t + dt.  Positions, speeds, poses, openings and distances are those
-of t + dt.  Contacts, their forces, wrenches and grasps are those the step was computed with, at t:
-they fit each other exactly.  `forward` computes them for the present moment.
+A step advances the state from t to t + dt.  Positions, velocities, poses, openings and distances
+are those at t + dt.  Contacts, their forces, wrenches and grasps are those at t, with which the
+step was computed; they are consistent with each other.  `forward` computes them for the current
+state.
 
 Runs repeat bit for bit: the same cell, commands and calls of `step` give the same numbers, also
 after `save` and `restore`.
@@ -48,9 +49,9 @@ from brazo.world.wrenches import WrenchReader, cross
 
 
 class World:
-    """A cell in motion.
+    """A cell in simulation.
 
-    `mode="contact"` is for working with things; `"exact"` has no contacts and no joint stops and
+    `mode="contact"` is for manipulation; `"exact"` has no contacts and no joint limits and
     integrates with Runge–Kutta, for open-loop studies.
     """
 
@@ -63,7 +64,7 @@ class World:
         self.mode: Mode = mode
         self._excluded: dict[str, tuple[CellRobot, tuple[Pair, ...], list[Finding]]] = {}
         self.observer = Observer()
-        self.black_box: BlackBox | None = None  # the last steps, once `remember` was called
+        self.black_box: BlackBox | None = None  # the last steps, after `remember` was called
         self.robots: Mapping[str, WorldRobot] = {}
         self._install(self._build())
         self.reset()
@@ -73,23 +74,23 @@ class World:
 
     @property
     def time(self) -> float:
-        """Seconds since the start."""
+        """Simulated time since the start (s)."""
         return float(self.mj_data.time)
 
     @property
     def dt(self) -> float:
-        """Length of a step (s)."""
+        """Step size (s)."""
         return self.cell.step
 
     def step(self, n: int = 1) -> None:
-        """Let `n` steps pass; raises `Diverged` when the numbers blow up."""
+        """Make `n` steps; raise `Diverged` if the state diverges."""
         if n < 0:
             raise BrazoError(f"cannot step {n} times; time only increases")
         for _ in range(n):
             self.advance()
 
     def advance(self) -> None:
-        """One step."""
+        """Make one step."""
         model, data = self.mj_model, self.mj_data
         moment = data.time
         for _ in range(self.substeps):
@@ -101,21 +102,21 @@ class World:
         self.observe()
 
     def stepped(self, moment: float) -> None:
-        """The engine made a step that began at `moment` (s)."""
+        """Record that the engine made a step that started at `moment` (s)."""
         self._moment, self._contacts = moment, None
 
     def observe(self) -> None:
-        """After a step: raise `Diverged` if it went wrong, and notify the subscribers."""
+        """Complete a step: raise `Diverged` if it diverged, and notify the subscribers."""
         self.guard.check()
         if self.observer.watches:
             self.observer.observe(self.contacts, self._moment, self.mj_model, self.mj_data)
 
     def remember(self) -> None:
-        """Keep the last steps from now on, for the case that one breaks down."""
+        """Keep the last steps from now on, to reproduce a divergence."""
         self.black_box = BlackBox(self.mj_model)
 
     def _drive(self, data: Any) -> None:
-        """Forces of this moment that the engine does not compute itself."""
+        """Write the forces that the engine does not compute itself."""
         for clamp in self._clamps:
             clamp.drive()
         if self.friction.by_formula:
@@ -124,9 +125,10 @@ class World:
             self.friction.hold(self.mj_model, data)
 
     def foresee(self) -> None:
-        """Compute forces and accelerations the next step starts from, and leave no trace.
+        """Compute the forces and accelerations from which the next step starts.
 
-        For Runge–Kutta, which ends a step with those of its last stage.
+        This is needed for Runge–Kutta, whose step ends with those of its last stage.  The solver's
+        warm start is restored, so the run is not affected.
         """
         data = self.mj_data
         self._drive(data)
@@ -135,13 +137,13 @@ class World:
         data.qacc_warmstart[:] = warm
 
     def forward(self) -> None:
-        """Compute contacts and accelerations of the present moment without letting time pass."""
+        """Compute contacts and accelerations for the current state, without advancing time."""
         self._mujoco.mj_forward(self.mj_model, self.mj_data)
         self._moment = float(self.mj_data.time)
         self._contacts = None
 
     def reset(self) -> None:
-        """Back to the start at time 0; robots stay as they were edited."""
+        """Return to the start at time 0; edits of robots are kept."""
         data = self.mj_data
         if self.black_box is not None:
             self.black_box.clear()
@@ -164,11 +166,11 @@ class World:
         self._look()
 
     def save(self) -> State:
-        """The present state, to the last bit."""
+        """Return the current state, bit-exact."""
         return states.save(self.mj_model, self.mj_data, self._switches(), self._layout)
 
     def restore(self, state: State) -> None:
-        """Back to a saved state; the run from there repeats bit for bit."""
+        """Return to a saved state; the run repeats bit for bit from there."""
         states.check(self.mj_model, state, self._layout)
         if self.black_box is not None:
             self.black_box.clear()
@@ -191,12 +193,13 @@ class World:
         fields: Mapping[str, Any] | None = None,
         source: RobotSource | None = None,
     ) -> None:
-        """Change a robot while the world runs, keeping the state of everything by name.
+        """Change a robot during a run; the state of all elements is kept by name.
 
-        `parameters` are the robot file's own (segment lengths, heights), `width` scales its radii,
-        `finger` (three sizes, m) and `opening` (closed and open, m) are its clamp's, `base` (4, 4)
-        is where it stands, `fields` are other numbers of its file (`{"joints[1].mass": 3.2}`).
-        `source` takes earlier edits back: the same robot as it was before them.
+        `parameters` are those of the robot file (segment lengths, heights), `width` scales the
+        radii, `finger` (three sizes, m) and `opening` (min and max, m) belong to the gripper,
+        `base` (4, 4) is the pose of the base, and `fields` are other numbers of the file
+        (`{"joints[1].mass": 3.2}`).  `source` replaces the description of the robot, for example to
+        revert earlier edits.
         """
         place = self._place_of(robot)
         old = self.cell.robots[place]
@@ -211,7 +214,7 @@ class World:
         )
         given = replace(old, source=source, base=old.base if base is None else _pose(base))
         if isinstance(given.model, DeltaModel):
-            closed_pose(given.model, self.robots[robot].q)  # refuses what cannot be closed
+            closed_pose(given.model, self.robots[robot].q)  # raises if the loops do not close
         robots = (*self.cell.robots[:place], given, *self.cell.robots[place + 1 :])
         previous, model, data = self.cell, self.mj_model, self.mj_data
         switches = self._switches()
@@ -231,15 +234,15 @@ class World:
         if changed.clamp is not None:
             changed.clamp.fit()
         if isinstance(changed.model, DeltaModel):
-            changed.set_state(changed.q.copy(), changed.qd.copy())  # close the loops anew
+            changed.set_state(changed.q.copy(), changed.qd.copy())  # close the loops
         self.forward()
         self._look()
 
-    # ---- what there is ---------------------------------------------------------------------
+    # ---- properties and queries ------------------------------------------------------------
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is odd about the robots in this cell, and about where things start."""
+        """Warnings about the robots in this cell and about the start configuration."""
         own = [f for r in self.cell.robots for f in r.model.findings]
         left_out = [f for _, _, findings in self._excluded.values() for f in findings]
         weightless = [
@@ -262,37 +265,37 @@ class World:
 
     @property
     def drawn(self) -> tuple[Drawn, ...]:
-        """What a viewer draws, in the order of `poses`: names, parts, and whose they are."""
+        """Bodies to draw, in the order of `poses`: names, owners and parts."""
         return self._snapshot.drawn
 
     def poses(self) -> Array:
-        """Pose (k, 4, 4) of everything in `drawn`, now."""
+        """Current poses (k, 4, 4) of all entries of `drawn`."""
         return self._snapshot.poses(self.mj_data)
 
     def pose(self, name: str) -> Array:
-        """Pose (4, 4) of a body, fixture or `robot/body`, now."""
+        """Current pose (4, 4) of a body, fixture or `robot/body`."""
         names = [body.name for body in self.drawn]
         if name not in names:
             raise BrazoError(f"nothing named '{name}' here; there are: {', '.join(names)}")
         return self.poses()[names.index(name)]
 
     def body_pose(self, body: int) -> Array:
-        """Pose (4, 4) of one of the engine's bodies, now."""
+        """Current pose (4, 4) of one of the engine's bodies."""
         return self._snapshot.body(self.mj_data, body)
 
     def drawn_of(self, robot: str) -> Array:
-        """Which entries of `drawn` are the bodies of a robot's model, base first."""
+        """Return the indices in `drawn` of the bodies of a robot's model, base first."""
         return self._snapshot.of(robot)
 
     def velocity(self, body: str) -> Array:
-        """Linear and angular velocity (6,) of a free body's middle, world axes."""
+        """Linear and angular velocity (6,) of the centre of a free body, world axes."""
         at = self._dofs_of(body)
         qvel = self.mj_data.qvel
         turned = self.pose(body)[:3, :3] @ qvel[at + 3 : at + 6]
         return np.concatenate([qvel[at : at + 3], turned])
 
     def place(self, body: str, pose: Array, velocity: Any = None) -> None:
-        """Put a free body somewhere (4, 4), with a velocity (6,) or at rest."""
+        """Set the pose (4, 4) of a free body and its velocity (6,), by default zero."""
         at = self._dofs_of(body)
         T = _pose(pose)
         speed = np.zeros(6) if velocity is None else np.array(velocity, dtype=float)
@@ -305,16 +308,16 @@ class World:
         self.mj_data.qvel[at : at + 6] = speed
         self.forward()
 
-    # ---- touching --------------------------------------------------------------------------
+    # ---- contacts and grasps ---------------------------------------------------------------
 
     def contacts(self) -> Contacts:
-        """Contacts of the last step, with the forces it was computed with."""
+        """Return the contacts of the last step, with the forces with which it was computed."""
         if self._contacts is None:
             self._contacts = self._reader.read(self.mj_data, self._moment)
         return self._contacts
 
     def overlaps(self) -> tuple[Overlap, ...]:
-        """Things that stand inside each other now, as they should not; the deepest first."""
+        """Return the current unintended overlaps, deepest first."""
         return overlaps(self.cell, self.contacts())
 
     def on_contact(
@@ -322,19 +325,22 @@ class World:
         callback: Callable[[ContactEvent], object],
         kinds: Collection[ContactClass] | None = None,
     ) -> Subscription[ContactEvent]:
-        """Call back when a pair of parts comes near, touches or parts, of the given classes."""
+        """Call `callback` when a pair of parts comes near, touches or separates.
+
+        `kinds` are the contact classes to report; by default all.
+        """
         subscription = self.observer.on_contact(callback, kinds)
         self._look()
         return subscription
 
     def on_grasp(self, callback: Callable[[GraspEvent], object]) -> Subscription[GraspEvent]:
-        """Call back when a clamp takes hold of a body or loses it."""
+        """Call `callback` when a gripper grasps or releases a body."""
         subscription = self.observer.on_grasp(callback)
         self._look()
         return subscription
 
     def grasp(self, robot: str) -> Grasp:
-        """What the robot's clamp has between its pads."""
+        """Return the current grasp of a robot's gripper."""
         self._place_of(robot)
         if robot not in self._grasps:
             raise BrazoError(f"robot '{robot}' has no gripper")
@@ -344,15 +350,15 @@ class World:
 
     @property
     def grips(self) -> Array:
-        """What every clamp holds, one row each, while steps are observed (see `on_grasp`).
+        """Grasp of each gripper (grippers, 3), updated while steps are observed (see `on_grasp`).
 
-        Which body (its place in the cell, -1 none), the force on the pad that presses less (N),
-        and 1 where the body is welded.
+        Columns: index of the body in the cell (-1 none), the smaller of the two pad forces (N), and
+        1 if the body is welded.
         """
         return self.observer.table
 
     def distance(self, first: str, second: str, limit: float = 1.0) -> Distance | None:
-        """Distance of two robots, bodies or fixtures now; None when beyond `limit` (m)."""
+        """Distance of two robots, bodies or fixtures; None if it is beyond `limit` (m)."""
         return nearest(
             self.mj_model,
             self._snapshot.now(self.mj_data),
@@ -364,7 +370,11 @@ class World:
         )
 
     def nearest(self, first: str, second: str, limit: float = 1.0) -> Nearest:
-        """For asking for a distance in many steps, of the moment the last one started from."""
+        """Return an evaluator of a distance, for evaluation in many steps.
+
+        It uses the frames of the data it is given; after a step those of `mj_data` are one step
+        old.
+        """
         return Nearest(self.mj_model, self._geoms_of(first), self._geoms_of(second), limit)
 
     def link_wrenches(self, robot: WorldRobot) -> Array:
@@ -379,7 +389,7 @@ class World:
         return self._snapshot.by_drawn(wrench, robot.name)
 
     def external_forces(self) -> Array:
-        """Generalised force (nv,) of all contacts and welds, by the engine's degrees of freedom."""
+        """Generalised force (nv,) of all contacts and welds."""
         data = self.mj_data
         total = self._wrenches.generalised(self._wrenches.on_bodies(self.contacts(), data), data)
         welds = [i for clamp in self._clamps for i in clamp.weld_ids.values()]
@@ -387,7 +397,7 @@ class World:
             total += self._wrenches.of_equalities(data, welds)
         return total
 
-    # ---- inside ----------------------------------------------------------------------------
+    # ---- internals -------------------------------------------------------------------------
 
     def _build(self) -> Built:
         for robot in self.cell.robots:
@@ -399,7 +409,7 @@ class World:
         return build(self.cell, self.mode, excluded)
 
     def _install(self, built: Built) -> None:
-        """Take a compiled model into use."""
+        """Replace the current model by a newly compiled one."""
         mujoco = self._mujoco
         self.mj_model: Any = built.model
         self.mj_data: Any = mujoco.MjData(built.model)
@@ -443,7 +453,7 @@ class World:
         self.observer.bind(self._reader, self._grasps, list(objects), self.mj_data)
 
     def _look(self) -> None:
-        """Let no event tell of the present moment, unless somebody is being told already."""
+        """Suppress events for the current state, unless a notification is already being sent."""
         self.observer.look(self.contacts(), self.mj_data)
 
     def _switches(self) -> tuple[tuple[bool, bool], ...]:
@@ -479,7 +489,7 @@ class World:
 
 
 def _same(source: RobotSource, robot: CellRobot) -> RobotSource:
-    """Another state of a robot's description, checked to have the same joints."""
+    """Return `source` after checking that it has the same joints as the robot."""
     names, known = joint_names_of(source.model), joint_names_of(robot.model)
     if names != known:
         raise BrazoError(

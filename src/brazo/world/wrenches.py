@@ -1,11 +1,12 @@
-"""What contacts do to a robot: a wrench on each link, and torques for the analytic model.
+"""Contact wrenches on the links of a robot, and equivalent joint torques.
 
     link b      w_b = Σ (±F_k, (p_k − o_b) × ±F_k ± N_k)     about the origin o_b of its frame
     joints      τ_ext = Nᵀ Σ_b J_bᵀ w_b                       to be added to τ in  M q̈ + C q̇ + G = τ
 
-J_b is the Jacobian of body b with respect to every joint the engine has, N maps the rates of the
-robot's own coordinates to those: mimics follow their master, rods and platform of a Delta follow
-from its loops, J_loop N = 0.  Fingers count as part of the link that carries them.
+J_b is the Jacobian of body b with respect to all joints of the engine.  N maps the rates of the
+robot's coordinates to those of all joints: mimic joints follow their master; rods and platform of a
+Delta follow from the loop constraints, J_loop N = 0.  Fingers are included in the link that carries
+them.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ _NEXT, _LAST = [1, 2, 0], [2, 0, 1]
 
 
 class WrenchReader:
-    """Sums contact forces by body of one compiled model."""
+    """Sums of the contact forces by body of one compiled model."""
 
     def __init__(self, model: Any) -> None:
         self._mujoco = engine()
         self._model = model
 
     def on_bodies(self, contacts: Contacts, data: Any) -> Array:
-        """Force and moment about the body frame's origin (bodies, 6), world axes.
+        """Force and moment about the origin of the body frame (bodies, 6), world axes.
 
-        Body origins are those of the moment the contacts belong to.
+        The origins are those at the time of the contacts.
         """
         wrench = np.zeros((self._model.nbody, 6))
         if not len(contacts):
@@ -46,7 +47,7 @@ class WrenchReader:
         return wrench
 
     def generalised(self, wrench: Array, data: Any) -> Array:
-        """Σ J_bᵀ w_b for every degree of freedom of the model (nv,)."""
+        """Generalised force Σ J_bᵀ w_b (nv,)."""
         total = np.zeros(self._model.nv)
         for body in np.flatnonzero(wrench.any(axis=1)):
             if body:
@@ -69,12 +70,12 @@ class WrenchReader:
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Row by row; a good deal faster than numpy's for few rows."""
+    """Row-wise cross product; for few rows much faster than `np.cross`."""
     return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
 
 
 def equality_rows(data: Any, equalities: list[int]) -> Array:
-    """Where the given equalities stand among the engine's constraints."""
+    """Return the rows of the given equalities in the engine's constraint arrays."""
     kind = int(engine().mjtConstraint.mjCNSTR_EQUALITY)
     count = data.nefc
     return np.flatnonzero(
@@ -83,10 +84,11 @@ def equality_rows(data: Any, equalities: list[int]) -> Array:
 
 
 def loop_map(model: Any, data: Any, loops: list[int], own: list[int], all_: list[int]) -> Array:
-    """N (nv, n): how all of a robot's joints move with its own coordinates.
+    """Return N (nv, n), the rates of all joints of a robot per rate of its coordinates.
 
-    `loops` are the equalities that close it, `own` the degrees of freedom of its coordinates,
-    `all_` those of all its joints.  The engine's constraint rows must be those of the present pose.
+    `loops` are the equalities that close the loops, `own` the degrees of freedom of the
+    coordinates, `all_` those of all joints.  The engine's constraint rows must belong to the
+    current pose.
     """
     rows = equality_rows(data, loops)
     J = np.array(data.efc_J).reshape(-1, model.nv)[rows]

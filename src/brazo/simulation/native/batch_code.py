@@ -1,11 +1,11 @@
-"""Steps of a simulation in machine code; `steps` prepares the memory it works on.
+"""Machine code for simulation steps; `steps` prepares the memory it uses.
 
     brazo_steps(batch) -> 0
 
 The order is that of a step in Python: controllers → row "before" → world → row "after" → next
 references.  The call returns before a step in which a controller gives no finite torque, and after
-one that was not quiet (see `world_code`): what follows the engine is then left to the caller.
-`done` is the number of steps made, `half` whether the last one has to be completed.
+a step that was not quiet (see `world_code`), whose part after the engine is left to the caller.
+`done` is the number of steps made; `half` is 1 if the last one has to be completed.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from brazo.codegen.flow import WORD, Fields, Flow
 from brazo.codegen.jit import Library, build
 from brazo.simulation.native.world_code import WORLD, add_world
 
-#: Addresses and counts; `laps` is where the times between the parts of the first step go.
+#: Addresses and counts; `laps` receives the times between the parts of the first step.
 BATCH = Fields(
     "steps done half world robot_count robots recording row t before_count before after_count "
     "after reference reference_step sum_contacts clock timed laps"
 )
-#: `left` rows from `next_row` on are the references to come, then `rest` for good.
+#: `left` is the number of remaining reference rows from `next_row` on, followed by `rest`.
 ROBOT = Fields(
     "n kernel arity arguments state next_state state_size tau torque total reference place "
     "next_row row_step left rest"
 )
 COPY = Fields("to step from count")
 LAPS = Fields("start control before engine after")  # pairs of words: s and ns
-ARITIES = range(2, 20)  # of controllers
+ARITIES = range(2, 20)  # supported numbers of arguments of controller kernels
 _HUGE = 1.7976931348623157e308
 _TIME_UTC = 1
 
 
 @lru_cache(maxsize=1)
 def batch_code() -> tuple[Library, int]:
-    """The machine code and where it begins; compiled once per machine."""
+    """Return the machine code and the address of its entry; compiled once per machine."""
     module = Module()
     add_world(module)
     for name, text in (
@@ -90,7 +90,7 @@ def _steps() -> str:
 
 
 def _next() -> str:
-    """`Sampled.advance`: the next reference, and after the last one the place of rest."""
+    """`Sampled.advance`: the next reference, and after the last one the rest position."""
     f = Flow("define internal void @brazo_next(ptr %s)")
     robots = f.get("ptr", "%s", BATCH.robots)
     with f.each(f.get("i64", "%s", BATCH.robot_count)) as i:
@@ -109,7 +109,7 @@ def _next() -> str:
 
 
 def _lap() -> str:
-    """The time by the C library's `timespec_get`: seconds, then nanoseconds."""
+    """Store the time given by the C library's `timespec_get`: seconds, then nanoseconds."""
     f = Flow("define internal void @brazo_lap(ptr %s, i64 %place)")
     to = f.item(f.get("ptr", "%s", BATCH.laps), "%place", 2 * WORD)
     f.call("i32", f.get("ptr", "%s", BATCH.clock), f"ptr {to}", f"i32 {_TIME_UTC}")
@@ -118,7 +118,7 @@ def _lap() -> str:
 
 
 def _controllers() -> str:
-    """The torques of all robots into their drives; false, and nothing done, if one has none."""
+    """Write the torques of all robots; return false and change nothing if one is not finite."""
     f = Flow("define internal i1 @brazo_controllers(ptr %s)")
     robots, count = f.get("ptr", "%s", BATCH.robots), f.get("i64", "%s", BATCH.robot_count)
     with f.each(count) as i:
@@ -183,7 +183,7 @@ def _after() -> str:
 
 
 def _copies(f: Flow, row: str, count: int, records: int) -> None:
-    """Arrays of the engine into a row of their columns."""
+    """Copy arrays of the engine into a row of their columns."""
     first = f.get("ptr", "%s", records)
     with f.each(f.get("i64", "%s", count)) as i:
         one = f.item(first, i, WORD * len(COPY))

@@ -1,4 +1,4 @@
-"""One robot's part in a native step: where its controller, state and reference lie in memory."""
+"""Record of one robot for native steps: addresses of its controller, state and reference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brazo.simulation.robot import SimRobot
 
 
 class RobotRecord:
-    """Fills a robot's record, and fills it anew when its controller or motion is another."""
+    """Writer of a robot's record; updates it when the controller or motion is replaced."""
 
     def __init__(self, robot: SimRobot, words: np.ndarray, place: int) -> None:
         self._robot = robot
@@ -21,11 +21,11 @@ class RobotRecord:
         self._arguments: list[np.ndarray] | None = None
         self._motion: Motion | None = None
         self._wanted: np.ndarray | None = None
-        self._rows = 0  # where the references lie
+        self._rows = 0  # address of the reference rows
         words[ROBOT.n], words[ROBOT.place] = robot.n, 8 * place
 
     def ready(self) -> bool:
-        """Bring the record up to date; False where the robot is not for machine code."""
+        """Update the record; return False if the robot needs steps in Python."""
         robot = self._robot
         if not robot.plain:
             return False
@@ -42,7 +42,7 @@ class RobotRecord:
         return True
 
     def begin(self) -> bool:
-        """Write down the references to come; False where they are not known beforehand."""
+        """Write the remaining references; return False if they are not known in advance."""
         words, motion = self._words, self._motion
         if type(motion) is Sampled:
             following, table = motion.following, motion.table
@@ -52,15 +52,15 @@ class RobotRecord:
         return type(motion) is Rest
 
     def end(self, steps: int) -> None:
-        """So many steps are complete: go on to the reference of the next one."""
+        """Advance the reference after `steps` completed steps."""
         if type(self._motion) is Sampled:
-            self._motion.passed(steps)  # machine code wrote it
+            self._motion.passed(steps)  # machine code has advanced the row
         elif steps and type(self._motion) is not Rest:
             self._robot.go_on()
 
     def _take(self, controller: Controller | None, motion: Motion) -> bool:
         words = self._words
-        self._motion = None  # nothing is known until all of it is written
+        self._motion = None  # invalid until the whole record is written
         if not is_plain(motion.row):
             return False
         words[ROBOT.reference] = address(motion.row)
@@ -77,7 +77,7 @@ class RobotRecord:
         return True
 
     def _take_controller(self, controller: Controller, motion: Motion) -> bool:
-        """Write down where a controller's kernel, its inputs and outputs lie."""
+        """Write the addresses of a controller's kernel, inputs and outputs."""
         robot, words = self._robot, self._words
         live, torque = robot.world.live, robot.world.torque
         if not isinstance(controller, CompiledController) or live is None:
@@ -93,7 +93,7 @@ class RobotRecord:
         if not all(map(is_plain, (*signals, torque))):
             return False
         arguments = np.array([address(array) for array in (*signals, *results)], np.int64)
-        self._kept = kernel, signals, results, arguments  # the addresses hold while these live
+        self._kept = kernel, signals, results, arguments  # keeps the addresses valid
         tau, self._wanted, total = results[:3]
         words[ROBOT.kernel], words[ROBOT.arity] = kernel.address, count
         words[ROBOT.arguments] = address(arguments)
@@ -108,5 +108,5 @@ class RobotRecord:
 
 
 def is_plain(array: np.ndarray) -> bool:
-    """Whether an array is doubles one after the other."""
+    """Whether an array is a contiguous array of doubles."""
     return array.dtype == np.float64 and array.flags.c_contiguous

@@ -1,4 +1,4 @@
-"""`NativeSteps`: makes the steps of a simulation in machine code where that is possible."""
+"""`NativeSteps`: makes simulation steps in machine code where possible."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["NativeSteps", "native_steps_check"]
 
 
 def native_steps_check() -> Check:
-    """Whether native steps can be made on this machine."""
+    """Check whether native steps can be made on this machine."""
     try:
         if not native():
             return Check("native steps", "none: no machine code is made; steps are in Python")
@@ -46,7 +46,7 @@ def native_steps_check() -> Check:
 
 
 class NativeSteps:
-    """Makes the steps of one simulation."""
+    """Native steps of one simulation."""
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
@@ -60,11 +60,11 @@ class NativeSteps:
         self._robots: list[RobotRecord] = []
 
     def make(self, most: int, timed: bool) -> int:
-        """Make up to `most` steps after the tasks have acted in the first; how many were made.
+        """Make up to `most` steps, the first of which has run its tasks; return their number.
 
-        0 where the step has to be made in Python.  `half` says whether the last one still has to be
-        completed, from what follows the engine on.  `timed`: take the time of the parts of the
-        first one.
+        Return 0 if the step has to be made in Python.  If `half` is set afterwards, the part of the
+        last step after the engine still has to be completed.  If `timed`, the parts of the first
+        step are timed.
         """
         sim, words, table = self._sim, self._words, self._table
         if sim.world.mj_data is not self._data:
@@ -83,18 +83,18 @@ class NativeSteps:
                 return 0
             words[BATCH.row] = block.filled
             most = min(most, recorder.room)
-        foreseen = [robot.begin() for robot in self._robots]  # of every robot, whatever one says
+        foreseen = [robot.begin() for robot in self._robots]  # for every robot, even after a False
         if not all(foreseen):
             most = 1
         words[BATCH.steps] = most
         try:
             self._call(self._at)
-        finally:  # an interrupt from the keyboard comes right after the call
+        finally:  # a keyboard interrupt is raised right after the call
             self._end(table, recorder)
         return words[BATCH.done]
 
     def _end(self, table: WorldTable, recorder: RunRecorder | None) -> None:
-        """Tell everybody of the steps that were made."""
+        """Update world, recorder and robots after the steps."""
         made = self._words[BATCH.done]
         if made:
             table.stepped(made)
@@ -105,16 +105,16 @@ class NativeSteps:
 
     @property
     def half(self) -> bool:
-        """Whether the last step is still to be completed."""
+        """Whether the last step still has to be completed."""
         return bool(self._words[BATCH.half])
 
     def parts(self) -> tuple[float, float, float]:
-        """Control, recording and engine (s) of the step that was timed, if it was not half."""
+        """Control, recording and engine times (s) of the timed step, valid if it was not half."""
         start, acted, kept, moved, written = (s + 1e-9 * ns for s, ns in self._laps.tolist())
         return acted - start, (kept - acted) + (written - moved), moved - kept
 
     def _attach(self) -> None:
-        """Take the arrays of a newly compiled world."""
+        """Attach to the arrays of a newly compiled world."""
         sim = self._sim
         world = sim.world
         self._data, self._table, self._block = world.mj_data, None, None
@@ -140,7 +140,7 @@ class NativeSteps:
         self._table = table
 
     def _take(self, block: Block) -> bool:
-        """Take the columns of a new block; False where its rows have to be made in Python."""
+        """Use the columns of a new block; return False if its rows have to be made in Python."""
         if not block.plain:
             return False
         words = self._words
@@ -169,7 +169,7 @@ def _copies(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def _clock() -> int | None:
-    """The C library's `timespec_get`, with 64-bit seconds."""
+    """Address of the C library's `timespec_get` with 64-bit seconds; None if unavailable."""
     try:
         if os.name == "nt":
             return ctypes.cast(ctypes.CDLL("ucrtbase")._timespec64_get, ctypes.c_void_p).value

@@ -1,14 +1,14 @@
-"""A step of the world in machine code: what `World.advance` does as long as nothing happens.
+"""Machine code for a step of the world: `World.advance` as long as no event occurs.
 
     @brazo_copy(to, from, n)          n doubles
     @brazo_advance(world) -> i1       drives, black box, engine; whether the step was *quiet*
 
-A step is quiet when the engine gave no warning, every pair of parts is as near as it was, and every
-gripper holds what it held.  Then there is nothing to report.  Sums are made in the same order as by
-`PatternReader` and `GraspReader`, so all numbers are equal to the last bit; what cannot be decided
-here (two doubles too near to each other) counts as not quiet, and is decided there.
+A step is quiet if the engine gave no warning, no contact level changed and no grasp changed.  Then
+there is no event to report.  Sums are computed in the same order as by `PatternReader` and
+`GraspReader`, so all results are bit-identical.  A comparison of two doubles that are too close to
+decide here counts as not quiet and is left to Python.
 
-The records are filled by `world_table`.
+The records are written by `world_table`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from brazo.codegen.emitter import Module, hex_double
 from brazo.codegen.flow import WORD, Fields, Flow
 
-#: A world: the engine's addresses (see `EngineView`), what is observed, clamps, the black box.
+#: A world: the engine's addresses (see `EngineView`), observed state, grippers, the black box.
 WORLD = Fields(
     "model data mj_step mj_getState time contact_count contacts forces contact_size dist geoms "
     "force_at warnings warning_size warning_count calm solids pairs slots levels level_count "
@@ -24,15 +24,15 @@ WORLD = Fields(
     "ring_step ring_rows ring_next state_kind moment"
 )
 CLAMP = Fields("command q qd push greatest stiffness drag values held enough half cosine grips")
-GRIP = Fields("left right along kind")  # of one clamp and body: slots of the pads, direction, shape
+GRIP = Fields("left right along kind")  # per gripper and body: slots of the pads, direction, shape
 BOX, ROUND, BALL = 0, 1, 2  # kinds of shape
 OPENING = hex_double(1.0)
-CLEAR = 1e-9  # of a squared cosine; nearer than this the decision is left to others
+CLEAR = 1e-9  # difference of squared cosines below which the decision is left to Python
 ZERO = hex_double(0.0)
 
 
 def add_world(module: Module) -> None:
-    """Put the functions into a module."""
+    """Add the functions to a module."""
     module.definitions["brazo_copy"] = _copy()
     module.definitions["brazo_drive"] = _drive()
     module.definitions["brazo_contacts"] = _contacts()
@@ -93,7 +93,7 @@ def _advance() -> str:
 
 
 def _drive() -> str:
-    """`Clamp.drive` of all clamps."""
+    """`Clamp.drive` of all grippers."""
     f = Flow("define internal void @brazo_drive(ptr %world)")
     clamps = f.get("ptr", "%world", WORLD.clamps)
     with f.each(f.get("i64", "%world", WORLD.clamp_count)) as i:
@@ -116,14 +116,14 @@ def _drive() -> str:
 
 
 def _clip(f: Flow, x: str, greatest: str) -> str:
-    """min(max(x, −greatest), greatest), as Python has it."""
+    """Clip x to ±`greatest`: `min(max(x, −greatest), greatest)`, with Python's comparisons."""
     least = f.emit(f"fneg double {greatest}")
     x = f.choose(f.binary("fcmp ogt double", least, x), "double", least, x)
     return f.choose(f.binary("fcmp olt double", greatest, x), "double", greatest, x)
 
 
 def _contacts() -> str:
-    """`PatternReader.read`: 1 if a pad presses on a body, 0 if none does, −1 if a level changed."""
+    """`PatternReader.read`: 1 if a pad presses on a body, 0 if not, −1 if a level changed."""
     f = Flow("define internal i64 @brazo_contacts(ptr %world)")
     touches, pushes = f.get("ptr", "%world", WORLD.touches), f.get("ptr", "%world", WORLD.pushes)
     with f.each(f.get("i64", "%world", WORLD.slot_count)) as i:
@@ -168,13 +168,16 @@ def _contacts() -> str:
 
 
 def _entry(f: Flow, table: str, k: str) -> str:
-    """What a table of 32-bit numbers says of two solids."""
+    """Load the entry of two geoms from a table of 32-bit integers."""
     at = f.item(f.get("ptr", "%world", getattr(WORLD, table)), k, 4)
     return f.emit(f"sext i32 {f.load('i32', at)} to i64")
 
 
 def _level(f: Flow, pair: str, level: str, serial: str, matched: object) -> None:
-    """Compare with the level the pair had: above it is news, reaching it counts once."""
+    """Compare the level of a pair with its last level; a higher one is a change.
+
+    An equal level is counted once per pair, so that a lower level shows as a missing match.
+    """
     known = f.load("i8", f.at(f.get("ptr", "%world", WORLD.levels), pair))
     before = f.emit(f"zext i8 {known} to i64")
     with f.when(f.binary("icmp sgt i64", level, before)):
@@ -187,7 +190,7 @@ def _level(f: Flow, pair: str, level: str, serial: str, matched: object) -> None
 
 
 def _grips() -> str:
-    """`GraspReader.grip` of all clamps: 1 if one holds a body, 0 if none does, −1 on any change."""
+    """`GraspReader.grip` of all grippers: 1 if any holds a body, 0 if none, −1 on a change."""
     f = Flow("define internal i64 @brazo_grips(ptr %world)")
     touches, pushes = f.get("ptr", "%world", WORLD.touches), f.get("ptr", "%world", WORLD.pushes)
     bodies, holds = f.get("i64", "%world", WORLD.body_count), f.variable("i64", 0)
@@ -232,7 +235,7 @@ def _grips() -> str:
 
 
 def _lies_well() -> str:
-    """`GraspReader._lies_well`: 1 or 0, −1 where that is too near to say."""
+    """`GraspReader._lies_well`: 1 or 0, −1 if the values are too close to decide."""
     f = Flow("define internal i64 @brazo_lies_well(ptr %grip, ptr %clamp)")
     kind = f.get("i64", "%grip", GRIP.kind)
     with f.when(f.binary("icmp eq i64", kind, BALL)):

@@ -1,7 +1,7 @@
-"""What the machine code of `world_code` reads and writes, for one compiled world.
+"""Memory that the machine code of `world_code` reads and writes, for one compiled world.
 
-Addresses of the engine's arrays are written down once; what may change between two steps (who holds
-what, how near things are, the black box) is brought up to date by `ready`.
+Addresses of the engine's arrays are written once; `ready` updates what may change between two steps
+(grasps, contact levels, the black box).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from brazo.world.world import World
 
 Array = np.ndarray
-MOST_SOLIDS = 2000  # a table of all their pairs is kept
+MOST_SOLIDS = 2000  # limit, because a table of all their pairs is stored
 
 
 class WorldTable:
-    """The records of one world until it is edited."""
+    """The records of one world, valid until it is edited."""
 
     def __init__(self, world: World, view: EngineView) -> None:
         self.world, self.data = world, world.mj_data
@@ -34,7 +34,7 @@ class WorldTable:
         reader = self._reader
         words = np.zeros(len(WORLD), np.int64)
         self.words = words
-        # Memory views: single numbers are read and written several times as fast as in arrays.
+        # Single numbers are read and written several times as fast in memory views as in arrays.
         self._words, self._numbers = words.data, words.view(np.float64).data
         for name, value in _addresses(view).items():
             words[getattr(WORLD, name)] = value
@@ -78,7 +78,7 @@ class WorldTable:
         return address(self.words)
 
     def ready(self) -> bool:
-        """Bring everything up to date; False where the next step has to be made in Python."""
+        """Update all records; return False if the next step has to be made in Python."""
         world, words = self.world, self.words
         observer, box = world.observer, world.black_box
         if not observer.plain or not roomy(self.data):
@@ -99,13 +99,13 @@ class WorldTable:
         return True
 
     def stepped(self, steps: int) -> None:
-        """Tell the world that steps were made."""
+        """Update the world after native steps."""
         if self._box is not None:
             self._box.following += steps
         self.world.stepped(self._numbers[WORLD.moment])
 
     def _write_observed(self) -> None:
-        """Who is near whom and who holds what, as the observer knows it."""
+        """Write contact levels and grasps as known to the observer."""
         observer = self.world.observer
         self._revision = observer.revision
         if observer.wanted is not self._wanted:
@@ -116,13 +116,13 @@ class WorldTable:
         for (first, second), level in observer.levels.items():
             self._levels[first * parts + second] = level
         self.words[WORLD.level_count] = len(observer.levels)
-        self.words[WORLD.gripped] = 1  # at worst the grippers are looked at once for nothing
+        self.words[WORLD.gripped] = 1  # at worst the grippers are evaluated once without need
         for row, number in zip(self.clamps, observer.held_numbers(), strict=True):
             row[CLAMP.held] = number
 
 
 def world_table(world: World) -> WorldTable | None:
-    """The records of a world; None where its steps can only be made in Python."""
+    """Return the records of a world; None if its steps can only be made in Python."""
     if world.mode != "contact" or world.friction.by_formula:
         return None
     if len(world.labels) > MOST_SOLIDS:
@@ -132,7 +132,7 @@ def world_table(world: World) -> WorldTable | None:
 
 
 class _Slots:
-    """Places for what every pad does to every body."""
+    """Slots for the contacts between each pad and each body."""
 
     def __init__(self, readers: list[GraspReader], solids: int, reader: ContactReader) -> None:
         self.bodies = len(readers[0].bodies) if readers else 0
@@ -149,7 +149,7 @@ class _Slots:
         return (2 * clamp + side) * self.bodies + body
 
     def write(self, rows: Array, clamp: int, reader: GraspReader, sensordata: Array) -> None:
-        """The records of one clamp, one row a body."""
+        """Write the records of one gripper, one row per body."""
         sensors = reader.clamp.sensors
         assert sensors is not None
         for k, (name, (body, _)) in enumerate(reader.bodies.items()):
@@ -161,7 +161,7 @@ class _Slots:
 
 
 def _addresses(view: EngineView) -> dict[str, int]:
-    """The part of a world's record that the engine gives."""
+    """Return the entries of a world's record that come from the engine."""
     named = ("model", "data", "time", "contact_count", "contacts", "forces", "contact_size", "dist")
     named += ("geoms", "force_at", "warnings", "warning_size")
     found = {name: getattr(view, name) for name in named}
@@ -169,7 +169,7 @@ def _addresses(view: EngineView) -> dict[str, int]:
 
 
 def _write_pairs(table: Array, reader: ContactReader, classes: frozenset[str]) -> None:
-    """Which pair of parts two solids belong to, -1 where nobody wants to know."""
+    """Write the pair of parts of any two geoms; -1 for contact classes without subscribers."""
     rank, part = reader.rank, reader.part
     turned = rank[:, None] > rank[None, :]
     pair = np.where(
