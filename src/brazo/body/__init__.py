@@ -1,1 +1,1 @@
-"""The solids of a robot: drawn from its D-H table or taken from mesh files."""
+"""Solid shapes of a robot: generated from its D-H table or read from mesh files."""

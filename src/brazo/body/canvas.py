@@ -1,4 +1,4 @@
-"""What the drawing of an arm collects: parts by body, in the few strokes they are made of."""
+"""Collection of the parts of an arm by body, with helper methods for common shapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """Parts by body (0 = base); poses in the body's frame."""
+    """Parts by body (0 = base); poses are in the body frame."""
 
     style: Style
     parts: tuple[list[Part], ...]
@@ -32,7 +32,7 @@ class Canvas:
         self, body: int, name: str, frame: np.ndarray, span: Span, radius: float, color: Color,
         bevel: float = 0.16, collides=True,
     ) -> None:  # fmt: skip
-        """A cylinder along the frame's z; `bevel` is over the radius."""
+        """Add a cylinder along z of the frame; `bevel` is relative to the radius."""
         lo, hi = min(span), max(span)
         shape = Cylinder(radius, hi - lo, min(bevel * radius, 0.45 * (hi - lo)))
         self.add(body, name, shape, frame @ translate(z=(lo + hi) / 2), color, collides)
@@ -40,18 +40,18 @@ class Canvas:
     def cap(
         self, body: int, name: str, frame: np.ndarray, face: float, outward: float, radius: float
     ) -> None:
-        """The dark cover of a joint, on a face at height `face` that looks along outward · z."""
+        """Add the dark cover of a joint, on a face at z = `face` with the normal outward · z."""
         span = (face - 0.1 * outward * radius, face + 0.08 * outward * radius)
         color = self.style.joint
         self.cylinder(body, name, frame, span, 0.68 * radius, color, bevel=0.05, collides=False)
 
     def finished(self) -> tuple[tuple[Part, ...], ...]:
-        """The parts by body, every name once in its body and a segment in every moving body."""
+        """Return the parts by body, with unique names and a segment in every moving body."""
         return tuple(_named(i, parts) for i, parts in enumerate(self.parts))
 
 
 def ordinal(i: int) -> str:
-    """First, second, ... as the parts of a body are called."""
+    """Return the ordinal of i (first, second, ...) for part names."""
     if i < len(_ORDINALS):
         return _ORDINALS[i]
     ending = "th" if i // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(i % 10, "th")

@@ -1,8 +1,9 @@
-"""The castings of an arm: the solid segment of each moving body, between its two joint axes.
+"""Castings of an arm: the solid segment of each moving body, between its two joint axes.
 
-Three forms cover every row of a D-H table.  Parallel axes make a *plate*, a lever with round ends.
-Axes that cross make an *elbow*, a housing round each with a beam along the common normal when they
-are far apart.  Where the next body turns at the very crossing, the elbow opens into a *fork*.
+Three forms cover every row of a D-H table.  Parallel axes give a *plate*, a lever with round ends.
+Intersecting or skew axes give an *elbow*: a housing around each, with a beam along the common
+normal if they are far apart.  If the next body rotates at the intersection itself, the elbow
+becomes a *fork*.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 
 
 def draw_segment(canvas: Canvas, plan: Plan, i: int) -> None:
-    """Body i without its joints."""
+    """Draw body i without its joints."""
     if plan.bones[i].parallel:
         _plate(canvas, plan, i)
     else:
@@ -28,12 +29,12 @@ def draw_segment(canvas: Canvas, plan: Plan, i: int) -> None:
 
 
 def draw_tube(canvas: Canvas, plan: Plan, k: int, start: float) -> None:
-    """The tube along axis k from body k - 1 to the hub that begins at `start`."""
+    """Draw the tube along axis k from body k - 1 to the hub that begins at `start`."""
     bone, r0, r1 = plan.bones[k - 1], plan.r[k - 1], plan.r[k]
     root = sum(plan.place(k).parent) / 2
     wide = min(0.9 * r0, 1.5 * r1) if k > 1 and not bone.parallel else 0.96 * r1
     deep = wide
-    if k > 1 and not bone.parallel:  # hidden in the housing it grows from
+    if k > 1 and not bone.parallel:  # hidden in the housing of the parent
         lo, hi = plan.place(k - 1).child
         deep = min(wide, 0.45 * (hi - lo))
     turn = rot_x(0.0 if start > root else math.pi)
@@ -46,7 +47,10 @@ def draw_tube(canvas: Canvas, plan: Plan, k: int, start: float) -> None:
 
 
 def draw_fork(canvas: Canvas, plan: Plan, k: int, toward: np.ndarray) -> None:
-    """Two tines on axis k and the bridge that joins them; `toward` (body k - 1) points to it."""
+    """Draw two tines on axis k and the bridge between them.
+
+    `toward` (body k - 1) points to the bridge.
+    """
     i, r = k - 1, plan.r[k]
     exit_ = plan.bones[i].exit
     z = exit_[:3, 2]
@@ -63,7 +67,7 @@ def draw_fork(canvas: Canvas, plan: Plan, k: int, toward: np.ndarray) -> None:
     bridge = Beam(0.62 * r, section, section, 0.6, 0.12 * r)
     pose = frame @ translate(x=reach) @ rot_y(math.pi / 2)
     canvas.add(i, f"{name} bridge", bridge, pose, color)
-    # The tines end with the bridge, so that nothing of the fork reaches past the joint behind it.
+    # The tines end with the bridge, so that the fork does not extend past the joint behind it.
     lever = Lever(1.2 * r, (0.95 * r, 0.62 * r), tine, 0.3 * tine)
     for sign, label in ((1.0, "left"), (-1.0, "right")):
         pose = frame @ translate(x=lever.length / 2, z=sign * (inside + tine / 2))
@@ -114,7 +118,7 @@ def _elbow(canvas: Canvas, plan: Plan, i: int) -> None:
 
 
 def _foot_housing(canvas: Canvas, plan: Plan, i: int) -> None:
-    """What surrounds the axis that moves body i: a housing, or the neck of the one at its exit."""
+    """Draw the housing around the axis that moves body i, or the neck of the exit housing."""
     bone, r0, r1 = plan.bones[i], plan.r[i], plan.r[i + 1]
     lo, hi = plan.place(i).child
     name, color, side = f"{ordinal(i)} housing", canvas.style.link, plan.side(i)
@@ -130,14 +134,14 @@ def _foot_housing(canvas: Canvas, plan: Plan, i: int) -> None:
             canvas.cap(i, f"{ordinal(i)} cap", bone.foot, hi if side > 0 else lo, side, r0)
     elif not fork_next:
         neck = min(0.9 * r0, 0.94 * r1)
-        if i < plan.n:  # no wider than the housing it enters
+        if i < plan.n:  # not wider than the housing it enters
             neck = min(neck, 0.6 * (plan.place(i + 1).parent[1] - plan.place(i + 1).parent[0]))
-            neck = max(neck, abs(bone.a) - 0.8 * r1)  # but into it
+            neck = max(neck, abs(bone.a) - 0.8 * r1)  # but long enough to enter it
         canvas.cylinder(i, name, bone.foot, (lo if side > 0 else hi, 0.0), neck, color)
 
 
 def _beam(canvas: Canvas, plan: Plan, i: int) -> None:
-    """The beam along the common normal, from the foot's housing to the exit's."""
+    """Draw the beam along the common normal, from the foot housing to the exit housing."""
     bone, r0, r1 = plan.bones[i], plan.r[i], plan.r[i + 1]
     lo, hi = plan.place(i).child
     length = abs(bone.a)
@@ -154,7 +158,7 @@ def _beam(canvas: Canvas, plan: Plan, i: int) -> None:
 
 
 def _toward_foot(plan: Plan, i: int) -> np.ndarray:
-    """Direction across the exit axis from which body i arrives, in the body frame."""
+    """Return the direction across the exit axis from which body i arrives, in the body frame."""
     bone = plan.bones[i]
     if not layout.is_short(bone, plan.r[i]):
         return -math.copysign(1.0, bone.a) * bone.foot[:3, 0]
@@ -163,5 +167,5 @@ def _toward_foot(plan: Plan, i: int) -> np.ndarray:
 
 
 def _along_normal(bone: Bone) -> np.ndarray:
-    """Turns x of the foot frame toward the exit (a may be negative)."""
+    """Return the rotation of x of the foot frame toward the exit (a may be negative)."""
     return rot_z(0.0 if bone.a >= 0.0 else math.pi)

@@ -1,9 +1,9 @@
-"""Vertex normals of a given mesh: smooth across flat edges, sharp across creases.
+"""Vertex normals of a mesh: smooth across flat edges, sharp across creases.
 
-Two faces that share an edge and meet there at less than `CREASE` are smooth neighbours.  The
-corners at one place that are connected through smooth neighbours share one normal, the mean of
-their faces weighted by area.  Edges are sorted, not paired, so that the cost is O(n log n) however
-many faces meet at one vertex or at one edge.
+Two faces that share an edge at an angle below `CREASE` are smooth neighbours.  The corners at one
+point that are connected through smooth neighbours share one normal, the mean of their faces
+weighted by area.  Edges are sorted, not paired, so that the cost is O(n log n) for any number of
+faces at a vertex or an edge.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 
 from brazo.errors import BrazoError
 
-CREASE = math.radians(35.0)  # faces that meet at more than this have normals of their own
+CREASE = math.radians(35.0)  # faces at a larger angle have separate normals
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def creased(vertices: np.ndarray, faces: np.ndarray) -> Arrays:
-    """Vertices, faces and unit normals of a mesh, its vertices doubled along creases."""
+    """Return vertices, faces and unit normals of a mesh, with vertices duplicated along creases."""
     same = same_place(vertices)
     places = same[faces]
     corner = vertices[places]
@@ -38,47 +38,48 @@ def creased(vertices: np.ndarray, faces: np.ndarray) -> Arrays:
     length = np.linalg.norm(sums, axis=1)
     first = np.zeros(count, dtype=np.intp)
     first[group[::-1]] = np.arange(len(group))[::-1]
-    # Faces all round a needle may cancel out: any of them will do.
+    # The normals around a needle may cancel; any of them is used then.
     lost = length < 1e-12 * np.bincount(group, np.linalg.norm(weighted, axis=1), count)
     normals = np.divide(sums, length[:, None], out=flat[first // 3], where=~lost[:, None])
     return vertices[places.reshape(-1)[first]], group.reshape(-1, 3).astype(np.int32), normals
 
 
 def same_place(vertices: np.ndarray) -> np.ndarray:
-    """For each vertex the number of the first one at the same place (to 1e-9 of the size)."""
+    """Return for each vertex the index of the first one at the same point (to 1e-9 of the size)."""
     size = float(np.ptp(vertices, axis=0).max()) or 1.0
-    # The odd third of a step keeps exact values such as 0 away from where rounding turns over.
+    # The offset of a third of a step keeps exact values such as 0 away from the rounding boundary.
     keys = np.floor((vertices - vertices.min(axis=0)) / (1e-9 * size) + 1.0 / 3.0)
     order = np.lexsort(keys.T[::-1])
     ordered = keys[order]
     new = np.ones(len(order), dtype=bool)
     new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    # The sort is stable: the first of each run has the lowest number.
+    # The sort is stable: the first of each run has the lowest index.
     first = np.empty(len(order), dtype=np.intp)
     first[order] = order[new][np.cumsum(new) - 1]
     return first
 
 
 def _smooth_groups(vertices: np.ndarray, places: np.ndarray, flat: np.ndarray) -> np.ndarray:
-    """The number of the group of each corner (3 f,); each group is at one place."""
+    """Return the group index of each corner (3 f,); each group is at one point."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     corners = np.arange(places.size).reshape(-1, 3)
-    # Edge k of a face goes from corner k to corner k + 1, here from the lower place to the higher.
+    # Edge k of a face connects corners k and k + 1, ordered here from the lower point index to the
+    # higher.
     a, b = corners.reshape(-1), np.roll(corners, -1, axis=1).reshape(-1)
     place = places.reshape(-1)
     turned = place[a] > place[b]
     a, b = np.where(turned, b, a), np.where(turned, a, b)
     edge = place[a].astype(np.int64) * len(vertices) + place[b]
     normal = np.repeat(flat, 3, axis=0)
-    # The normals at an edge are all square to it: one angle puts them in order.
+    # The normals at an edge are all perpendicular to it, so one angle sorts them.
     order = np.lexsort((_angle_about(vertices[place[b]] - vertices[place[a]], normal), edge))
     new = np.ones(len(order), dtype=bool)
     new[1:] = edge[order[1:]] != edge[order[:-1]]
     start = np.flatnonzero(new)
     after = np.arange(1, len(order) + 1)
-    after[np.append(start[1:], len(order)) - 1] = start  # the last one at an edge meets the first
+    after[np.append(start[1:], len(order)) - 1] = start  # the last at an edge precedes the first
     one, other = order, order[after]
     smooth = np.einsum("ij,ij->i", normal[one], normal[other]) > math.cos(CREASE)
     one, other = one[smooth], other[smooth]
@@ -88,7 +89,7 @@ def _smooth_groups(vertices: np.ndarray, places: np.ndarray, flat: np.ndarray) -
 
 
 def _angle_about(axes: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Angle of each direction about its axis, from a direction that depends on the axis alone."""
+    """Return the angle of each direction about its axis; the zero depends only on the axis."""
     axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     helper = np.zeros_like(axes)
     helper[np.arange(len(axes)), np.abs(axes).argmin(axis=1)] = 1.0

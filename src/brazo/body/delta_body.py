@@ -1,16 +1,16 @@
-"""The solid look of a Delta robot: plate with three motors, drive arms, carbon rods, platform.
+"""Solid shapes of a Delta robot: plate with three motors, drive arms, carbon rods, platform.
 
-Frames of the bodies `delta_parts` returns (all lengths in metres):
+Frames of the bodies that `delta_parts` returns (all lengths in metres):
 
     "base"              the model's: centre of the fixed platform, z up, drive axes in z = 0
     "arm 1".."arm 3"    origin on the drive axis, x along the arm to the elbow (L1, 0, 0), y along
                         the axis; at theta = 0 x points outward and z up, theta > 0 turns x up
     "rod 1a", "rod 1b"  origin at the elbow's ball, z to the platform's ball at (0, 0, L2); rod a
-                        is the one at +y of its arm, b the one at -y
+                        is at +y of its arm, rod b at -y
     "platform"          centre of the moving platform, axes parallel to the base's, balls in z = 0
 
-The two balls of an elbow, and of a platform side, lie `rod_offset` to either side of the middle.
-As with arms, radii follow one size and only the members stretch.
+The two balls of an elbow, and of a platform side, are `rod_offset` to either side of the middle.
+As with arms, radii follow from one size, and only the members change their length.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from brazo.model.description import Part, frozen
 from brazo.model.shapes import Beam, Cylinder, Lever, Pattern, Shape, Sphere
 from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 
-ALONG_X = rot_y(math.pi / 2)  # z of a shape onto x
+ALONG_X = rot_y(math.pi / 2)  # rotates z of a shape to x
 ALONG_Y = rot_x(-math.pi / 2)
 CARBON: Color = (0.12, 0.12, 0.13)
 
 
 def delta_size(R: float, L1: float, L2: float) -> float:
-    """Radius (m) of the drive hubs that suits these lengths."""
+    """Return the radius (m) of the drive hubs for these lengths."""
     return 0.036 * (R + L1 + L2)
 
 
 def rod_offset(r: float, size: float) -> float:
-    """Half the distance between the two rods of a parallelogram."""
+    """Return half the distance (m) between the two rods of a parallelogram."""
     return min(1.15 * size, max(1.3 * r, 0.6 * size))
 
 
 def delta_bodies(arms: int = 3) -> tuple[str, ...]:
-    """Names of the bodies of a Delta."""
+    """Return the names of the bodies of a Delta."""
     moving = [name for i in range(1, arms + 1) for name in (f"arm {i}", f"rod {i}a", f"rod {i}b")]
     return ("base", *moving, "platform")
 
@@ -57,10 +57,11 @@ def delta_parts(
     size: float | None = None,
     stand: float = 0.0,
 ) -> dict[str, tuple[Part, ...]]:
-    """Parts by body name.
+    """Return the parts by body name.
 
-    Pass the `delta_size` of the robot as described as `size` to keep it while lengths are edited.
-    `stand` is the height of the drive axes over a floor; above 0 the base gets legs down to it.
+    Pass the `delta_size` of the original robot as `size` to keep it while lengths are edited.
+    `stand` is the height (m) of the drive axes above a floor; if it is above 0, the base gets legs
+    down to the floor.
     """
     style = style or Style()
     u = (size or delta_size(R, L1, L2)) * style.width
@@ -75,7 +76,7 @@ def delta_parts(
 
 
 def _base(R: float, u: float, azimuths: Sequence[float], style: Style) -> tuple[Part, ...]:
-    low = 1.45 * u  # underside of the plate; the motors hang below it
+    low = 1.45 * u  # underside of the plate; the motors are below it
     hub = max(0.55 * R, 1.8 * u)
     out = max(R - 1.4 * u, 0.2 * u)
     bolts = Pattern(Cylinder(0.12 * u, 0.3 * u, 0.03 * u), 6, 0.62 * hub)
@@ -109,7 +110,7 @@ def _base(R: float, u: float, azimuths: Sequence[float], style: Style) -> tuple[
 def _legs(
     reach: float, u: float, azimuths: Sequence[float], height: float, style: Style
 ) -> tuple[Part, ...]:
-    """Three beams over the arms and posts outside their reach, between the arms."""
+    """Return three beams above the arms, and posts outside their reach, between the arms."""
     if height <= 0.0:
         return ()
     parts = []
@@ -180,7 +181,7 @@ def _platform(
 
 
 def _disc(radius: float, height: float) -> Cylinder:
-    """A cylinder with the edge that suits its size."""
+    """Return a cylinder with an edge radius in proportion to its size."""
     return Cylinder(radius, height, 0.15 * min(radius, height))
 
 

@@ -1,4 +1,4 @@
-"""Whether every part of a robot can be drawn: sizes that make a solid, mesh files that are read."""
+"""Check whether every part of a robot can be drawn: valid sizes and readable mesh files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from brazo.model.description import Model
 
 
 def undrawable(model: Model) -> list[str]:
-    """A message for each part that cannot be drawn: its body, its name and the reason."""
+    """Return a message for each part that cannot be drawn: its body, its name and the reason."""
     found = []
     for body, parts in model.solids:
         for part in parts:
@@ -20,7 +20,7 @@ def undrawable(model: Model) -> list[str]:
 
 
 def require_drawable(model: Model) -> None:
-    """Refuse a model with a part that cannot be drawn."""
+    """Raise BrazoError if a part of the model cannot be drawn."""
     if found := undrawable(model):
         more = f" (and {len(found) - 1} more parts)" if len(found) > 1 else ""
         raise BrazoError(f"robot '{model.name}', {found[0]}{more}")

@@ -1,7 +1,8 @@
-"""The parts of a robot drawn when something first asks for them.
+"""Parts of a robot, generated on first use.
 
-Most uses of a robot need no solids, and drawing them costs more than reading its file.  A `Drawing`
-keeps the function that draws; the parts of one body are a sequence that calls it.
+Most uses of a robot need no solids, and generating them takes longer than reading the file.  A
+`Drawing` stores the function that generates them; the parts of one body are a sequence that calls
+it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from brazo.model.description import Part
 
 
 class Drawing:
-    """The parts of all bodies of a robot, drawn once; pickled without them."""
+    """Parts of all bodies of a robot, generated once; pickled without them."""
 
     def __init__(self, draw: Callable[[], Any]) -> None:
         self._draw = draw  # parts by body: a list, or a mapping by name
@@ -27,16 +28,16 @@ class Drawing:
         return Drawing, (self._draw,)
 
     def parts(self, body: Hashable) -> Sequence[Part]:
-        """The parts of one body."""
+        """Return the parts of one body, generated on first use."""
         return _Parts(self, body)
 
     def parts_now(self, body: Hashable) -> tuple[Part, ...]:
-        """The parts of one body, drawn if they are not yet."""
+        """Return the parts of one body, generating them if necessary."""
         return tuple(self._drawn[body])
 
 
 class _Parts(Sequence[Part]):
-    """The parts of one body, drawn on first use."""
+    """Parts of one body, generated on first use."""
 
     __slots__ = ("_body", "_drawing")
 

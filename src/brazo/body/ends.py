@@ -1,4 +1,4 @@
-"""The two ends of an arm: the base on its floor, and the tool flange with neck and clamp."""
+"""The two ends of an arm: the base on its floor, and the tool flange with neck and gripper."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from brazo.model.description import Gripper
 from brazo.model.shapes import Beam, Box, Cylinder, Pattern
 from brazo.model.transforms import align_z, translate
 
-GRASP = 0.7  # the tool frame lies this far along the fingers
+GRASP = 0.7  # position of the tool frame along the fingers, as a fraction of their length
 PALM = 0.5  # length of the palm over that of the fingers
-SHORT_PALM = 0.15  # the same where the tool frame is close to the flange
+SHORT_PALM = 0.15  # the same if the tool frame is close to the flange
 
 
 def draw_base(canvas: Canvas, plan: Plan) -> None:
-    """Floor plate with bolts, a column that stretches, and the top that carries the first joint."""
+    """Draw the floor plate with bolts, a column of variable length, and the top."""
     bone, r, style = plan.bones[0], plan.r[1], canvas.style
     standing = upright(bone)
     if standing:
@@ -57,7 +57,7 @@ def draw_base(canvas: Canvas, plan: Plan) -> None:
 
 
 def outward(bones: Sequence[Bone], radius: float, tool: np.ndarray, clamp: bool) -> float:
-    """+1 when the tool leaves along z of the last exit, -1 when against it."""
+    """Return +1 if the tool leaves along z of the last exit, -1 if against it."""
     if tool[2, 2] < -0.5 or tool[2, 3] < -0.2 * radius:
         return -1.0
     undecided = not clamp and abs(tool[2, 3]) < 0.2 * radius
@@ -69,7 +69,7 @@ def outward(bones: Sequence[Bone], radius: float, tool: np.ndarray, clamp: bool)
 def tool_end(
     bones: Sequence[Bone], radius: float, tool: np.ndarray, gripper: Gripper | None
 ) -> End:
-    """Where the last body must end for flange and clamp to meet the tool frame."""
+    """Return the required end of the last body, so that flange and gripper meet the tool frame."""
     way = outward(bones, radius, tool, gripper is not None)
     z = float(tool[2, 3]) - way * (clamp_length(gripper) + flange_thickness(radius))
     flip = math.copysign(1.0, bones[-1].cosine)
@@ -77,7 +77,7 @@ def tool_end(
 
 
 def draw_tool(canvas: Canvas, plan: Plan, tool: np.ndarray, gripper: Gripper | None) -> None:
-    """The flange on the last body, a neck from it to the tool, and the clamp."""
+    """Draw the flange on the last body, a neck from it to the tool, and the gripper."""
     n, style, r = plan.n, canvas.style, plan.r[-1]
     way = outward(plan.bones, r, tool, gripper is not None)
     frame = plan.bones[n].exit @ np.diag([1.0, way, way, 1.0])  # z out of the flange
@@ -94,7 +94,7 @@ def draw_tool(canvas: Canvas, plan: Plan, tool: np.ndarray, gripper: Gripper | N
     back = tool @ translate(z=-clamp_length(gripper, palm))
     way = back[:3, 3] - mount[:3, 3]
     length, ahead = float(np.linalg.norm(way)), float(way @ mount[:3, 2])
-    if ahead < 0.1 * r and length < r + abs(ahead):  # the tool lies in or under the flange
+    if ahead < 0.1 * r and length < r + abs(ahead):  # the tool is inside or behind the flange
         back[:3, 3] = mount[:3, 3]
     elif length > 0.02 * r:
         pose = align_z(way)
@@ -110,14 +110,14 @@ def flange_thickness(radius: float) -> float:
 
 
 def clamp_length(gripper: Gripper | None, palm: float | None = None) -> float:
-    """From the back of the palm to the tool frame."""
+    """Return the distance (m) from the back of the palm to the tool frame."""
     if gripper is None:
         return 0.0
     return GRASP * gripper.finger[2] + (PALM * gripper.finger[2] if palm is None else palm)
 
 
 def _last_face(canvas: Canvas, plan: Plan, frame: np.ndarray) -> float:
-    """Where along the frame's z the last body ends; where its axes cross, a boss leads there."""
+    """Return where along z of the frame the last body ends; draw a boss if its axes cross."""
     n = plan.n
     bone, r0, r1 = plan.bones[n], plan.r[n], plan.r[n + 1]
     if bone.parallel:
@@ -130,7 +130,7 @@ def _last_face(canvas: Canvas, plan: Plan, frame: np.ndarray) -> float:
 
 
 def _clamp(canvas: Canvas, plan: Plan, back: np.ndarray, gripper: Gripper, length: float) -> None:
-    """Palm and fingers in front of `back`, whose z looks out of the hand."""
+    """Draw palm and fingers in front of `back`, whose z points out of the gripper."""
     n, style = plan.n, canvas.style
     x, y, z = gripper.finger
     opening = gripper.opening[1]

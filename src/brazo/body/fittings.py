@@ -1,7 +1,7 @@
-"""The joints of an arm: dark hubs with an accent ring, pins of forks, quills, sleeves and masts.
+"""Joints of an arm: dark hubs with an accent ring, pins of forks, quills, sleeves and masts.
 
-A hub is round and belongs to the parent, so nothing about it seems to turn the wrong way.  Their
-sizes come from the joint's radius alone; only rods and masts are as long as the stroke asks.
+A hub is round and belongs to the parent, so that no detail of it appears to rotate the wrong way.
+Sizes depend only on the radius of the joint; only rods and masts depend on the stroke.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from brazo.body.skeleton import upright
 
 
 def draw_joint(canvas: Canvas, plan: Plan, k: int) -> None:
-    """Joint k, on its parent's body; a quill's rod on its child's."""
+    """Draw joint k on its parent's body; the rod of a quill on its child's."""
     place, r, style = plan.place(k), plan.r[k], canvas.style
     exit_, name = plan.bones[k - 1].exit, f"{ordinal(k)} joint"
     match place.mode:
@@ -32,7 +32,7 @@ def draw_joint(canvas: Canvas, plan: Plan, k: int) -> None:
 
 
 def _hub(canvas: Canvas, plan: Plan, k: int) -> None:
-    """A hub against the child; what it does not bridge is a tube or a collar of the parent."""
+    """Draw a hub against the child; the remaining gap is a tube or a collar of the parent."""
     r, style, side = plan.r[k], canvas.style, plan.side(k)
     exit_, name = plan.bones[k - 1].exit, f"{ordinal(k)} joint"
     parent, child = plan.gap(k)
@@ -44,7 +44,7 @@ def _hub(canvas: Canvas, plan: Plan, k: int) -> None:
         elif rest > 0.01 * r:
             span, color = (parent - side * 0.2 * r, start), style.link if k > 1 else style.base
             canvas.cylinder(k - 1, f"{ordinal(k - 1)} collar", exit_, span, 0.9 * r, color, 0.05)
-    # Always as long; where parent and child are closer, part of it is inside the parent.
+    # The length is constant; if parent and child are closer, part of the hub is inside the parent.
     ends = (start - side * 0.2 * r, child + side * 0.2 * r)
     canvas.cylinder(k - 1, name, exit_, ends, 0.86 * r, style.joint, bevel=0.0)
     if rest > -0.2 * r:
@@ -54,7 +54,7 @@ def _hub(canvas: Canvas, plan: Plan, k: int) -> None:
 
 
 def _quill(canvas: Canvas, plan: Plan, k: int) -> None:
-    """A sleeve on the parent, and a rod on the child that stays in it over the whole stroke."""
+    """Draw a sleeve on the parent, and a rod on the child that stays in it at any stroke."""
     place, axis, r, style = plan.place(k), plan.axes[k - 1], plan.r[k], canvas.style
     lo, hi = place.parent
     name = f"{ordinal(k)} joint"
@@ -70,7 +70,7 @@ def _quill(canvas: Canvas, plan: Plan, k: int) -> None:
 
 
 def _mast(canvas: Canvas, plan: Plan, k: int) -> None:
-    """A mast on the parent that the child's carriage never leaves."""
+    """Draw a mast on the parent, long enough for the whole stroke of the child's carriage."""
     place, axis, r, style = plan.place(k), plan.axes[k - 1], plan.r[k], canvas.style
     low, high = axis.foot[0] + place.child[0], axis.foot[1] + place.child[1]
     if k > 1:
@@ -78,6 +78,6 @@ def _mast(canvas: Canvas, plan: Plan, k: int) -> None:
         low, high = min(low, root), max(high, root)
     span = (low - 0.3 * r, high + 0.3 * r)
     name, exit_ = f"{ordinal(k)} joint", plan.bones[k - 1].exit
-    # Bodies that ride on top of the carriage surround the mast too: to them it must be no obstacle.
+    # Bodies on top of the carriage also surround the mast, so it must not collide with them.
     alone = k == plan.n or not (plan.bones[k].parallel and plan.bones[k].a == 0.0)
     canvas.cylinder(k - 1, name, exit_, span, 0.5 * r, style.steel, 0.1, collides=alone)

@@ -1,18 +1,18 @@
-"""The solid look of an arm, made from nothing but its D-H table: castings, joints, tool and clamp.
+"""Solid shapes of an arm, generated from its D-H table: castings, joints, tool and gripper.
 
-`generate_parts` draws what `brazo.body.layout` plans.  The rule that keeps an arm handsome when
-its lengths change: **flanges and housings have a fixed size, beams stretch.**  A base five times
-as high has the same floor plate, the same bolts and the same top; only its column grew.
+`generate_parts` draws the plan of `brazo.body.layout`.  The rule that keeps the proportions when
+lengths change: **flanges and housings have a fixed size, beams change their length.**  A base five
+times as high has the same floor plate, bolts and top; only its column is longer.
 
-Frames: a part's pose is in its body's frame; body 0 is the base, standing on its own plane z = 0
-(deeper when the table leaves no room above it), body i the one moved by joint i.  Fingers slide
-along the tool's y axis, "finger left" at +y and "finger right" at -y, their inner faces half the
-opening away from the middle; the tool frame lies between them, at 0.7 of their length.
+Frames: the pose of a part is in its body frame.  Body 0 is the base, on its own plane z = 0 (lower
+if the table leaves no room above it), body i is moved by joint i.  Fingers slide along the y axis
+of the tool, "finger left" at +y and "finger right" at -y, with their inner faces half the opening
+away from the middle; the tool frame is between them, at 0.7 of their length.
 
 Part names: "base plate", "base", "base top"; for joint i "first joint" and for the body it moves
-"first segment", then "second joint" and so on; "tool flange", "tool neck", "clamp", "finger left",
-"finger right".  What belongs to one of these begins with its ordinal ("second cap").  Parts with
-`collides` false are trim that lies on another part.
+"first segment", then "second joint" and so on; "tool flange", "tool neck", `"clamp"`, "finger
+left", "finger right".  The names of their details begin with the ordinal ("second cap").  Parts
+with `collides` false are trim on another part.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def generate_parts(
     style: Style | None = None,
     sizes: Sizes | None = None,
 ) -> tuple[tuple[Part, ...], ...]:
-    """Parts of body 0 (the base) to body n.
+    """Return the parts of body 0 (the base) to body n.
 
-    `base` is the table's first frame in the base body, `tool` the tool in the last body, `limits`
-    the range of each joint variable.  Pass the `sizes` (`proportions`) of the arm as described to
-    keep them while its lengths are edited; left out, they follow the lengths given here.
+    `base` is the first frame of the table in the base body, `tool` the tool in the last body,
+    `limits` the range of each joint variable.  Pass the `sizes` (`proportions`) of the original arm
+    to keep them while its lengths are edited; by default they follow from the lengths given here.
     """
     if not rows:
         raise BrazoError("an arm needs at least one joint to be drawn")

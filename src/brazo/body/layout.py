@@ -1,17 +1,18 @@
-"""Where the solid parts of an arm sit along its joint axes: the plan that `generate` draws.
+"""Positions of the solid parts of an arm along its joint axes: the plan that `generate` draws.
 
-A D-H table fixes lines (`brazo.body.skeleton`), not solids.  Where metal goes along an axis is
-free, and here it is decided:
+A D-H table defines lines (`brazo.body.skeleton`), not solids.  The position of the solids along an
+axis is free and is chosen here:
 
-* A body whose two axes are parallel is a plate across them.  It may slide along them, so plates
-  are stacked side by side like those of a real arm, by the shortest way from the body before the
-  run to the body after it (a Puma's upper arm ends up beside its column, the forearm next to it).
-* A body whose axes cross or are skew stays where the table puts it.  When such a body meets
-  another one at the same place of an axis (a spherical wrist), the first becomes a fork.
-* What is left between the two is bridged: by a tube when it is long, by a hub when it is short.
+* A body with two parallel axes is a plate across them.  It can be shifted along them, so plates
+  are stacked side by side as in a real arm, with the shortest total distance from the body before
+  the run to the body after it (the upper arm of a Puma is beside its column, the forearm next to
+  it).
+* A body whose axes intersect or are skew stays where the table puts it.  If two such bodies need
+  the same part of an axis (a spherical wrist), the first becomes a fork.
+* The remaining gap is bridged by a tube if it is long, by a hub if it is short.
 
-Sizes come from one number, the radius of the first joint, and shrink with the reach that is left
-to carry; they are kept apart from the lengths so that longer segments do not mean larger flanges.
+Sizes follow from one number, the radius of the first joint, and decrease with the remaining reach.
+They are independent of the lengths, so that longer segments do not get larger flanges.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ SEAM = 0.14  # gap between two bodies of one joint, over its radius
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Radii (m) of the joints and, last, of the tool flange; segment lengths do not touch them."""
+    """Radii (m) of the joints and, last, of the tool flange; independent of segment lengths."""
 
     radii: tuple[float, ...]
 
@@ -46,10 +47,11 @@ class Sizes:
 
 @dataclass(slots=True)
 class Place:
-    """How parent and child meet on an axis: the stretch each occupies, in its own frame's z.
+    """Arrangement of parent and child on an axis: the interval of each, along z of its own frame.
 
-    *stack*: side by side; *fork*: the child between two tines of the parent; *nest*: one inside
-    the other; *quill*: the child's rod in the parent's sleeve; *mast*: the child on the parent's.
+    *stack*: side by side; *fork*: the child between two tines of the parent; *nest*: one inside the
+    other; *quill*: the child's rod in the parent's sleeve; *mast*: the child on the mast of the
+    parent.
     """
 
     mode: Mode
@@ -59,7 +61,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The face the last body should end in: where, and which way it looks, in its foot's z."""
+    """Required end face of the last body: position and direction along z of its foot."""
 
     z: float
     way: float = 1.0  # or -1
@@ -67,7 +69,7 @@ class End:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Everything the drawing needs to know: bodies 0..n, joints 1..n, radii r[1]..r[n + 1]."""
+    """Complete plan for drawing: bodies 0..n, joints 1..n, radii r[1]..r[n + 1]."""
 
     bones: tuple[Bone, ...]
     axes: tuple[Axis, ...]
@@ -82,11 +84,11 @@ class Plan:
         return self.places[k - 1]
 
     def mode(self, k: int) -> Mode | None:
-        """How joint k is made; None beyond the last."""
+        """Return the arrangement of joint k; None beyond the last."""
         return self.places[k - 1].mode if 1 <= k <= self.n else None
 
     def side(self, k: int) -> float:
-        """+1 when the child of joint k sits on the positive side of its parent, else -1."""
+        """Return +1 if the child of joint k is on the positive side of its parent, else -1."""
         place, axis = self.place(k), self.axes[k - 1]
         if k == 1 and upright(self.bones[0]):
             return math.copysign(1.0, self.bones[0].exit[2, 2])
@@ -95,14 +97,14 @@ class Plan:
         return 1.0 if axis.near + sum(place.child) / 2 >= sum(place.parent) / 2 else -1.0
 
     def gap(self, k: int) -> tuple[float, float]:
-        """The parent's and the child's face that look at each other, from the parent's exit."""
+        """Return the facing faces of parent and child, as positions from the parent's exit."""
         place, near = self.place(k), self.axes[k - 1].near
         if self.side(k) > 0:
             return place.parent[1], near + place.child[0]
         return place.parent[0], near + place.child[1]
 
     def has_tube(self, k: int) -> bool:
-        """Whether joint k is so far from its parent that a tube leads there."""
+        """Return whether joint k is so far from its parent that a tube is needed."""
         if self.mode(k) != "stack":
             return False
         parent, child = self.gap(k)
@@ -112,7 +114,7 @@ class Plan:
 def proportions(
     rows: Sequence[DHRow], limits: Sequence[Span] | None = None, tool: np.ndarray = IDENTITY
 ) -> Sizes:
-    """Radii that suit an arm of these lengths: by the reach beyond each joint, never too thin."""
+    """Return radii for an arm of these lengths, by the reach beyond each joint."""
     beyond_tool = float(np.linalg.norm(tool[:3, 3]))
     axes = stroke_axes(rows, limits)
     lengths = [abs(float(row.a)) for row in rows]
@@ -120,19 +122,19 @@ def proportions(
     first = offsets[0] if axes[0].kind == "prismatic" else 0.0  # a column is not part of the reach
     reach = sum(lengths) + sum(offsets[1:]) + first + beyond_tool or offsets[0] or DEFAULT_REACH
     first_radius = SLENDERNESS * reach
-    if axes[0].kind == "revolute" and offsets[0] > 0.0:  # a low shoulder asks for a slimmer arm
+    if axes[0].kind == "revolute" and offsets[0] > 0.0:  # a low shoulder needs a slimmer arm
         first_radius = min(first_radius, max(0.65 * first_radius, 0.46 * offsets[0]))
     radii: list[float] = []
     for k in range(len(rows)):
         beyond = sum(lengths[k:]) + sum(offsets[k + 1 :]) + beyond_tool
         wanted = first_radius * (0.40 + 0.60 * min(1.0, beyond / reach))
-        # A joint is a little slimmer than the one before it: no two surfaces coincide.
+        # A joint is slightly slimmer than the one before it, so that no two surfaces coincide.
         radii.append(wanted if not radii else min(wanted, 0.95 * radii[-1]))
     return Sizes((*radii, 0.85 * radii[-1]))
 
 
 def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: End) -> Plan:
-    """Place every joint."""
+    """Return the plan with the arrangement of every joint."""
     r = (0.0, *sizes.radii)
     n = len(axes)
     places = [Place("stack", (0.0, 0.0), (0.0, 0.0)) for _ in range(n + 1)]
@@ -163,7 +165,7 @@ def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: End)
 
 
 def plate_half(radius: float, bone: Bone) -> float:
-    """Half thickness of a plate, or half length of a coaxial housing."""
+    """Return half the thickness of a plate, or half the length of a coaxial housing."""
     return 0.42 * radius if abs(bone.a) > 0.0 else 0.5 * radius
 
 
@@ -171,12 +173,12 @@ def plate_half(radius: float, bone: Bone) -> float:
 
 
 def is_short(bone: Bone, radius: float) -> bool:
-    """The two axes pass so close that their housings merge."""
+    """Return whether the two axes are so close that their housings merge."""
     return abs(bone.a) < 0.9 * radius
 
 
 def crossing(bone: Bone, r_foot: float, r_exit: float) -> tuple[float, float]:
-    """Half lengths of the body's two housings, along its foot axis and along its exit axis."""
+    """Return half lengths of the body's housings along its foot axis and its exit axis."""
     if is_short(bone, r_foot):
         return max(1.12 * r_exit, 0.80 * r_foot), max(0.80 * r_exit, 0.95 * r_foot)
     return 0.60 * r_foot, 0.85 * r_exit
@@ -185,7 +187,7 @@ def crossing(bone: Bone, r_foot: float, r_exit: float) -> tuple[float, float]:
 def _part_crossings(
     bones: Sequence[Bone], axes: Sequence[Axis], places: list[Place], r: tuple[float, ...]
 ) -> None:
-    """Bodies that stay where the table puts them and want the same stretch of an axis."""
+    """Resolve overlaps of bodies with fixed positions that need the same interval of an axis."""
     for k in range(1, len(axes) + 1):
         place, offset = places[k], axes[k - 1].near
         first = k == 1
@@ -216,7 +218,7 @@ def _part_crossings(
 
 
 def fork_inside(radius: float) -> float:
-    """Half the clear width between the tines."""
+    """Return half the clear width between the tines."""
     return (FORK_CHILD + 0.06) * radius
 
 
@@ -225,12 +227,12 @@ def fork_tine(radius: float) -> float:
 
 
 def fork_length(radius: float) -> float:
-    """From the axis of a fork to the back of its bridge."""
+    """Return the distance from the axis of a fork to the back of its bridge."""
     return 1.85 * radius
 
 
 def _reach_out(axis: Axis, place: Place, radius: float) -> None:
-    """Let the housing that carries a plate beside it grow until it meets the plate's hub."""
+    """Extend the housing that carries a plate beside it until it meets the plate's hub."""
     lo, hi = place.parent
     child_lo, child_hi = axis.near + place.child[0], axis.near + place.child[1]
     if hi < child_lo < hi + 3.0 * radius:
@@ -254,7 +256,7 @@ def _stack(
     run: tuple[int, int],
     end: End,
 ) -> None:
-    """Choose the plane of bodies first..last; one coordinate s along their common direction."""
+    """Choose the plane of bodies first..last, as one coordinate s along their common direction."""
     first, last = run
     n = len(axes)
     on_floor = first == 1 and upright(bones[0])
@@ -275,7 +277,7 @@ def _stack(
         start: Span = (-math.inf, floor + base_stack(r[1]))
     else:
         start = places[first].parent
-    # Beam search: (cost, planes so far, stretches so far).
+    # Beam search: (cost, planes so far, intervals so far).
     beam: list[tuple[float, list[float], list[Span]]] = [(0.0, [], [start])]
     for k in range(first, last + 1):
         half = plate_half(r[k], bones[k])
@@ -288,7 +290,7 @@ def _stack(
             lo, hi = taken[-1]
             above, below = hi + seam, lo - seam
             choices = {wanted, above + half, below - half}
-            if wall is not None:  # beside it, with room for the plates still to come
+            if wall is not None:  # beside it, with room for the remaining plates
                 rest = sum(
                     2.0 * plate_half(r[j], bones[j]) + SEAM * r[j] for j in range(k + 1, last + 1)
                 )
@@ -306,14 +308,15 @@ def _stack(
                 extra = abs(s - came) + 0.2 * abs(s - wanted) - 1e-3 * half * (s > came)
                 for j, other in enumerate(taken[:-1]):
                     if _overlap(here, other):
-                        # They may meet when the arm folds; a head or a mere housing seldom does.
+                        # They may collide when the arm folds; a head or a plain housing seldom
+                        # does.
                         rare = (j == 0 and not on_floor) or not bones[k].a
                         extra += (0.5 if rare else 20.0 if j == 0 else 6.0) * half
                 if k == last:
                     extra += abs(goal - s)
                 if k == n and wall is None and signs[k] * end.way * (s - came) < 0.0:
-                    extra += 8.0 * half  # the tool would look back into the arm
-                # Once the first body stands, the base reaches up to it.
+                    extra += 8.0 * half  # the tool would point back into the arm
+                # Once the first body is placed, the base extends up to it.
                 before = [(-math.inf, here[0])] if on_floor and not planes else taken
                 grown.append((cost + extra, [*planes, s], [*before, here]))
         beam = sorted(grown, key=lambda state: state[0])[:64]
@@ -328,7 +331,7 @@ def _stack(
 
 
 def base_stack(radius: float) -> float:
-    """Least height of floor plate, column and top."""
+    """Return the min height of floor plate, column and top."""
     return 1.05 * radius
 
 
@@ -343,18 +346,21 @@ def _overlap(a: Span, b: Span) -> bool:
 def _slide(
     bones: Sequence[Bone], axes: Sequence[Axis], places: list[Place], r: tuple[float, ...], k: int
 ) -> None:
-    """A sleeve on the parent round the child's rod; on the first axis, a carriage on a mast."""
+    """Arrange a sleeve on the parent around the child's rod.
+
+    On the first axis, a carriage on a mast.
+    """
     place, axis = places[k], axes[k - 1]
     coaxial = all(bone.parallel and abs(bone.a) < 1e-9 for bone in bones[1:k])
     if coaxial and upright(bones[0]):
-        place.mode = "mast"  # a rod would have to dive into the floor
+        place.mode = "mast"  # a rod would extend into the floor
         return
     place.mode = "quill"
     side = 1.0 if sum(axis.foot) >= 0.0 else -1.0
     lo, hi = place.parent
     half = max(1.1 * r[k], (hi - lo) / 2)
     middle = (lo + hi) / 2
-    # The sleeve stops short of the child's housing where that comes closest.
+    # The sleeve ends before the closest position of the child's housing.
     nearest = axis.near + (place.child[0] if side > 0 else place.child[1]) - side * SEAM * r[k]
     front = side * min(side * middle + half, max(side * nearest, side * middle + 0.2 * half))
     back = front - side * 2.0 * half

@@ -1,6 +1,6 @@
-"""How many triangles a mesh file declares, counted before any is built.
+"""Number of triangles that a mesh file declares, computed before any is built.
 
-A few hundred bytes can ask for any amount: nodes of COLLADA and glTF that show each other twice,
+A few hundred bytes can request any amount: nodes of COLLADA and glTF that contain each other twice,
 level by level, an accessor of glTF without data, a count in the header of a PLY file.
 """
 
@@ -31,7 +31,7 @@ Count = tuple[int, int]  # instances, triangles
 
 
 def require_moderate(path: Path, max_triangles: int) -> None:
-    """Refuse a file that declares more than it may, or more than it has room for."""
+    """Raise BrazoError if a file declares more than is allowed, or more than it can contain."""
     match path.suffix.lower():
         case ".dae":
             _require(_collada(path.read_bytes()), max_triangles)
@@ -60,7 +60,7 @@ def _require(count: Count, max_triangles: int) -> None:
 def _total(
     roots: list[Any], own: Callable[[Any], Count], shown: Callable[[Any], Iterator[Any]]
 ) -> Count:
-    """Sum over a graph of nodes that may show a node several times, each counted every time."""
+    """Return the sum over a graph of nodes; a node contained several times counts every time."""
     known: dict[Any, Count] = {}
     open_nodes: set[Any] = set()
 
@@ -113,7 +113,7 @@ def _collada(data: bytes) -> Count:
     def target(element: Element) -> Element | None:
         return by_id.get((element.get("url") or element.get("source") or "").removeprefix("#"))
 
-    # Readers also build the nodes of a library that no scene shows.
+    # Readers also build the nodes of a library that are in no scene.
     total = _total(list(root.iter("{*}visual_scene", "{*}library_nodes")), own, shown)
     return total[0], max(total[1], sum(triangles.values()))
 
@@ -132,7 +132,7 @@ def _require_unit(root: Element) -> None:
 def _geometry(
     element: Element | None, target: Callable[[Element], Element | None]
 ) -> Element | None:
-    """The geometry itself, or the one that the skin of a controller has as its source."""
+    """Return the geometry itself, or the source of the skin of a controller."""
     if element is not None and _tag(element) == "controller":
         skins = list(element.iter("{*}skin"))
         return target(skins[0]) if skins else None
@@ -140,7 +140,7 @@ def _geometry(
 
 
 def _collada_triangles(geometry: Element) -> int:
-    """At most so many, by the numbers that are there: what is declared may be anything."""
+    """Return an upper bound from the numbers present, because declared counts can be wrong."""
     total = 0
     for element in geometry.iter("{*}p"):
         kind = element.getparent()
@@ -159,7 +159,7 @@ def _tag(element: Element) -> str:
 
 
 def _glb(data: bytes) -> tuple[bytes, int]:
-    """The JSON of a binary file and the number of bytes behind it."""
+    """Return the JSON of a binary file and the number of bytes after it."""
     if len(data) < 20 or data[:4] != b"glTF":
         raise BrazoError("not a mesh that can be read: no glTF header")
     (length,) = struct.unpack_from("<I", data, 12)
@@ -230,7 +230,7 @@ class _Accessor:
 
 
 def _buffer_bytes(buffer: dict[str, Any], folder: Path, binary: int | None) -> int:
-    """The length of a buffer: what is there, not what is declared."""
+    """Return the actual length of a buffer in bytes, not the declared one."""
     uri = buffer.get("uri")
     if uri is None:
         return binary or 0
@@ -259,7 +259,7 @@ def _at(items: list[Any], index: Any) -> Any:
 
 
 def _ply(path: Path) -> None:
-    """An element takes at least a byte."""
+    """Check the declared counts against the file size; an element takes at least a byte."""
     size = path.stat().st_size
     with path.open("rb") as file:
         header = file.read(_PLY_HEADER).partition(b"end_header")[0]

@@ -1,6 +1,6 @@
-"""The other end of `mesh_worker`: one process reads all meshes, started when the first is asked.
+"""Client of `mesh_worker`: one process reads all meshes and is started for the first of them.
 
-It is stopped after some idle seconds and replaced when a file exceeds its limits.
+It is stopped after some idle seconds and replaced if a file exceeds its limits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 
-TIME = 90.0  # s for a file, starting the process included
+TIME = 90.0  # s for a file, including the start of the process
 IDLE = 10.0  # s
 _WORKER = """
 import json, sys
@@ -30,7 +30,7 @@ serve()
 
 
 class MeshReader:
-    """Reads mesh files in a process of its own; may be used from any thread."""
+    """Reads mesh files in a separate process; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,7 +38,10 @@ class MeshReader:
         self._idle: threading.Timer | None = None
 
     def read(self, path: Path, max_triangles: int) -> tuple[np.ndarray, np.ndarray]:
-        """Vertices (v, 3) and faces (f, 3) of a file; BrazoError if it cannot be read."""
+        """Return vertices (v, 3) and faces (f, 3) of a file.
+
+        Raise BrazoError if it cannot be read.
+        """
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
@@ -61,7 +64,7 @@ class MeshReader:
                 raise BrazoError(f"{path}: {_ended(process.returncode, timed_out)}") from None
             except BrazoError as error:
                 raise BrazoError(f"{path}: {error}") from None
-            except BaseException:  # half an answer is left in the pipe
+            except BaseException:  # part of an answer is left in the pipe
                 self._stop()
                 raise
             finally:
@@ -69,7 +72,7 @@ class MeshReader:
                 self._stop_when_idle()
 
     def close(self) -> None:
-        """Stop the process, if there is one."""
+        """Stop the process if it is running."""
         with self._lock:
             self._stop()
 
@@ -100,8 +103,8 @@ class MeshReader:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **single},  # every thread would take memory of its own
-            # Ctrl+C is for the process that asks.
+            env={**os.environ, **single},  # every thread would use additional memory
+            # Ctrl+C must reach only the calling process.
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
@@ -136,7 +139,7 @@ def _array(answers: IO[bytes], rows: int, kind: type) -> np.ndarray:
 
 
 def _ended(code: int | None, timed_out: threading.Event) -> str:
-    """Why the process gave no answer."""
+    """Return the reason why the process gave no answer."""
     import signal
 
     limit = getattr(signal, "SIGXCPU", None)

@@ -1,14 +1,14 @@
-"""The process that reads mesh files: trimesh, with limits on memory and time.
+"""Process that reads mesh files with trimesh, with limits on memory and time.
 
-The formats are trimesh's (STL, OBJ, PLY, COLLADA, glTF, OFF, ...); every object of the file is put
-where the file places it and all become one list of triangles.
+The formats are those of trimesh (STL, OBJ, PLY, COLLADA, glTF, OFF, ...).  Every object is placed
+as the file defines, and all are merged into one list of triangles.
 
-COLLADA gives its unit (`<unit meter="0.0254">`), which is applied.  It also gives the axis that is
-up, which is *not*: the tools that draw robot files ignore it by long custom, so many files carry a
-wrong one, and a link's mesh is meant in the link's axes.
+The unit of a COLLADA file (`<unit meter="0.0254">`) is applied.  Its up axis is *not*: the tools
+that draw robot files have always ignored it, so many files contain a wrong one, and the mesh of a
+link is in the axes of the link.
 
-A request is a line of JSON on standard input, the answer a line of JSON on standard output followed
-by the vertices (float64) and the faces (int32).  The process ends when its input ends.
+A request is a line of JSON on standard input; the answer is a line of JSON on standard output
+followed by the vertices (float64) and the faces (int32).  The process ends when its input ends.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ CPU_TIME = 30  # s of processor time for a file, on POSIX
 
 
 def serve() -> None:
-    """Read mesh files for the process at the other end of standard input and output."""
+    """Answer read requests from standard input on standard output."""
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # a reader that prints must not spoil the answer
+    sys.stdout = sys.stderr  # output of a reader must not corrupt the answer
     import trimesh  # noqa: F401 (before the limits: its memory is no file's)
 
     _limit_memory()
@@ -57,7 +57,7 @@ def serve() -> None:
 
 
 def read_triangles(path: Path, max_triangles: int) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (v, 3) in metres and faces (f, 3) of a file."""
+    """Return vertices (v, 3) in metres and faces (f, 3) of a file."""
     import trimesh
 
     require_moderate(path, max_triangles)
@@ -66,11 +66,11 @@ def read_triangles(path: Path, max_triangles: int) -> tuple[np.ndarray, np.ndarr
         merged = scene.to_mesh()
         vertices = np.array(merged.vertices, dtype=np.float64).reshape(-1, 3)
         faces = np.array(merged.faces).reshape(-1, 3)
-        # STL, OBJ and PLY have no unit: metres, as robot files mean them.
+        # STL, OBJ and PLY have no unit: metres, by the convention of robot files.
         unit = trimesh.units.unit_conversion(scene.units, "meters") if scene.units else 1.0
     except (BrazoError, MemoryError):
         raise
-    # A dozen readers of a dozen formats raise what they like.
+    # The readers of the various formats raise exceptions of any type.
     except Exception as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise BrazoError(f"not a mesh that can be read: {reason}") from error
@@ -80,7 +80,7 @@ def read_triangles(path: Path, max_triangles: int) -> tuple[np.ndarray, np.ndarr
 
 
 def _limit_memory() -> None:
-    """Limit what is added to the memory of now; only Linux counts it in a way that can be used."""
+    """Limit the additional memory; only Linux provides a usable measure of it."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -89,7 +89,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time() -> None:
-    """Limit the processor time of the next file; the system ends the process that exceeds it."""
+    """Limit the processor time of the next file; the system ends a process that exceeds it."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -103,7 +103,7 @@ def _lower(resource: Any, which: int, value: int) -> None:
 
 
 def _refuse_pipes(event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit hook: a mesh may name other files, and one of them may be a pipe."""
+    """Audit hook that rejects pipes, because a mesh file can name other files."""
     if event == "open" and isinstance(arguments[0], str | bytes):
         with contextlib.suppress(FileNotFoundError):
             require_regular(Path(os.fsdecode(arguments[0])))

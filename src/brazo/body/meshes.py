@@ -1,6 +1,6 @@
-"""Mesh files of any kind to triangles in metres, and triangles to STL.
+"""Conversion of mesh files to triangles in metres, and of triangles to STL.
 
-Files are read by `brazo.body.mesh_worker` in a process of its own.
+Files are read by `brazo.body.mesh_worker` in a separate process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Triangles = tuple[np.ndarray, np.ndarray]  # vertices (v, 3) float64, faces (f, 
 
 
 def mesh_triangles(mesh: Mesh) -> Triangles:
-    """The triangles of a mesh, given or from its file, with its scale applied."""
+    """Return the triangles of a mesh, given or from its file, with its scale applied."""
     if mesh.vertices is not None and mesh.faces is not None:
         vertices, faces = checked(mesh.vertices, mesh.faces)
     elif mesh.path is not None:
@@ -32,7 +32,7 @@ def mesh_triangles(mesh: Mesh) -> Triangles:
     scale = np.asarray(mesh.scale, dtype=np.float64)
     if scale.shape != (3,) or not np.isfinite(scale).all():
         raise BrazoError(f"{_name(mesh)}: scale is {mesh.scale}; wanted three finite numbers")
-    if scale.prod() < 0.0:  # a mirror turns the faces inside out
+    if scale.prod() < 0.0:  # a reflection turns the faces inside out
         faces = faces[:, ::-1]
     with np.errstate(over="ignore"):
         vertices = vertices * scale
@@ -45,9 +45,9 @@ def mesh_triangles(mesh: Mesh) -> Triangles:
 
 
 def load_triangles(path: str | Path) -> Triangles:
-    """Read a mesh file; `BrazoError` when it is missing, too large, broken or empty.
+    """Read a mesh file; raise `BrazoError` if it is missing, too large, invalid or empty.
 
-    A process of its own reads it, with limits on memory and time.
+    A separate process reads it, with limits on memory and time.
     """
     path = Path(path)
     try:
@@ -66,7 +66,7 @@ def load_triangles(path: str | Path) -> Triangles:
 
 
 def checked(vertices: Any, faces: Any) -> Triangles:
-    """Vertices (v, 3) and faces (f, 3) as arrays; refuse what is no list of triangles."""
+    """Return vertices (v, 3) and faces (f, 3) as arrays; raise BrazoError if they are invalid."""
     try:
         vertices, faces = np.asarray(vertices, dtype=np.float64), np.asarray(faces)
     except (TypeError, ValueError, OverflowError) as error:
@@ -93,7 +93,7 @@ def _name(mesh: Mesh) -> str:
 
 
 def stl_bytes(vertices: np.ndarray, faces: np.ndarray) -> bytes:
-    """Binary STL of the triangles (single precision, as the format has it)."""
+    """Return the triangles as binary STL (single precision, as the format requires)."""
     corners = np.asarray(vertices)[np.asarray(faces)]
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(across, axis=1, keepdims=True)

@@ -1,8 +1,8 @@
-"""A D-H table as lines in space: what every solid of an arm is hung on.
+"""D-H table as lines in space, on which all solids of an arm are based.
 
-Between the axis that moves it and the axis it carries, body i runs `d` along the first, to the
-*foot* of the common normal, and `a` along the normal, to the *exit* on the second.  That holds in
-both conventions; only the body's own frame differs (standard: the exit, modified: the foot).
+Between the axis that moves it and the axis it carries, body i extends by `d` along the first, to
+the *foot* of the common normal, and by `a` along the normal, to the *exit* on the second.  This
+holds in both conventions; only the body frame differs (standard: the exit, modified: the foot).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from brazo.model.transforms import invert, rot_x, translate
 Span = tuple[float, float]
 
 DEFAULT_REACH = 0.5  # m, for a table without lengths
-DEFAULT_STROKE = 0.4  # of all lengths, for a prismatic joint without limits
+DEFAULT_STROKE = 0.4  # fraction of the sum of lengths, for a prismatic joint without limits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bone:
     """One body between its two axes; `foot` and `exit` are frames in the body frame.
 
-    Both have z along their axis; exit = foot · Tx(a) · (a turn).
+    Both have z along their axis; exit = foot · Tx(a) · (a rotation).
     """
 
     foot: np.ndarray
@@ -36,7 +36,7 @@ class Bone:
 
     @property
     def cosine(self) -> float:
-        """Between the two axes."""
+        """Cosine of the angle between the two axes."""
         return float(self.foot[:3, 2] @ self.exit[:3, 2])
 
     @property
@@ -46,14 +46,14 @@ class Bone:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A joint axis; `foot` is how far above the parent's exit the child's foot may be."""
+    """Joint axis; `foot` is the range of the child's foot above the parent's exit (m)."""
 
     kind: JointKind
     foot: Span  # lowest and highest; equal for a revolute joint
 
     @property
     def near(self) -> float:
-        """The foot's position closest to the parent's exit."""
+        """Position of the foot closest to the parent's exit."""
         return min(self.foot, key=abs)
 
 
@@ -63,7 +63,7 @@ def skeleton(
     limits: Sequence[Span] | None = None,
     base: np.ndarray = IDENTITY,
 ) -> tuple[list[Bone], list[Axis]]:
-    """Bodies 0..n (0 the base) and axes 1..n of a table."""
+    """Return bodies 0..n (0 is the base) and axes 1..n of a table."""
     bones = []
     for i in range(len(rows) + 1):
         if convention == "standard":
@@ -80,18 +80,21 @@ def skeleton(
 
 
 def upright(base: Bone) -> bool:
-    """Whether the first axis stands on the floor (or hangs from it)."""
+    """Return whether the first axis is roughly vertical, pointing up or down."""
     return abs(base.exit[2, 2]) > 0.7
 
 
 def floor_level(base: Bone) -> float:
-    """The floor (z = 0 of the base) on an upright first axis, measured upward from its exit."""
+    """Return the floor height (z = 0 of the base) above the exit of an upright first axis."""
     axis = base.exit[:3, 2] * math.copysign(1.0, base.exit[2, 2])
     return -float(axis @ base.exit[:3, 3])
 
 
 def stroke_axes(rows: Sequence[DHRow], limits: Sequence[Span] | None) -> list[Axis]:
-    """The joint axes, prismatic ones without limits with a stroke that suits the lengths."""
+    """Return the joint axes.
+
+    Prismatic ones without limits get a stroke in proportion to the lengths.
+    """
     limits = limits or [(-math.inf, math.inf)] * len(rows)
     lengths = sum(abs(row.a) + abs(row.d) for row in rows) or DEFAULT_REACH
     return [_axis(row, limit, lengths) for row, limit in zip(rows, limits, strict=True)]

@@ -1,17 +1,17 @@
-"""Shapes as triangles: closed, outward surfaces, with normals that shade round edges round.
+"""Shapes as triangles: closed, outward surfaces, with normals for smooth shading of rounded edges.
 
 Every convex shape is a *loft*: rings of points stacked along z, each ring an outline
 
     ring(φ) = core(φ) + ρ (cos φ, sin φ)
 
-whose core is a point (round), the corners of a rectangle (boxes, beams) or the centres of two
-discs (levers).  A bevel of radius b is the same outline drawn in by b (1 - sin t) while z moves by
-b (1 - cos t), t from 0 (the flat end) to 90° (the side); the normal of such a point is known
-exactly, (sin t cos φ, sin t sin φ, cos t), so ends stay flat and edges run smooth.  Two rings at
-one place with different normals make a sharp edge.
+whose core is a point (round), the corners of a rectangle (boxes, beams) or the centres of two discs
+(levers).  A bevel of radius b is the same outline offset inward by b (1 - sin t) while z changes by
+b (1 - cos t), t from 0 (the flat end) to 90° (the side).  The normal of such a point is known
+exactly, (sin t cos φ, sin t sin φ, cos t), so ends stay flat and edges smooth.  Two rings at the
+same position with different normals give a sharp edge.
 
-`mesh` is what a viewer draws: vertices are doubled at sharp edges.  `triangles` is the same surface
-with the doubles merged: watertight, for volumes and for collision.
+`mesh` is the surface for drawing: vertices are duplicated at sharp edges.  `triangles` is the same
+surface with duplicates merged: watertight, for volumes and for collision.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from brazo.errors import BrazoError
 from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Shape, Sphere
 from brazo.model.transforms import exact_sincos, rot_z, translate
 
-ROUND = 48  # points round a circle; a multiple of 8
+ROUND = 48  # points per circle; a multiple of 8
 BEVEL_STEPS = 3
 BALL_STEPS = 7
 SMALL_ROUND, SMALL_STEPS = 16, 1  # for the copies of a pattern: bolts are small
@@ -37,7 +37,7 @@ SMALL_ROUND, SMALL_STEPS = 16, 1  # for the copies of a pattern: bolts are small
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """Triangles to draw: vertices (v, 3), faces (f, 3) counter-clockwise, unit normals (v, 3)."""
+    """Triangles for drawing: vertices (v, 3), counter-clockwise faces (f, 3), normals (v, 3)."""
 
     vertices: np.ndarray
     faces: np.ndarray
@@ -46,9 +46,12 @@ class Surface:
 
 @lru_cache(maxsize=4096)
 def mesh(shape: Shape) -> Surface:
-    """The surface to draw; its vertices are shared where it is smooth and doubled where sharp."""
+    """Return the surface for drawing.
+
+    Vertices are shared where smooth and duplicated where sharp.
+    """
     _require_positive(shape)
-    with np.errstate(all="ignore"):  # judged below
+    with np.errstate(all="ignore"):  # checked below
         surface = _surface(shape, ROUND, BEVEL_STEPS)
     if not len(surface.faces) or not np.isfinite(surface.normals).all():
         raise BrazoError(f"{_name(shape)}: too thin for its length, no solid is left")
@@ -61,7 +64,7 @@ def mesh(shape: Shape) -> Surface:
 
 @lru_cache(maxsize=4096)
 def triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (v, 3) float64 and faces (f, 3) int32 of the closed surface, each vertex once."""
+    """Return unique vertices (v, 3) float64 and faces (f, 3) int32 of the closed surface."""
     surface = mesh(shape)
     vertices, faces = _merge(surface.vertices, surface.faces)
     vertices.flags.writeable = False
@@ -70,7 +73,7 @@ def triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
 
 
 def volume(shape: Shape) -> float:
-    """Volume (m³) enclosed by the triangles."""
+    """Return the volume (m³) enclosed by the triangles."""
     vertices, faces = triangles(shape)
     a, b, c = (vertices[faces[:, i]] for i in range(3))
     return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
@@ -112,7 +115,7 @@ def _surface(shape: Shape, points: int, steps: int) -> Surface:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outline:
-    """core + rho · direction, one row a point, counter-clockwise."""
+    """Outline core + rho · direction, one row per point, counter-clockwise."""
 
     core: np.ndarray  # (m, 2)
     direction: np.ndarray  # (m, 2), unit
@@ -130,7 +133,10 @@ def _circle(radius: float, points: int) -> _Outline:
 
 
 def _rectangle(x: float, y: float, rho: float, points: int) -> _Outline:
-    """Half widths x, y with corners of radius rho; sharp corners need two points, not an arc."""
+    """Return the outline with half widths x, y and corner radius rho.
+
+    Sharp corners use two points.
+    """
     steps = points // 4 if rho > 0.999 * min(x, y) else (points // 8 if rho > 0.0 else 1)
     corners = [(1, 1), (-1, 1), (-1, -1), (1, -1)]
     quarter = np.linspace(0.0, math.pi / 2, steps + 1)
@@ -140,7 +146,7 @@ def _rectangle(x: float, y: float, rho: float, points: int) -> _Outline:
 
 
 def _two_discs(length: float, r_start: float, r_end: float, points: int) -> _Outline:
-    """The hull of two circles; where one swallows the other, that one alone."""
+    """Return the hull of two circles; only the larger if it contains the other."""
     slope = (r_start - r_end) / length if length > 0.0 else math.copysign(2.0, r_start - r_end)
     if abs(slope) >= 1.0:
         larger = _circle(max(r_start, r_end), points)
@@ -164,7 +170,7 @@ def _two_discs(length: float, r_start: float, r_end: float, points: int) -> _Out
 
 
 def _prism(first: _Outline, last: _Outline, height: float, bevel: float, steps: int) -> Surface:
-    """The loft from `first` at z = -height/2 to `last` at z = +height/2, both ends bevelled."""
+    """Return the bevelled loft from `first` at z = -height/2 to `last` at z = +height/2."""
     turns = [exact_sincos(t) for t in np.linspace(0.0, math.pi / 2, (steps if bevel else 1) + 1)]
     run = height - 2 * bevel
     lean = (first.support - last.support) / run if run > 1e-9 * height else 0.0 * first.support
@@ -180,7 +186,7 @@ def _prism(first: _Outline, last: _Outline, height: float, bevel: float, steps: 
 
 
 def _loft(rings: np.ndarray, normals: np.ndarray) -> Surface:
-    """Rings (k, m, 3) joined by strips, and closed by a flat fan at either end."""
+    """Return rings (k, m, 3) joined by strips, and closed by a flat fan at either end."""
     k, m = rings.shape[:2]
     low, high = rings[0].mean(axis=0), rings[-1].mean(axis=0)
     vertices = np.concatenate([rings.reshape(-1, 3), [low, high]])
@@ -198,7 +204,7 @@ def _loft(rings: np.ndarray, normals: np.ndarray) -> Surface:
 
 
 def _without_slivers(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> Surface:
-    """Drop faces two corners of which coincide; share vertices that agree in place and normal."""
+    """Drop degenerate faces; share vertices with equal position and normal."""
     same = same_place(vertices)
     f = same[faces]
     faces = faces[(f[:, 0] != f[:, 1]) & (f[:, 1] != f[:, 2]) & (f[:, 2] != f[:, 0])]
@@ -246,8 +252,8 @@ def _name(shape: Shape) -> str:
 
 
 def _require_positive(shape: Shape) -> None:
-    """Refuse sizes that would make an empty or inverted solid."""
-    straight = 0.0  # what may be nothing
+    """Raise BrazoError for sizes that would give an empty or inverted solid."""
+    straight = 0.0  # may be zero
     match shape:
         case Box(size):
             sizes: Sequence[float] = size

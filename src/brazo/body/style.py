@@ -1,4 +1,4 @@
-"""How robots are painted and how stout they are: the few numbers a robot file may set."""
+"""Colours and proportions of robots that a robot file can set."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Color = tuple[float, float, float]  # red, green, blue, 0..1
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours and proportions; `width` scales every radius and leaves the lengths alone.
+    """Colours and proportions; `width` scales every radius and leaves the lengths unchanged.
 
-    `radii` (m) are those of the joints and, last, of the tool flange; of a Delta it is the radius
-    of its drives alone.  Without them they follow from the lengths.
+    `radii` (m) are those of the joints and, last, of the tool flange; for a Delta only the radius
+    of its drives.  By default they follow from the lengths.
     """
 
     base: Color = (0.80, 0.81, 0.82)
@@ -21,5 +21,5 @@ class Style:
     accent: Color = (0.93, 0.42, 0.09)
     steel: Color = (0.66, 0.68, 0.71)
     width: float = 1.0
-    base_height: float = 0.0  # least height (m) of the base below the first moving part
+    base_height: float = 0.0  # min height (m) of the base below the first moving part
     radii: tuple[float, ...] = ()

@@ -1,18 +1,18 @@
-"""From links and connections, as URDF and MJCF have them, to the bodies of a `TreeModel`.
+"""Builds the bodies of a `TreeModel` from the links and connections of URDF and MJCF.
 
-A file speaks of *links* (frames that may carry mass and geometry) and of *connections* between
-them, some of which do not move.  Here
+A file describes *links* (frames that can have mass and geometry) and *connections* between them,
+some of which are fixed.  Here
 
-* links held by a fixed connection become one body with their parent: inertias are combined,
-  parts move along, and every link stays known by name (`named_frames`);
-* a moving connection starts a new body, whose frame is its child link's frame;
+* links with a fixed connection are merged into the body of their parent: inertias are combined,
+  parts are transformed, and every link keeps its name (`named_frames`);
+* a moving connection starts a new body, whose frame is the frame of its child link;
 * a connection that mimics another shares its coordinate, q_i = multiplier · q_master + offset;
   chains of mimics are multiplied out;
-* the tip is the link asked for, or the likely one (`brazo.formats.tip`).
+* the tip is the requested link, or the most likely one (`brazo.formats.tip`).
 
-Bodies come in depth-first order, children in the file's order (those that mimic last), so a serial
-robot gives a serial model.  What cannot be a tree (two parents, a ring, two roots) is refused,
-and so is what cannot move.
+Bodies are in depth-first order, children in file order (mimics last), so a serial robot gives a
+serial model.  Anything that is not a tree (two parents, a loop, two roots) is rejected, and so is a
+robot without a moving joint.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from brazo.model.inertia import merge, transformed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """A frame of the file; `source` is what `Complaints` needs to say where it stands."""
+    """A frame of the file; `source` is the element that `Complaints` refers to."""
 
     name: str
     inertia: Inertia | None = None
     parts: Sequence[Part] = ()
     is_solid: bool = False  # has any geometry, even one that could not be loaded
-    is_marker: bool = False  # a mere named frame (an MJCF site)
+    is_marker: bool = False  # only a named frame (an MJCF site)
     source: Any = None
 
 
@@ -60,7 +60,7 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Connection:
-    """How a link hangs on another: `before · motion · after`, see `TreeModel`."""
+    """Connection of a link to its parent: `before · motion · after`, see `TreeModel`."""
 
     name: str
     parent: str
@@ -78,7 +78,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Complaints:
-    """How to speak about an item of the file: refuse it, or report it and go on."""
+    """Error handling for an item of the file: reject it, or add a warning and continue."""
 
     fail: Callable[[Any, str], NoReturn]
     note: Callable[[Any, str], None]
@@ -86,7 +86,7 @@ class Complaints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assembly:
-    """The fields of a `TreeModel` that follow from links and connections."""
+    """Fields of a `TreeModel` that follow from links and connections."""
 
     bodies: tuple[Body, ...]
     tip: int
@@ -101,7 +101,7 @@ def assemble(
     complaints: Complaints,
     tip: str | None = None,
 ) -> Assembly:
-    """Build the bodies of a tree; `tip` names a link."""
+    """Build the bodies of a tree; `tip` is the name of a link."""
     tree = _Tree(links, connections, complaints)
     if all(connection.kind == "fixed" for connection in tree.order):
         complaints.fail(None, "has no moving joint; a robot needs at least one")
@@ -149,7 +149,7 @@ def assemble(
 
 
 class _Tree:
-    """Links and connections checked to be one tree, and the connections in depth-first order."""
+    """Links and connections that form one tree, with the connections in depth-first order."""
 
     def __init__(
         self, links: Sequence[Link], connections: Sequence[Connection], complaints: Complaints
@@ -198,7 +198,7 @@ class _Tree:
 def _coordinates(
     order: Sequence[Connection], complaints: Complaints
 ) -> dict[str, tuple[int, float, float]]:
-    """Index of q, multiplier and offset of every moving connection."""
+    """Return index of q, multiplier and offset of every moving connection."""
     moving = {c.name: c for c in order if c.kind != "fixed"}
     free = [name for name, c in moving.items() if c.mimic is None]
     result = {name: (i, 1.0, 0.0) for i, name in enumerate(free)}
@@ -238,10 +238,10 @@ def _body(
     inertia: Inertia | None = None
     for link, T in members:
         if link.inertia is not None:
-            # The first stays bit for bit as the file gave it.
+            # The inertia of the first link stays bit for bit as in the file.
             own = link.inertia if T is IDENTITY else transformed(link.inertia, T)
             inertia = own if inertia is None else merge(inertia, own)
-    if hung is not None:  # what the base weighs plays no part
+    if hung is not None:  # the mass of the base has no effect
         if inertia is None:
             complaints.note(
                 main.source,

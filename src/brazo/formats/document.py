@@ -1,9 +1,9 @@
-"""YAML as a tree of fields that know their file, line and name, so every complaint can say where.
+"""YAML as a tree of fields with file, line and name, so that every error has a location.
 
-The reader walks YAML's events itself instead of building Python objects: scalars stay text (a
-field decides whether it is a number, a name or prose), anchors share one node and are never
-copied out, tags are refused, and size, depth and count are capped.  `Field` is the typed cursor
-over the tree; it raises a `Mistake` with `file:line: field:` and what is allowed.
+The reader processes YAML events instead of building Python objects: scalars stay text (a field
+decides whether it is a number, a name or prose), anchors share one node and are never copied, tags
+are rejected, and size, depth and count are limited.  `Field` is the typed cursor on the tree; it
+raises a `Mistake` with `file:line: field:` and the allowed values.
 """
 
 from __future__ import annotations
@@ -28,26 +28,27 @@ MAX_DEPTH = 24
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULLS = {"", "~", "null", "Null", "NULL"}
-_STAND_IN = "1"  # a number that most fields take, and a name
+_STAND_IN = "1"  # accepted by most fields as a number, and as a name
 
 
 @dataclass(slots=True)
 class Node:
-    """One YAML value: text, None, a list of nodes or a mapping of key to (key line, node)."""
+    """One YAML value: text, None, a list of nodes or a mapping from key to (key line, node)."""
 
     line: int
     value: str | list[Node] | dict[str, tuple[int, Node]] | None
     quoted: bool = False
 
 
-GONE = Node(0, None)  # in a list: what was put aside, so that the others keep their places
+GONE = Node(0, None)  # placeholder of a removed list entry, so that the others keep their indices
 
 
 class Mistake(BrazoError):
-    """A field that cannot be used.
+    """A field that is invalid.
 
-    `value`, or `key` for a field that is not known, would let a reader go on to the next mistake;
-    `rests` names other fields that, when they are wrong themselves, make this one a consequence.
+    `value`, or `key` for an unknown field, is a replacement with which a reader can continue to the
+    next mistake.  `rests` names other fields: if one of them is wrong, this mistake is only a
+    consequence.
     """
 
     def __init__(
@@ -62,11 +63,11 @@ class Mistake(BrazoError):
         self.field, self.value, self.key, self.rests = field, value, key, rests
 
     def __reduce__(self) -> tuple:
-        return BrazoError, self.args  # only the words go to another process
+        return BrazoError, self.args  # another process receives only the message
 
 
 def read_document(path: Path) -> Field:
-    """Read a YAML file into its root field."""
+    """Read a YAML file and return its root field."""
     try:
         require_regular(path)
         with path.open("rb") as stream:
@@ -77,7 +78,7 @@ def read_document(path: Path) -> Field:
 
 
 def parse_document(data: bytes | str, path: Path | None = None) -> Field:
-    """Parse YAML text into its root field; `path` is what messages name."""
+    """Parse YAML text and return its root field; `path` is used in messages."""
     if len(data) > MAX_BYTES:
         raise BrazoError(f"{at(path, None)}larger than {MAX_BYTES >> 20} MiB; not a robot file")
     if isinstance(data, bytes):
@@ -174,7 +175,10 @@ def _compose(text: str, path: Path | None) -> Node:
 
 
 class Field:
-    """A typed cursor on one node; every reading method checks and complains with its place."""
+    """Typed cursor on one node.
+
+    Every method checks the value and reports errors with their location.
+    """
 
     __slots__ = ("doubts", "expressions", "line", "name", "node", "origins", "parent", "path")
 
@@ -191,9 +195,9 @@ class Field:
         self.path = path
         self.line = line or node.line
         self.parent = parent
-        # One table each for a whole document: numbers read so far whose unit is doubtful, by the
-        # field that was read and the one the number stands in; fields that define names; the
-        # expressions read so far, by field.
+        # Shared tables of the document: numbers with a doubtful unit, by the field read and the
+        # field that contains the number; fields that define names; the expressions read so far, by
+        # field.
         self.doubts: dict[tuple[str, str], Finding] = {} if parent is None else parent.doubts
         self.origins: dict[str, Field] = {} if parent is None else parent.origins
         self.expressions: dict[str, units.Expression] = {} if parent is None else parent.expressions
@@ -205,18 +209,18 @@ class Field:
         value: str | None = None,
         rests: tuple[str, ...] = (),
     ) -> NoReturn:
-        """Raise a Mistake placed at this field."""
+        """Raise a Mistake located at this field."""
         head = at(self.path, line or self.line, self.name)
         raise Mistake(head + message, self, value, rests=rests)
 
     def missing(self, key: str, what: str = "") -> NoReturn:
-        """Raise a Mistake: this mapping lacks a field."""
+        """Raise a Mistake because this mapping lacks a field."""
         absent = self._child(key, self.line, Node(self.line, None))
         words = f"field '{key}' is missing" + (f": {what}" if what else "")
         raise Mistake(at(self.path, self.line, self.name) + words, absent, _STAND_IN)
 
     def around(self) -> Iterator[Field]:
-        """The fields this one stands in, from within."""
+        """Yield the fields that contain this one, innermost first."""
         field = self.parent
         while field is not None:
             yield field
@@ -238,7 +242,10 @@ class Field:
         return Field(node, f"{self.name}.{key}" if self.name else key, self.path, line, self)
 
     def mapping(self, allowed: Iterable[str] | None = None) -> dict[str, Field]:
-        """The fields of a mapping; names outside `allowed` are refused with the nearest one."""
+        """Return the fields of a mapping.
+
+        Names outside `allowed` are rejected with the nearest one.
+        """
         if not isinstance(self.node.value, dict):
             self.fail(f"expected fields (name: value), got {self._what()}")
         children = {
@@ -256,7 +263,7 @@ class Field:
         return children
 
     def items(self, at_most: int = 1000) -> Iterator[Field]:
-        """The elements of a list."""
+        """Yield the elements of a list."""
         if not isinstance(self.node.value, list):
             self.fail(f"expected a list, got {self._what()}")
         if len(self.node.value) > at_most:
@@ -266,7 +273,7 @@ class Field:
                 yield Field(node, f"{self.name}[{i}]", self.path, parent=self)
 
     def text(self, at_most: int = 4000) -> str:
-        """Prose or a name."""
+        """Return the text of a description or a name."""
         if not isinstance(self.node.value, str):
             self.fail(f"expected text, got {self._what()}")
         if len(self.node.value) > at_most:
@@ -274,7 +281,7 @@ class Field:
         return self.node.value
 
     def identifier(self) -> str:
-        """A name for a robot, joint or pose: printable, one line, not empty."""
+        """Return the name of a robot, joint or pose: printable, one line, not empty."""
         text = self.text(at_most=80).strip()
         if not text or not text.isprintable():
             self.fail("expected a name: one line of printable characters", value=_STAND_IN)
@@ -296,7 +303,7 @@ class Field:
         at_least: float | None = None,
         above: float | None = None,
     ) -> float:
-        """A number or expression, in SI; the first dimension named is the one messages ask for."""
+        """Return a number or expression in SI units; messages ask for the first dimension."""
         quantity = self.quantity(names)
         allowed = dimensions or (units.NUMBER,)
         if quantity.dimension is not None and quantity.dimension not in allowed:
@@ -320,7 +327,7 @@ class Field:
     def _doubtful(
         self, value: float, dimension: units.Dimension, names: Mapping[str, units.Quantity]
     ) -> dict[Field, str]:
-        """What to report of a number without a unit, at the parameters that cause it if any do."""
+        """Return warnings for a number without a unit, at the parameters that cause it if any."""
         message = doubt(value, dimension)
         if not message:
             return {}
@@ -332,7 +339,7 @@ class Field:
         return causes or {self: message}
 
     def quantity(self, names: Mapping[str, units.Quantity] | None = None) -> units.Quantity:
-        """A number or expression with its dimension."""
+        """Return a number or expression with its dimension."""
         try:
             quantity = self.expression(names or ()).evaluate(names)
         except Mistake:
@@ -345,7 +352,7 @@ class Field:
         return quantity
 
     def expression(self, names: Container[str] = ()) -> units.Expression:
-        """The expression of a number over the parameters `names`, kept in `expressions`."""
+        """Return the expression over the parameters `names`; it is stored in `expressions`."""
         if not isinstance(self.node.value, str):
             self.fail(f"expected a number, got {self._what()}", value=_STAND_IN)
         if self.node.quoted and _is_number(self.node.value):
@@ -366,7 +373,7 @@ class Field:
         *dimensions: units.Dimension,
         names: Mapping[str, units.Quantity] | None = None,
     ) -> list[float]:
-        """A list of exactly `count` numbers."""
+        """Return a list of exactly `count` numbers."""
         given = self.node.value if isinstance(self.node.value, list) else []
         if len(given) != count or any(node is GONE for node in given):
             self.fail(f"expected a list of {count} numbers, got {self._what()}")

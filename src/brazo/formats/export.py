@@ -1,4 +1,4 @@
-"""What the writers share: numbers as text, names safe on a disk, meshes beside the file."""
+"""Functions shared by the writers: numbers as text, safe file names, mesh files."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.model.shapes import Mesh, Shape
 
-_LONGEST = 80  # characters of a file's name, without its ending
+_LONGEST = 80  # characters of a file name, without its suffix
 
 
 def text_of(values: Iterable[float] | float) -> str:
-    """Numbers separated by spaces, with all the digits needed to read them back exactly."""
+    """Return numbers separated by spaces, with all digits needed to read them back exactly."""
     items = np.atleast_1d(np.asarray(values, dtype=np.float64))
     # Adding zero turns -0.0 into 0.0.
     return " ".join(repr(float(x) + 0.0).removesuffix(".0") for x in items)
 
 
 def unique_name(wanted: str, taken: set[str]) -> str:
-    """`wanted`, or with a number behind it when it is taken; the result is taken from now on."""
+    """Return `wanted`, with a number appended if it is taken; the result is added to `taken`."""
     name, k = wanted, 2
     while name in taken:
         name, k = f"{wanted}_{k}", k + 1
@@ -33,22 +33,21 @@ def unique_name(wanted: str, taken: set[str]) -> str:
 
 
 def printable(name: str) -> str:
-    """A name that XML can hold."""
+    """Return a name that is valid in XML."""
     return "".join(c if c.isprintable() else "_" for c in name) or "_"
 
 
 def safe_stem(name: str, otherwise: str = "robot") -> str:
-    """A name from a file as part of a file's name: letters, digits, `-`, `_` and `.` only.
+    """Return a name from a file as a safe file name: only letters, digits, `-`, `_` and `.`.
 
-    A separator or `..` in it cannot lead to another folder; `otherwise` stands for a name of which
-    nothing is left.
+    A separator or `..` cannot lead to another folder; `otherwise` is used if nothing is left.
     """
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("._")
     return stem[:_LONGEST].rstrip("._") or otherwise
 
 
 class MeshFolder:
-    """The STL files that go beside an exported robot; equal shapes share one file."""
+    """STL files beside an exported robot; equal shapes share one file."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
@@ -56,7 +55,7 @@ class MeshFolder:
         self._taken: set[str] = set()
 
     def add(self, shape: Shape, wanted: str, most: int | None = None) -> str:
-        """The file name for a shape, `wanted` if it is free; `most` triangles are allowed."""
+        """Return the file name of a shape, `wanted` if it is free; max `most` triangles."""
         if shape not in self._names:
             vertices, faces = _triangles(shape)
             if most is not None and len(faces) > most:
@@ -67,7 +66,7 @@ class MeshFolder:
         return self._names[shape]
 
     def write(self, folder: Path) -> None:
-        """Write all files into a folder, which is made if it is missing."""
+        """Write all files into a folder, which is created if it is missing."""
         if not self.files:
             return
         make_folder(folder)
@@ -76,16 +75,16 @@ class MeshFolder:
 
 
 def mesh_folder(path: Path) -> Path:
-    """The folder for the meshes of a robot exported to `path`, one for each format.
+    """Return the mesh folder of a robot exported to `path`, one per format.
 
-    A robot exported both as `arm.urdf` and as `arm.xml` has two: each keeps its own files.
+    A robot exported both as `arm.urdf` and as `arm.xml` has two folders, each with its own files.
     """
     kind = "" if path.suffix.lower() == ".urdf" else "_mjcf"
     return path.with_name(f"{safe_stem(path.stem)}{kind}_meshes")
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     with replacing(path) as temporary:
         temporary.write_bytes(data)
 

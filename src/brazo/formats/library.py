@@ -1,4 +1,4 @@
-"""The files that ship with brazo, by name, and how a name or path becomes a file."""
+"""Files shipped with brazo, and the lookup of a file by name or path."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from brazo.files import existing, require_file
 
 @dataclass(frozen=True)
 class Library:
-    """The shipped files of one kind: robots, cells or programs."""
+    """Shipped files of one kind: robots, cells or programs."""
 
-    kind: str  # what one of them is called
+    kind: str  # singular noun for messages
     folder: str  # in brazo.library
     suffixes: tuple[str, ...] = (".yaml", ".yml")  # of a user's files
 
     def directory(self) -> Path:
-        """Where the shipped files are."""
+        """Return the folder of the shipped files."""
         return Path(str(files("brazo.library") / self.folder))
 
     def names(self) -> list[str]:
-        """Names of the shipped files, sorted."""
+        """Return the names of the shipped files, sorted."""
         return sorted(path.stem for path in self.directory().glob("*.yaml"))
 
     def find(self, name_or_path: str | Path) -> Path:
-        """The file of a shipped name, or of a path with one of the suffixes."""
+        """Return the file of a shipped name, or of a path with one of the suffixes."""
         text = str(name_or_path)
         path = existing(text)
         if Path(text).suffix.lower() in self.suffixes:

@@ -1,4 +1,4 @@
-"""From a name or path to a model, whatever the file's format."""
+"""Loading of a model by name or path, in any supported format."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.model.description import Model, TreeModel
 
 # A serial arm of 200 joints opens in the lab in 7 s of processor time with 250 MiB.  The mass
-# matrix of more would not fit on the stack of a thread on every system.  Robot files allow fewer.
+# matrix of a larger one would exceed the thread stack on some systems.  Robot files allow fewer.
 MAX_JOINTS = 200
 
 
 @dataclass(frozen=True)
 class Source:
-    """A model, how to build it with other parameter values, and its robot file.
+    """A model, a function that rebuilds it with other parameter values, and its robot file.
 
-    A robot pickles as its source, so `rebuild` is a method of plain data, never a closure.
+    A robot is pickled as its source, so `rebuild` is a method of plain data and never a closure.
     """
 
     model: Model
     rebuild: Callable[[Mapping[str, float]], Model]
-    file: RobotFile | None = None  # None for other formats, and where more was changed
+    file: RobotFile | None = None  # None for other formats, and after other changes
 
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """The `rebuild` of a model without parameters."""
+    """`rebuild` of a model without parameters."""
 
     model: Model
 
@@ -44,9 +44,9 @@ class Fixed:
 
 
 def load_source(name_or_path: str | Path, tip: str | None = None) -> Source:
-    """Read a shipped robot's name, or a .yaml, .urdf, .xacro or MJCF .xml file.
+    """Load a shipped robot by name, or a .yaml, .urdf, .xacro or MJCF .xml file.
 
-    `tip` names the link that carries the tool where a URDF or MJCF tree has several ends.
+    `tip` names the link that carries the tool if a URDF or MJCF tree has several ends.
     """
     path = find_robot(name_or_path)
     suffix = path.suffix.lower()

@@ -1,10 +1,10 @@
-"""All mistakes of a file at once: what is wrong is mended or put aside, and the file is read anew.
+"""Collection of all mistakes of a file: each is corrected, and the file is read again.
 
-A reader raises at the first mistake.  To find the next one, a value is put where the wrong one was
-(a number, the nearest word that is allowed), a misspelt field gets the name it was meant to have, a
-missing one a value; where none of that helps, the field is put aside, and then what it stands in.
-Complaints about what was touched so, around it or in it, and about what is computed from it are
-consequences and not told.
+A reader raises at the first mistake.  To find the next one, a valid value replaces the wrong one (a
+number, or the nearest allowed word), a misspelt field is renamed, and a missing field gets a value.
+If this does not help, the field is removed, and then the field that contains it.  Mistakes in a
+changed field, in fields that contain it or are part of it, and in values computed from it are
+consequences and not reported.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.formats.document import GONE, Field, Mistake, Node
 
-TOLD = 100  # mistakes
+TOLD = 100  # max number of reported mistakes
 READINGS = 4 * TOLD
 
 
 def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
-    """What `read` has to say of a document, by lines; the document is changed."""
+    """Return the messages of `read` for a document, in line order; modifies the document."""
     found: list[tuple[int, str]] = []
     touched: set[str] = set()
     for _ in range(READINGS):
@@ -50,14 +50,14 @@ def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
 
 
 def _follows(mistake: Mistake, touched: set[str]) -> bool:
-    """Whether a mistake may be there only because of others."""
+    """Return whether a mistake may be only a consequence of others."""
     names = {mistake.field.name, *mistake.rests}
     names |= {f"parameters.{name}" for name in _mentioned(mistake.field.node)}
     return any(_within(a, b) or _within(b, a) for a in names for b in touched)
 
 
 def _computed(root: Field, touched: set[str]) -> set[str]:
-    """The parameters that are computed from touched ones, or from those that are."""
+    """Return the parameters that are computed, directly or indirectly, from touched ones."""
     given = root.node.value
     entry = given.get("parameters") if isinstance(given, dict) else None
     parameters = entry[1].value if entry is not None else None
@@ -78,14 +78,14 @@ def _within(inner: str, outer: str) -> bool:
 
 
 def _mentioned(node: Node) -> set[str]:
-    """Names in the expression of a field, or in those of a list."""
+    """Return the names in the expression of a field, or in those of a list."""
     nodes = node.value if isinstance(node.value, list) else [node]
     texts = (one.value for one in nodes if isinstance(one.value, str))
     return {name for text in texts for name in units.names_in(text)}
 
 
 def _mend(mistake: Mistake) -> bool:
-    """Put what would have been right in the place of what is wrong, where that is known."""
+    """Replace the wrong value or key by a valid one if it is known."""
     field, parent = mistake.field, mistake.field.parent
     if mistake.value is not None:
         field.node.value = mistake.value
@@ -103,7 +103,7 @@ def _mend(mistake: Mistake) -> bool:
 
 
 def _put_aside(field: Field | None) -> Field | None:
-    """Take a field out, or what it stands in where it is not there; None: nothing is left."""
+    """Remove a field, or the one that contains it; None if nothing is left."""
     while field is not None and (parent := field.parent) is not None:
         node, around = field.node, parent.node.value
         if isinstance(around, dict):
@@ -112,7 +112,7 @@ def _put_aside(field: Field | None) -> Field | None:
                 parent.node.value = kept
                 return field
         elif isinstance(around, list) and node.value != {}:
-            node.value = {}  # may do, and whatever counts on so many is content
+            node.value = {}  # may be valid, and keeps the number of entries
             return field
         elif isinstance(around, list) and any(item is node for item in around):
             parent.node.value = [GONE if item is node else item for item in around]

@@ -1,18 +1,18 @@
-"""Which link of an imported robot carries the tool, when the user does not name one.
+"""Selection of the link of an imported robot that carries the tool, if the user names none.
 
 URDF and MJCF have no field for it.  `choose_tip` decides by structure and by names:
 
-1. Joints of a gripper are no part of the arm.  A joint moves a finger when
-   * it hangs on one body with another joint and one of the two mimics the other,
-   * its name, or that of its link, says so (`finger`, `jaw`, `thumb`, `gripper` …), or
+1. Joints of a gripper are not part of the arm.  A joint moves a finger if
+   * it is on the same body as another joint and one of the two mimics the other,
+   * its name, or that of its link, indicates it (`finger`, `jaw`, `thumb`, `gripper` …), or
    * its body is a palm: two or more branches, the longest two equally long and shorter than the arm
      before them.
-   The last two rules need an arm of at least two joints before the finger.
-2. Of the links that remain, those with the most moving joints before them are compared; without a
-   tool's name among them, also those up to two joints before.
-3. Of these, the name decides (`tcp` before `tool` before `ee` …), then the order in the file.
+   The last two rules require an arm of at least two joints before the finger.
+2. Of the remaining links, those with the most moving joints before them are compared; if none of
+   them has a tool name, also those up to two joints before.
+3. Among these, the name decides (`tcp` before `tool` before `ee` …), then the order in the file.
 
-The same file always gives the same tip.
+The result is deterministic.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from brazo.model.description import TipChoice
 if TYPE_CHECKING:
     from brazo.formats.assembly import Connection, Link
 
-# The likeliest first.  Those up to `pinch` name a tool frame wherever they are found.
+# Most likely first.  Those up to `pinch` name a tool frame wherever they occur.
 _TOOL_WORDS = (
     "tcp", "tool", "ee", "eef", "effector", "endeffector", "gripperframe", "grasp", "grasping",
     "pinch", "flange", "attachment", "hand", "gripper", "palm",
@@ -52,10 +52,10 @@ _DEVICES = frozenset(
 _FINGER_WORDS = frozenset(
     ["finger", "fingers", "fingertip", "fngr", "thumb", "jaw", "claw", "knuckle"]
 )
-_DIGITS = frozenset(["index", "middle", "ring", "little", "pinky"])  # beside the word `hand`
+_DIGITS = frozenset(["index", "middle", "ring", "little", "pinky"])  # together with the word `hand`
 _WRIST_WORDS = frozenset(
     ["wrist", "yaw", "pitch", "roll", "rotate"]
-)  # of a joint that turns a gripper
+)  # of a joint that rotates a gripper
 _STILL_WORDS = frozenset(["fixed", "static", "stator"])  # of the half that carries the other
 _LEAST_ARM = 2  # moving joints
 _BEYOND = 2  # moving joints that may follow a tool frame
@@ -63,14 +63,14 @@ _SHOWN = 4
 
 
 def choose_tip(root: str, order: Sequence[Connection], links: Mapping[str, Link]) -> TipChoice:
-    """The link that most likely carries the tool; `order` lists each parent before its children."""
+    """Return the link that most likely carries the tool; `order` lists parents before children."""
     tree = _Bodies(root, order)
     fingers = tree.coupled() | tree.named() | tree.of_palms()
     depth = tree.reached_without(fingers)
-    if max(depth.values()) == 0:  # a hand or gripper alone
+    if max(depth.values()) == 0:  # a hand or gripper without an arm
         fingers = tree.coupled()
         depth = tree.reached_without(fingers)
-    # A camera on a link does not make the link less of an end.
+    # A link with a camera on it still counts as an end.
     solid = [c for c in order if not links[c.child].is_marker and not _is_device(c.child)]
     inner = {c.parent for c in solid if c.child in depth}
     places = {name: k for k, name in enumerate(depth)}
@@ -103,7 +103,7 @@ def choose_tip(root: str, order: Sequence[Connection], links: Mapping[str, Link]
 
 
 def tool_rank(name: str) -> int:
-    """Place of a link's name among the words that mean a tool; the smaller the likelier."""
+    """Return the rank of a link name among the tool words; smaller is more likely."""
     words = _words(name)
     if _is_device(name):
         return len(_TOOL_WORDS) + 1
@@ -117,14 +117,14 @@ def _is_device(name: str) -> bool:
 
 
 class _Bodies:
-    """The tree of moving joints: a body is named after the link that its joint moves."""
+    """Tree of moving joints; a body has the name of the link that its joint moves."""
 
     def __init__(self, root: str, order: Sequence[Connection]) -> None:
         self.root, self.order = root, order
         self.body: dict[str, str] = {root: root}  # of each link
         self.depth: dict[str, int] = {root: 0}  # moving joints before a body
         self.above: dict[str, str] = {}
-        self.joints: dict[str, list[Connection]] = {root: []}  # that hang on a body
+        self.joints: dict[str, list[Connection]] = {root: []}  # joints on a body
         for c in order:
             carrier = self.body[c.parent]
             if c.kind == "fixed":
@@ -142,24 +142,24 @@ class _Bodies:
             )
 
     def path(self, body: str) -> list[str]:
-        """A body and those before it, the base last."""
+        """Return a body and its ancestors, the base last."""
         found = [body]
         while found[-1] in self.above:
             found.append(self.above[found[-1]])
         return found
 
     def coupled(self) -> set[str]:
-        """Joints that hang on one body, one of which mimics another."""
+        """Return joints on the same body, one of which mimics another."""
         found: set[str] = set()
         for group in self.joints.values():
             names = {c.name for c in group}
             if any(c.mimic is not None and c.mimic.master in names for c in group):
-                # A motor's horn or propeller beside the fingers is no chain either.
+                # The horn of a motor or a propeller beside the fingers is not a chain either.
                 found |= {c.name for c in group if not self.joints[c.child]}
         return found
 
     def named(self) -> set[str]:
-        """Joints that are called a finger's, with nothing but fingers after them."""
+        """Return joints that are named like fingers, followed only by fingers."""
         found: set[str] = set()
         for body in reversed(list(self.depth)):
             for c in self.joints[body]:
@@ -167,11 +167,11 @@ class _Bodies:
                 if (
                     self.depth[body] >= _LEAST_ARM
                     and all(b.name in found for b in below)
-                    # What carries several fingers is the palm, whose joint is the wrist's.
+                    # A body with several fingers is the palm, and its joint belongs to the wrist.
                     and (_is_finger(c) or (len(below) < 2 and _is_gripper(c)))
                 ):
                     found.add(c.name)
-        # A finger that stands on its own base has no arm before it.
+        # A finger on its own base has no arm before it.
         joint = {c.child: c for group in self.joints.values() for c in group}
         alone = {
             c.name
@@ -186,7 +186,7 @@ class _Bodies:
         return found - alone
 
     def of_palms(self) -> set[str]:
-        """Joints that hang on a body which branches into fingers."""
+        """Return joints on a body that branches into fingers."""
         found: set[str] = set()
         for body, group in self.joints.items():
             lengths = sorted((1 + self.height[c.child] for c in group), reverse=True)
@@ -199,7 +199,7 @@ class _Bodies:
         return found
 
     def reached_without(self, joints: set[str]) -> dict[str, int]:
-        """Moving joints before each link that none of these joints moves."""
+        """Return the number of moving joints before each link that is not moved by these joints."""
         depth = {self.root: 0}
         for c in self.order:
             if c.parent in depth and c.name not in joints:
@@ -217,7 +217,7 @@ def _is_gripper(connection: Connection) -> bool:
 
 
 def _gripper_words(connection: Connection) -> set[str]:
-    """The words of a joint and its link; none where they name a wrist or a part that is fixed."""
+    """Return the words of a joint and its link; none if they name a wrist or a fixed part."""
     joint, link = set(_words(connection.name)), set(_words(connection.child))
     return set() if joint & _WRIST_WORDS or link & _STILL_WORDS else joint | link
 

@@ -1,1 +1,1 @@
-"""What a robot is: one typed description, its frames, inertias, limits, actuators and shapes."""
+"""Typed description of a robot: frames, inertias, limits, actuators and shapes."""

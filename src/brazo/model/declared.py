@@ -1,9 +1,9 @@
-"""`Declared`: objects that refuse an attribute their class does not have.
+"""`Declared`: objects that reject attributes that their class does not declare.
 
-Python accepts `robot.contoller = "PID"` and nothing happens.  A class of brazo that derives from
-`Declared` raises `BrazoError` instead.  It names its public attributes as annotations in the class
-body; properties and methods count, and private attributes (`_name`) are free.  Classes outside
-brazo that derive from one of these may set what they like.
+Python accepts `robot.contoller = "PID"` without any effect.  A class of brazo that derives from
+`Declared` raises `BrazoError` instead.  It declares its public attributes as annotations in the
+class body; properties and methods count as declared, and private attributes (`_name`) are free.
+Classes outside brazo that derive from one of these can set any attribute.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class Declared:
-    """Sets only declared attributes; see the module."""
+    """Base class that accepts only declared attributes; see the module."""
 
     _declared: ClassVar[frozenset[str]] = frozenset()
 
@@ -31,7 +31,7 @@ class Declared:
             cls.__setattr__ = object.__setattr__
 
     def _unknown(self, name: str) -> tuple[str, Sequence[str], str]:
-        """The object as a message names it, names to suggest besides the attributes, advice."""
+        """Return the object's name in messages, further names to suggest, and advice."""
         return type(self).__name__, (), ""
 
     if not TYPE_CHECKING:

@@ -1,16 +1,16 @@
-"""What a robot *is*, as plain typed data; every other layer derives its numbers from here.
+"""Description of a robot as plain typed data, from which every other layer derives its numbers.
 
-A `TreeModel` is a base body and moving bodies, each hung on an earlier one by one joint:
+A `TreeModel` is a base body and moving bodies, each connected to an earlier one by one joint:
 
     T_parent_body(q) = before · motion(axis, multiplier·q[coordinate] + offset) · after
 
 with `motion` a rotation about `axis` (revolute) or a translation along it (prismatic).  Both D-H
 conventions are special cases (`brazo.model.dh`), as are URDF and MJCF joints, so kinematics and
-dynamics are written once.  A serial arm is a tree without branches.  A `DeltaModel` is the
+dynamics are implemented once.  A serial arm is a tree without branches.  A `DeltaModel` is the
 three-armed parallel robot of Clavel with its four lengths.
 
-SI and radians throughout.  Arrays are read-only float64, mappings are read-only, also in a pickled
-copy.
+SI units and radians throughout.  Arrays are read-only float64, mappings are read-only, also in a
+pickled copy.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ EARTH_GRAVITY = frozen([0.0, 0.0, -9.81])
 
 
 def _constant(array: Array) -> Any:
-    """A shared read-only array as a dataclass field's default."""
+    """Return a dataclass field whose default is a shared read-only array."""
     return field(default_factory=lambda: array)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inertia:
-    """Mass (kg), centre of mass (m, body frame), tensor (kg m², about it, body axes)."""
+    """Mass (kg), centre of mass (m, body frame), tensor (kg m², about the centre, body axes)."""
 
     mass: float
     com: Array  # (3,)
@@ -54,7 +54,7 @@ class Inertia:
 class Friction:
     """Joint friction: viscous (N m s/rad or N s/m) and Coulomb (N m or N) for qd > 0 and qd < 0.
 
-    A `smooth` speed (rad/s or m/s) above 0 rounds Coulomb's step at rest.
+    A `smooth` speed (rad/s or m/s) above 0 smooths the Coulomb step at rest.
     """
 
     viscous: float = 0.0
@@ -64,7 +64,7 @@ class Friction:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """What moves a joint: limits at the joint side, gear ratio and motor inertia (kg m²)."""
+    """Drive of a joint: limits at the joint side, gear ratio and motor inertia (kg m²)."""
 
     max_torque: float = math.inf
     max_speed: float = math.inf
@@ -73,13 +73,13 @@ class Drive:
 
     @property
     def armature(self) -> float:
-        """Motor inertia seen at the joint, G² Jm."""
+        """Motor inertia reflected to the joint, G² Jm."""
         return self.gear**2 * self.motor_inertia
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """One moving joint; see the module's formula for the transform it makes."""
+    """One moving joint; see the module for its transform."""
 
     name: str
     kind: JointKind
@@ -87,7 +87,7 @@ class Joint:
     before: Array = _constant(IDENTITY)  # (4, 4) parent body -> joint frame
     axis: Array = _constant(Z_AXIS)  # (3,) unit vector in the joint frame
     after: Array = _constant(IDENTITY)  # (4, 4) moved joint frame -> body frame
-    multiplier: float = 1.0  # other than 1 only for joints that mimic another
+    multiplier: float = 1.0  # other than 1 only for mimic joints
     offset: float = 0.0
     limits: tuple[float, float] = (-math.inf, math.inf)
     friction: Friction = Friction()
@@ -96,7 +96,7 @@ class Joint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A visible solid, rigid with its body; `pose` is the part's frame in the body frame."""
+    """Visible solid, rigidly attached to its body; `pose` is the part frame in the body frame."""
 
     name: str
     shape: Shape
@@ -112,13 +112,13 @@ class Body:
     name: str
     parent: int = -1  # index of an earlier body; -1 for the base
     joint: Joint | None = None
-    inertia: Inertia | None = None  # None: not known, never guessed
-    parts: Sequence[Part] = ()  # drawn on demand where no file gives them
+    inertia: Inertia | None = None  # None: unknown, never estimated
+    parts: Sequence[Part] = ()  # generated on demand if no file gives them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gripper:
-    """A two-finger clamp: opening range (m), greatest force (N), finger size (m)."""
+    """Two-finger gripper: opening range (m), max force (N), finger size (m)."""
 
     opening: tuple[float, float] = (0.0, 0.08)
     max_force: float = 120.0
@@ -127,13 +127,13 @@ class Gripper:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something odd in a file that still loads: where, and which rule it breaks."""
+    """Warning about a file that can still be loaded: location, and the violated rule."""
 
     message: str
     path: Path | None = None
     line: int | None = None
     field: str = ""
-    slip: bool = False  # probably a unit was forgotten, see `plausible`
+    slip: bool = False  # probably a missing unit, see `plausible`
 
     def __str__(self) -> str:
         from brazo.errors import at
@@ -143,7 +143,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class TipChoice:
-    """The link of an imported file that carries the tool, and why; no reason: the user named it."""
+    """Link of an imported file that carries the tool, and the reason; "" if the user named it."""
 
     link: str
     reason: str = ""
@@ -151,7 +151,7 @@ class TipChoice:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """What every kind of robot has in common."""
+    """Fields common to all kinds of robots."""
 
     name: str
     about: str = ""
@@ -161,7 +161,7 @@ class Model:
     gripper: Gripper | None = None
     findings: tuple[Finding, ...] = ()
     path: Path | None = None
-    # What a robot file wrote for its numbers, by field: "parameters.L2", "joints[0].com.a".
+    # Expressions of a robot file, by field: "parameters.L2", "joints[0].com.a".
     expressions: Mapping[str, Expression] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -174,14 +174,14 @@ class Model:
         freeze_arrays(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Model:
-        return self  # nothing in it changes
+        return self  # immutable
 
     @property
     def kind(self) -> str:
         """`"tree"` or `"delta"`."""
         raise NotImplementedError
 
-    # What every mechanism has, so that nobody else asks which it is.
+    # Properties of every mechanism, so that callers need not distinguish the kinds.
 
     if TYPE_CHECKING:
         # Fields of a Delta, properties of a tree.  At run time a property here would become the
@@ -198,18 +198,18 @@ class Model:
 
     @property
     def joint_kinds(self) -> tuple[JointKind, ...]:
-        """What each entry of q is."""
+        """Kind of each entry of q."""
         raise NotImplementedError
 
     @property
     def solids(self) -> tuple[tuple[str, Sequence[Part]], ...]:
-        """The name and the visible parts of each body."""
+        """Name and visible parts of each body."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreeModel(Model):
-    """A base and moving bodies in a tree (a serial arm when no body branches)."""
+    """Base and moving bodies in a tree (a serial arm if no body branches)."""
 
     bodies: tuple[Body, ...]
     tip: int  # index of the body that carries the tool
@@ -217,7 +217,7 @@ class TreeModel(Model):
     named_frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     convention: Literal["standard", "modified", "general"] = "general"
     tip_choice: TipChoice | None = None  # of imported files; a robot file has one end
-    dh: tuple[Any, ...] = ()  # the D-H rows (brazo.model.dh.DHRow) where the file gave them
+    dh: tuple[Any, ...] = ()  # D-H rows (brazo.model.dh.DHRow) if the file gives them
 
     @property
     def kind(self) -> str:
@@ -225,15 +225,15 @@ class TreeModel(Model):
 
     @property
     def joints(self) -> tuple[Joint, ...]:
-        """The joint of every moving body, in body order."""
+        """Joint of every moving body, in body order."""
         return tuple(body.joint for body in self.bodies if body.joint is not None)
 
     @property
     def coordinates(self) -> tuple[Joint, ...]:
-        """The independent joints, in the order of q."""
+        """Independent joints, in the order of q."""
         chosen: dict[int, Joint] = {}
         for joint in self.joints:
-            # The joint whose value q is, rather than one that mimics it.
+            # Prefer the joint whose value is q over one that mimics it.
             known = chosen.get(joint.coordinate)
             own = (joint.multiplier, joint.offset) == (1.0, 0.0)
             if known is None or (own and (known.multiplier, known.offset) != (1.0, 0.0)):
@@ -247,7 +247,7 @@ class TreeModel(Model):
 
     @property
     def limits(self) -> Array:
-        """Joint limits (n, 2); infinite where there are none."""
+        """Joint limits (n, 2); infinite if there are none."""
         return frozen([joint.limits for joint in self.coordinates], (self.n, 2))
 
     @property
@@ -264,7 +264,7 @@ class TreeModel(Model):
 
     @property
     def is_serial(self) -> bool:
-        """True when the bodies form one chain, each joint has its own coordinate, tip is last."""
+        """Whether the bodies form one chain, with one coordinate per joint and the tip last."""
         return (
             all(body.parent == i - 1 for i, body in enumerate(self.bodies))
             and self.n == len(self.joints)
@@ -273,16 +273,16 @@ class TreeModel(Model):
 
     @property
     def missing_inertia(self) -> tuple[str, ...]:
-        """Moving bodies whose inertia the file does not give."""
+        """Names of the moving bodies without inertia."""
         return tuple(b.name for b in self.bodies[1:] if b.inertia is None)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DeltaModel(Model):
-    """Three driven arms of length L1, parallelogram rods of length L2, platform that stays level.
+    """Delta robot: driven arms of length L1, parallelogram rods of length L2, level platform.
 
-    Origin at the centre of the fixed platform, z up, work space below (z < 0); theta = 0 puts a
-    drive arm in the platform plane pointing outward, theta > 0 raises the elbow.
+    The origin is at the centre of the fixed platform, z up, with the workspace below (z < 0).  At
+    theta = 0 a drive arm is in the platform plane and points outward; theta > 0 raises the elbow.
     """
 
     R: float  # fixed platform: centre to drive axis

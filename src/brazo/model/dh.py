@@ -3,9 +3,9 @@
     standard:  A = Rz(theta) Tz(d) Tx(a) Rx(alpha)      frame i at the far end of link i
     modified:  A = Rx(alpha) Tx(a) Rz(theta) Tz(d)      frame i on the axis of joint i
 
-The joint variable is theta + offset (revolute) or d + offset (prismatic).  In the model's form
-`before · motion(z) · after` the standard row puts all constants after the motion; the modified
-row puts alpha and a before it.
+The joint variable is theta + offset (revolute) or d + offset (prismatic).  In the form `before ·
+motion(z) · after` of the model, the standard row has all constants after the motion; the modified
+row has alpha and a before it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Convention = Literal["standard", "modified"]
 class DHRow:
     """One row: a revolute joint has a constant `d`, a prismatic one a constant `theta`.
 
-    `offset` is what is added to the joint variable (rad or m).
+    `offset` is added to the joint variable (rad or m).
     """
 
     kind: JointKind
@@ -37,17 +37,17 @@ class DHRow:
 
     @property
     def constant_theta(self) -> float:
-        """The angle at q = 0."""
+        """Angle at q = 0."""
         return self.offset if self.kind == "revolute" else self.theta
 
     @property
     def constant_d(self) -> float:
-        """The distance at q = 0."""
+        """Distance at q = 0."""
         return self.d if self.kind == "revolute" else self.offset
 
 
 def before_after(row: DHRow, convention: Convention) -> tuple[np.ndarray, np.ndarray]:
-    """Constant transforms round the joint's motion about (along) z."""
+    """Return the constant transforms (4, 4) before and after the motion about (along) z."""
     screw_z = rot_z(row.constant_theta) @ translate(z=row.constant_d)
     if convention == "standard":
         return np.eye(4), screw_z @ translate(x=row.a) @ rot_x(row.alpha)
@@ -57,5 +57,5 @@ def before_after(row: DHRow, convention: Convention) -> tuple[np.ndarray, np.nda
 def row_transform(
     theta: float = 0.0, d: float = 0.0, a: float = 0.0, alpha: float = 0.0
 ) -> np.ndarray:
-    """The standard D-H matrix of four constants."""
+    """Return the standard D-H matrix (4, 4) of four constants."""
     return rot_z(theta) @ translate(z=d) @ translate(x=a) @ rot_x(alpha)

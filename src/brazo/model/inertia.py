@@ -1,4 +1,4 @@
-"""Rigid-body inertia: is it possible, how it moves with a frame, how two bodies become one.
+"""Rigid-body inertia: physical validity, change of frame, combination of two bodies.
 
 An `Inertia` is mass m, centre of mass c and tensor I about c in the axes of its frame.
 
@@ -7,7 +7,7 @@ An `Inertia` is mass m, centre of mass c and tensor I about c in the axes of its
                       I = Σ Iₖ + mₖ (|dₖ|² 1 − dₖ dₖᵀ),   dₖ = cₖ − c     (Steiner)
 
 A real body has m > 0 and principal moments A ≤ B ≤ C with A ≥ 0 and A + B ≥ C.  Published tables
-break these rules often enough that a broken one is reported (`broken_rules`), never repaired here.
+often violate these rules; a violation is reported (`broken_rules`) and never corrected here.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.model.description import Array, Inertia, frozen
 
-MAX_LINK_MASS = 500.0  # kg; a heavier link of an arm is more likely a slip of units
+MAX_LINK_MASS = 500.0  # kg; a heavier link of an arm is more likely a unit mistake
 MAX_GYRATION = 1.0  # m; principal radius of gyration of a link, likewise
 
-_RELATIVE = 1e-9  # slack of the triangle rule and of symmetry: digits a text file rounds away
+_RELATIVE = 1e-9  # tolerance of the triangle inequality and of symmetry, for rounding in text files
 
 
 def broken_rules(inertia: Inertia) -> list[str]:
-    """Return the rules of physics that an inertia breaks, in words; empty when it can exist."""
+    """Return messages for the physical rules that an inertia violates; empty if it is valid."""
     m, c, I = inertia.mass, inertia.com, inertia.tensor
     if not (math.isfinite(m) and np.isfinite(c).all() and np.isfinite(I).all()):
         return ["mass, centre of mass and tensor must be finite numbers"]
@@ -51,7 +51,7 @@ def broken_rules(inertia: Inertia) -> list[str]:
 
 
 def doubts(inertia: Inertia, reach: float = 2.0) -> list[str]:
-    """Return what is possible yet unlikely for an arm's link; its CoM may be `reach` away."""
+    """Return messages for values unlikely for an arm link; its CoM may be `reach` (m) away."""
     m, I = inertia.mass, inertia.tensor
     if not (math.isfinite(m) and np.isfinite(inertia.com).all() and np.isfinite(I).all()):
         return []
@@ -71,11 +71,11 @@ def doubts(inertia: Inertia, reach: float = 2.0) -> list[str]:
 
 
 def shape_tensor(shape: str, mass: float, sizes: Sequence[float], axis: str = "z") -> Array:
-    """Tensor (3, 3) of a homogeneous solid about its centre.
+    """Return the tensor (3, 3) of a homogeneous solid about its centre.
 
-    `shape` and `sizes`: `"box"` [x, y, z] full widths, `"cylinder"` [radius, length],
-    `"sphere"` [radius], `"capsule"` [radius, length of the straight part].  `axis` is the one a
-    cylinder or capsule runs along.
+    `shape` and `sizes`: `"box"` [x, y, z] full widths, `"cylinder"` [radius, length], `"sphere"`
+    [radius], `"capsule"` [radius, length of the straight part].  `axis` is the axis of a cylinder
+    or capsule.
     """
     if shape == "box":
         x2, y2, z2 = (s * s for s in sizes)
@@ -94,12 +94,15 @@ def shape_tensor(shape: str, mass: float, sizes: Sequence[float], axis: str = "z
 
 
 def rotated(tensor: Array, R: Array) -> Array:
-    """A tensor in other axes, R I Rᵀ; the columns of `R` are the old axes in the new ones."""
+    """Return a tensor in other axes, R I Rᵀ.
+
+    The columns of `R` are the old axes in the new ones.
+    """
     return _symmetric(R @ tensor @ R.T)
 
 
 def transformed(inertia: Inertia, T: Array) -> Inertia:
-    """The same body seen from another frame; `T` is the pose of its frame there."""
+    """Return the inertia in another frame; `T` is the pose of its frame there."""
     R, p = T[:3, :3], T[:3, 3]
     return Inertia(
         inertia.mass,
@@ -109,7 +112,7 @@ def transformed(inertia: Inertia, T: Array) -> Inertia:
 
 
 def merge(a: Inertia, b: Inertia) -> Inertia:
-    """Two bodies rigidly joined, both given in one frame."""
+    """Return the inertia of two rigidly joined bodies, both given in one frame."""
     m = a.mass + b.mass
     if m == 0.0:
         return Inertia(0.0, a.com, frozen(a.tensor + b.tensor))
@@ -122,7 +125,7 @@ def merge(a: Inertia, b: Inertia) -> Inertia:
 
 
 def principal(tensor: Array) -> tuple[Array, Array]:
-    """Principal moments (3,), ascending, and the right-handed axes (3, 3) in columns."""
+    """Return principal moments (3,), ascending, and right-handed axes (3, 3) in columns."""
     moments, axes = np.linalg.eigh(_symmetric(tensor))
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
@@ -130,18 +133,18 @@ def principal(tensor: Array) -> tuple[Array, Array]:
 
 
 def _cylinder(mass: float, radius: float, length: float) -> tuple[float, float]:
-    """Moments along and across the axis."""
+    """Return the moments about the axis and across it."""
     return mass * radius**2 / 2.0, mass * (3.0 * radius**2 + length**2) / 12.0
 
 
 def _capsule(mass: float, radius: float, length: float) -> tuple[float, float]:
-    straight, caps = length, 4.0 / 3.0 * radius  # volumes over pi r²
+    straight, caps = length, 4.0 / 3.0 * radius  # volumes divided by pi r²
     if straight + caps == 0.0:
         return 0.0, 0.0
     m_caps = mass * caps / (straight + caps)
     along, across = _cylinder(mass - m_caps, radius, length)
     ball = 0.4 * m_caps * radius**2
-    # The centre of mass of a half ball lies 3/8 r from its flat side; Steiner for both caps.
+    # The centre of mass of a half ball is 3/8 r from its flat side; Steiner for both caps.
     shift = m_caps * (length**2 / 4.0 + 3.0 / 8.0 * length * radius)
     return along + ball, across + ball + shift
 

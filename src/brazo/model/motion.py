@@ -1,4 +1,4 @@
-"""The motion of one joint as a 4x4 transform, and the pose of every body that follows from it.
+"""Motion of one joint as a 4x4 transform, and the resulting poses of all bodies.
 
     motion = [ 1 + sin(v) K + (1 − cos(v)) K²  0 ]   about the axis (K: cross product with it), or
              [ 1                             v·a ]   along it
@@ -16,7 +16,7 @@ from brazo.model.transforms import exact_sincos
 
 
 def motion(kind: JointKind, axis: Array, value: float) -> Array:
-    """Rotation about (revolute) or translation along (prismatic) a unit axis."""
+    """Return the rotation about (revolute) or translation along (prismatic) a unit axis."""
     T = np.eye(4)
     if kind == "prismatic":
         T[:3, 3] = value * np.asarray(axis)
@@ -29,7 +29,7 @@ def motion(kind: JointKind, axis: Array, value: float) -> Array:
 
 
 def body_poses(model: TreeModel, q: Array) -> Array:
-    """Pose (bodies, 4, 4) of every body in the base, the base first."""
+    """Return the poses (bodies, 4, 4) of all bodies in the base frame, the base first."""
     poses = [np.eye(4)]
     for body in model.bodies[1:]:
         joint = body.joint

@@ -1,4 +1,4 @@
-"""A load in the robot's hand, as part of the body that holds it."""
+"""Payload at the tool, as part of the body that carries it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from brazo.model.inertia import merge, transformed
 def carrying(
     rebuild: Callable[[Mapping[str, float]], Model], mass: float, com, inertia
 ) -> Carrying:
-    """The `rebuild` with a load given in the tool frame: `com` (3,), `inertia` (3,) or (3, 3)."""
+    """Return a `rebuild` with a load in the tool frame: `com` (3,), `inertia` (3,) or (3, 3)."""
     try:
         mass = float(mass)
         c, tensor = np.array(com, dtype=float), np.array(inertia, dtype=float)
@@ -32,7 +32,7 @@ def carrying(
 
 @dataclass(frozen=True, eq=False)
 class Carrying:
-    """The `rebuild` of a robot that holds a load."""
+    """`rebuild` of a robot with a load."""
 
     rebuild: Callable[[Mapping[str, float]], Model]  # of the robot without the load
     load: Inertia  # in the tool frame
@@ -41,7 +41,7 @@ class Carrying:
         return self.loaded(self.rebuild(overrides))
 
     def loaded(self, model: Model) -> Model:
-        """The model with the load as part of the body that holds it."""
+        """Return the model with the load merged into the body that carries it."""
         load = self.load
         if isinstance(model, DeltaModel):
             if model.platform_mass is None:

@@ -1,15 +1,15 @@
-"""Slips of units: numbers that are read in metres or radians and were meant in mm or degrees.
+"""Detection of unit mistakes: numbers read in m or rad that were probably given in mm or degrees.
 
 Files and the shell read a number without a unit in SI.  It is implausible
 
 * as a length above 25 m, an angle above 25 rad (four turns), a speed above 25 m/s or an angular
   speed above 50 rad/s, in a robot, cell or program file,
-* as a joint value past the joint's limits (`joint_fields.outside`), or a length above 25 m where
-  there are none,
+* as a joint value out of the joint limits (`joint_fields.outside`), or a length above 25 m if there
+  are none,
 * as a target of inverse kinematics more than ten times as far from the base as the robot reaches.
 
-It is reported with the unit that was probably meant, and used as written.  A number with a unit
-(`30m`) is never doubted, and zero to 25 m covers a large gantry and a 20 m crane.
+It is reported with the probable unit, and used as written.  A number with a unit (`30m`) is never
+reported, and the range of 25 m includes a large gantry and a 20 m crane.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MEANT = {
 
 
 def doubt(value: float, dimension: units.Dimension) -> str:
-    """What to report of a number written without a unit; empty when it is plausible."""
+    """Return the warning for a number without a unit; empty if it is plausible."""
     limit, read, meant = _MEANT.get(dimension, (math.inf, "", ""))
     if abs(value) <= limit:
         return ""
@@ -45,7 +45,7 @@ def doubt(value: float, dimension: units.Dimension) -> str:
 
 
 def target_doubt(position: np.ndarray, model: Model) -> str:
-    """What to report of a target written without units; empty when it is plausible."""
+    """Return the warning for a target without units; empty if it is plausible."""
     distance, limit = float(np.linalg.norm(position)), MAX_REACHES * reach(model)
     if not distance > limit:
         return ""
@@ -57,7 +57,10 @@ def target_doubt(position: np.ndarray, model: Model) -> str:
 
 
 def reach(model: Model) -> float:
-    """Upper bound (m) of the tool's distance from the base frame; infinite for endless slides."""
+    """Return an upper bound (m) of the tool distance from the base.
+
+    Infinite for unlimited slides.
+    """
     assert isinstance(model, DeltaModel | TreeModel)
     total = float(np.linalg.norm(model.tool[:3, 3]))
     if isinstance(model, DeltaModel):

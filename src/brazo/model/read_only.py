@@ -1,8 +1,9 @@
-"""Values that a description shares with its users, protected from changes in place.
+"""Read-only values that a description shares with its users.
 
-Everything derived from a robot (machine code, limits, bodies) is made once from its description,
-so a change in place would leave the two disagreeing.  `frozen` gives read-only arrays and
-`ReadOnlyDict` read-only mappings.  `freeze_arrays` restores what pickling loses.
+Everything derived from a robot (machine code, limits, bodies) is computed once from its
+description, so a change in place would make the two inconsistent.  `frozen` returns read-only
+arrays and `ReadOnlyDict` is a read-only mapping.  `freeze_arrays` restores the flags that pickling
+loses.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from brazo.errors import BrazoError
 
 
 def frozen(values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Copy to a read-only float64 array (of the given shape)."""
+    """Return a read-only float64 copy (of the given shape)."""
     array = np.array(values, dtype=np.float64)
     if shape is not None:
         array = array.reshape(shape)
@@ -32,9 +33,9 @@ def _refuse(*_: Any, **__: Any) -> NoReturn:
 
 
 class ReadOnlyDict(dict):
-    """A dict that cannot be changed; `dict(x)` is a copy that can.
+    """Read-only dict; `dict(x)` is a mutable copy.
 
-    Unlike `types.MappingProxyType` it pickles, and JSON writers take it.
+    Unlike `types.MappingProxyType` it can be pickled and written as JSON.
     """
 
     __slots__ = ()
@@ -46,16 +47,16 @@ class ReadOnlyDict(dict):
         return ReadOnlyDict, (dict(self),)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ReadOnlyDict:
-        return self  # as its values are: read-only
+        return self  # its values are read-only as well
 
     def __copy__(self) -> ReadOnlyDict:
         return self
 
 
 def refuse_assignment(owner: object, what: str, name: str, advice: Mapping[str, str]) -> NoReturn:
-    """Explain why an attribute of a read-only object cannot be set, and what to do instead.
+    """Raise BrazoError for the assignment of a read-only attribute, with advice.
 
-    `advice` has a sentence by attribute, and one under "" for all others.
+    `advice` has a sentence per attribute, and one under "" for all others.
     """
     instead = advice.get(name, advice[""])
     kind = type(owner)
@@ -67,7 +68,7 @@ def refuse_assignment(owner: object, what: str, name: str, advice: Mapping[str, 
 
 
 def refuse_unknown(what: str, name: str, known: Iterable[str], advice: str = "") -> NoReturn:
-    """Refuse to set an attribute that does not exist, with the closest of the public `known`."""
+    """Raise BrazoError for an unknown attribute, with the closest public name in `known`."""
     names = sorted(one for one in known if not one.startswith("_"))
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean '{close[0]}'?" if close else "." if advice else ""

@@ -1,9 +1,9 @@
-"""Solid shapes a part may have; sizes in metres, each centred on its own frame.
+"""Solid shapes of a part; sizes in metres, each centred on its own frame.
 
-Cylinders, capsules and beams run along z.  `Beam` tapers from one rounded section to another and
-`Lever` from one round end to another; they are what segments are made of.  `Pattern` repeats a
-shape round z (bolts), `Mesh` points at a file or carries its triangles.  All but `Pattern` and
-`Mesh` are convex.  `brazo.body.solids` turns any of them into triangles.
+Cylinders, capsules and beams are aligned with z.  `Beam` tapers from one rounded section to another
+and `Lever` from one round end to another; they form the segments.  `Pattern` repeats a shape around
+z (bolts), `Mesh` refers to a file or contains its triangles.  All but `Pattern` and `Mesh` are
+convex.  `brazo.body.solids` converts any of them to triangles.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ class Sphere:
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """A bar along z from -length/2 to +length/2 whose rounded section goes from start to end."""
+    """Bar along z, centred, with a rounded section that tapers from start to end."""
 
     length: float
     start: tuple[float, float]  # full width in x and y at -z
     end: tuple[float, float]  # full width in x and y at +z
-    corner: float = 0.5  # corner radius over the lesser half width; 1 makes a square section round
+    corner: float = 0.5  # corner radius over the smaller half width; 1 makes a square section round
     bevel: float = 0.0  # edge radius of the two ends
 
 
 @dataclass(frozen=True, slots=True)
 class Lever:
-    """The hull of two discs across z: radii[0] at x = -length/2 and radii[1] at x = +length/2."""
+    """Hull of two discs normal to z: radii[0] at x = -length/2 and radii[1] at x = +length/2."""
 
     length: float  # between the disc centres
     radii: tuple[float, float]
@@ -61,7 +61,7 @@ class Lever:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """`count` copies of a shape, evenly spaced on a circle of `radius` round z; the first on x."""
+    """`count` copies of a shape, evenly spaced on a circle of `radius` around z; the first on x."""
 
     shape: Box | Cylinder | Capsule | Sphere | Beam | Lever
     count: int

@@ -1,4 +1,4 @@
-"""Homogeneous transforms as 4x4 arrays: the few constructors the model needs.
+"""Homogeneous transforms as 4x4 arrays: the constructors that the model needs.
 
 Right angles are exact: the cosine of a quarter turn is 0, not 6e-17, so that zeros in a D-H table
 stay zeros in everything derived from it.
@@ -14,7 +14,7 @@ _SNAP = 1e-15
 
 
 def exact_sincos(angle: float) -> tuple[float, float]:
-    """Sine and cosine with values within 1e-15 of 0 and ±1 made exact."""
+    """Return sine and cosine, with values within 1e-15 of 0 and ±1 made exact."""
     return _snap(math.sin(angle)), _snap(math.cos(angle))
 
 
@@ -40,16 +40,19 @@ def translate(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
 
 
 def pose(xyz=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)) -> np.ndarray:
-    """Translation, then roll-pitch-yaw about fixed x, y, z (R = Rz(yaw) Ry(pitch) Rx(roll))."""
+    """Return a pose: translation, then roll-pitch-yaw about fixed x, y, z.
+
+    R = Rz(yaw) Ry(pitch) Rx(roll).
+    """
     return translate(*xyz) @ rot_z(rpy[2]) @ rot_y(rpy[1]) @ rot_x(rpy[0])
 
 
 def rpy_of(R: np.ndarray) -> tuple[float, float, float]:
-    """Roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), exact to rounding everywhere.
+    """Return roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), exact to rounding everywhere.
 
-    Yaw is read from the first column; roll and pitch from what remains when that yaw is taken
-    away.  Near pitch = ±90°, where yaw is ill determined, roll makes up for it and the product is
-    still R.
+    Yaw is computed from the first column, roll and pitch from the rotation that remains without
+    this yaw.  Near pitch = ±90°, where yaw is ill-conditioned, roll compensates it and the product
+    is still R.
     """
     yaw = math.atan2(R[1, 0], R[0, 0])
     s, c = math.sin(yaw), math.cos(yaw)
@@ -59,7 +62,7 @@ def rpy_of(R: np.ndarray) -> tuple[float, float, float]:
 
 
 def invert(T: np.ndarray) -> np.ndarray:
-    """Inverse of a rigid transform."""
+    """Return the inverse of a rigid transform."""
     inverse = np.eye(4)
     inverse[:3, :3] = T[:3, :3].T
     inverse[:3, 3] = -T[:3, :3].T @ T[:3, 3]
@@ -67,7 +70,7 @@ def invert(T: np.ndarray) -> np.ndarray:
 
 
 def align_z(direction: np.ndarray) -> np.ndarray:
-    """A rotation (4x4) that takes the z axis to `direction`, by the shortest way."""
+    """Return the smallest rotation (4x4) that maps the z axis to `direction`."""
     d = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
     if d[2] > 1.0 - 1e-15:
         return np.eye(4)

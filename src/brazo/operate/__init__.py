@@ -1,10 +1,10 @@
-"""How a person or a link moves a robot: below any page, on clocks that are given.
+"""Operation of a robot by a person or a link; independent of any page, with clocks as arguments.
 
-HoldToRun            the enabling switch: pressed, renewed, released, stopped, timed out
+HoldToRun            the enable switch: pressed, renewed, released, stopped, timed out
 HeldMotion           a jog that runs only while its press of the switch is held
 JogKeys              the jog keys of a pendant
 Mover                joint and linear moves, step jog and hold-to-run jog of simulated robots
-SpeedCapped          a motion whose tool keeps below a speed
+SpeedCapped          a motion with limited tool speed
 Points, PointRun     taught points, and running through them
 Playing              a trajectory run on a robot, once or in a loop
 StopAll, StopLatch   STOP for every robot of a simulation, and for a switch that stays held

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from brazo.world import Contacts
 
 COLLISIONS = ("robot-robot", "self", "robot-fixture")
-AWAY = {"revolute": math.radians(2.0), "prismatic": 5e-3}  # from where a joint was sent
+AWAY = {"revolute": math.radians(2.0), "prismatic": 5e-3}  # min deviation from the reference
 _IS_BAD = np.isin(CLASSES, COLLISIONS)
 
 
 def unintended(contacts: Contacts) -> np.ndarray:
-    """Which rows of the contacts are touching pairs that should not touch, a mask."""
+    """Return a mask of the contacts that are touching pairs that should not touch."""
     return (contacts.depth >= 0.0) & _IS_BAD[contacts.kind]
 
 
 def touched(contacts: Contacts, robot: str) -> set[str]:
-    """Names of what a robot touches and should not: fixtures, robots, pairs of its own parts."""
+    """Return the names of unintended contacts: fixtures, robots, pairs of the robot's own parts."""
     if not len(contacts):
         return set()
     names = contacts.names
@@ -35,9 +35,9 @@ def touched(contacts: Contacts, robot: str) -> set[str]:
 
 
 def struck(contacts: Contacts, robot: str, among: Collection[str] | None = None) -> str:
-    """A message about the unintended contact with the highest force; "" without one.
+    """Return a message about the unintended contact with the highest force; "" without one.
 
-    With `among` only contacts with these names, as `touched` gives them, count.
+    With `among`, only contacts with these names, as returned by `touched`, count.
     """
     hits = [c for c in contacts.of(robot) if c.touching and c.kind in COLLISIONS]
     if among is not None:
@@ -60,14 +60,14 @@ def _of(part: str, robot: str) -> bool:
 
 
 def _other(first: str, second: str, robot: str) -> str:
-    """The name of the other side of a contact: a fixture, a robot, a pair of its own parts."""
+    """Return the name of the other side of a contact: a fixture, a robot, a pair of own parts."""
     if _of(first, robot) and _of(second, robot):
         return f"{first.removeprefix(f'{robot}/')} and {second.removeprefix(f'{robot}/')}"
     return (second if _of(first, robot) else first).partition("/")[0]
 
 
 def held_up(contacts: Contacts, robot: SimRobot) -> str:
-    """A message about the object that keeps a robot from its reference; "" without one."""
+    """Return a message about the object that keeps a robot from its reference; "" without one."""
     touches = [c for c in contacts.of(robot.name) if c.touching and c.kind == "robot-object"]
     kinds = robot.arm.joint_kinds
     away = np.abs(robot.q - robot.reference.q)

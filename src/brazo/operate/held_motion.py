@@ -1,8 +1,9 @@
-"""`HeldMotion`: a jog that runs only while its press of the enabling switch is held.
+"""`HeldMotion`: a jog that runs only while its press of the enable switch is held.
 
-The switch is read in every update, so nothing else has to work for the robot to stop: braking
-begins with the first update after a release, a stop or a timeout.  It also begins at the first
-contact with something that was not touched when the jog began.  Once it brakes it never runs again.
+The switch is read in every update, so stopping depends on nothing else: braking starts with the
+first update after a release, a stop or a timeout.  It also starts at the first contact with
+something that was not touched at the start of the jog.  After braking has started, the jog never
+runs again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from brazo.trajectory import CartesianJog, Jog, Sample
 
 
 class HeldMotion:
-    """A jog bound to one press of a switch."""
+    """Jog bound to one press of a switch."""
 
     def __init__(
         self,
@@ -29,32 +30,32 @@ class HeldMotion:
         limit: Callable[[], str] = str,
     ) -> None:
         self.jog = jog
-        self.reason = ""  # why it does not move as asked; kept after it has ended
-        self.ran_into: set[str] = set()  # the contacts that ended it
+        self.reason = ""  # why it does not move as requested; kept after the end
+        self.ran_into: set[str] = set()  # contacts that ended it
         self._switch, self._press = switch, press
-        self._limit = limit  # asked in every update
-        self._touched = touched  # asked in every update
-        self._known = touched().union(known)  # it may be on its way back from there
+        self._limit = limit  # called in every update
+        self._touched = touched  # called in every update
+        self._known = touched().union(known)  # existing contacts do not end it
 
     @property
     def state(self) -> Sample:
-        """Where the joints are now."""
+        """Current joint reference."""
         return self.jog.state
 
     @property
     def held(self) -> bool:
-        """Whether it still runs."""
+        """Whether the press is still held."""
         return self._switch.holds(self._press)
 
     @property
     def moving(self) -> bool:
-        """Whether it moves, or is held and may begin to."""
+        """Whether it moves, or is held and may start to move."""
         return self.held or self.jog.moving
 
     def update(self, dt: float) -> Sample:
-        """Advance by dt seconds; the state then."""
+        """Advance by dt seconds and return the new state."""
         ran_into = self._touched() - self._known if self.held else set()
-        # A release that came meanwhile counts: then no contact ended it.
+        # If the switch was released in the meantime, the contact did not end the jog.
         if ran_into and self._switch.release(self._press):
             self.ran_into = ran_into
         held = self.held
@@ -67,7 +68,7 @@ class HeldMotion:
 
 
 def source_of(motion: Any) -> Any:
-    """The source inside a robot's motion, without its wrappers; None where it is no live one."""
+    """Return the source of a robot's motion without its wrappers; None if it has none."""
     source = getattr(motion, "source", None)
     while isinstance(source, SpeedCapped | Resampled):
         source = source.inner

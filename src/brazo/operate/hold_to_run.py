@@ -1,14 +1,14 @@
-"""`HoldToRun`: an enabling (deadman) switch as a state machine; the clock is given.
+"""`HoldToRun`: an enable (deadman) switch as a state machine; the clock is an argument.
 
-             press
-      UP ────────────► DOWN   while renewed at least every `timeout` seconds
-       ▲                │
-       └────────────────┘ release, stop, or no renewal for `timeout` seconds
+                 press
+          UP ────────────► DOWN   while renewed at least every `timeout` seconds
+           ▲                │
+           └────────────────┘ release, stop, or no renewal for `timeout` seconds
 
-Only a fresh press leads to DOWN.  A renewal that comes after a release, a stop or a timeout counts
-for nothing: a page that was disconnected and comes back with the button still held moves nothing.
-Each press has a number, and motion is bound to it (`holds`), so whatever is still being prepared
-when the switch goes up never begins to move.
+Only a new press leads to DOWN.  A renewal after a release, a stop or a timeout has no effect: a
+page that was disconnected and reconnects with the button still held causes no motion.  Each press
+has a number, and motion is bound to it (`holds`), so a motion that is still being prepared when the
+switch is released never starts.
 
 `StopLatch` does the same for a switch that is read as a level, without presses and renewals.
 """
@@ -24,10 +24,10 @@ TIMEOUT = 0.25  # s without a renewal
 
 
 class HoldToRun:
-    """The switch; safe from any thread.
+    """The switch; thread-safe.
 
-    `first` (s) is the time allowed between a press and its first renewal where it differs, as it
-    does for keys that a terminal repeats.
+    `first` (s) is the timeout between a press and its first renewal if it differs, as for keys that
+    a terminal repeats.
     """
 
     timeout = TIMEOUT
@@ -50,7 +50,7 @@ class HoldToRun:
 
     @property
     def presses(self) -> int:
-        """How often it has been pressed: the number of the last press."""
+        """Number of presses so far, which is the number of the last press."""
         return self._presses
 
     @property
@@ -60,12 +60,12 @@ class HoldToRun:
             return self._check()
 
     def holds(self, press: int) -> bool:
-        """Whether this press still holds it."""
+        """Return whether this press still holds the switch."""
         with self._lock:
             return press == self._presses and self._check()
 
     def press(self) -> int:
-        """Press it afresh; the number of this press."""
+        """Press the switch; return the number of this press."""
         with self._lock:
             self._presses += 1
             self._down = self._fresh = True
@@ -73,7 +73,7 @@ class HoldToRun:
             return self._presses
 
     def renew(self) -> bool:
-        """Report that it is still down; whether that counts."""
+        """Report that the switch is still down; return whether this renewal is valid."""
         with self._lock:
             if not self._check():
                 return False
@@ -81,7 +81,7 @@ class HoldToRun:
             return True
 
     def release(self, press: int | None = None) -> bool:
-        """Let it go, or only if this press holds it; whether that ended a press."""
+        """Release the switch, or only if `press` holds it; return whether a press was ended."""
         with self._lock:
             if press not in (None, self._presses) or not self._check():
                 return False
@@ -89,14 +89,14 @@ class HoldToRun:
             return True
 
     def stop(self) -> bool:
-        """STOP, which differs from a release only in who asks for it; whether it was held."""
+        """Release the switch by STOP; return whether it was held."""
         return self.release()
 
     def _check(self) -> bool:
         timeout = self.timeout
         if self._fresh and self._first is not None:
             timeout = self._first
-        # A timeout is final: a clock that goes back does not undo it.
+        # A timeout is final: a clock that runs backwards does not undo it.
         self._down = self._down and self._clock() - self._renewed <= timeout
         return self._down
 
@@ -104,15 +104,15 @@ class HoldToRun:
 class StopLatch:
     """Keeps a switch that is read as a level off after STOP.
 
-    The switch counts again once it has been seen up and its press count is higher than at the
-    STOP.  `stop` is safe from any thread; the rest is for the thread that reads the switch.
+    The switch is valid again after it was read as up and its press count is higher than at the
+    STOP.  `stop` is thread-safe; the other methods are for the thread that reads the switch.
     """
 
     def __init__(self) -> None:
         self._pressed = threading.Event()
         self._presses: int | None = None  # at the STOP; None without one
         self._seen_up = False
-        self.stops = 0  # how many have taken effect
+        self.stops = 0  # number of effective STOPs
 
     @property
     def stopped(self) -> bool:
@@ -120,11 +120,11 @@ class StopLatch:
         return self._presses is not None
 
     def stop(self) -> None:
-        """Keep the switch off from the next reading on."""
+        """Keep the switch off from the next read on."""
         self._pressed.set()
 
     def passes(self, down: bool, presses: int) -> bool:
-        """Whether a switch that reads `down`, pressed `presses` times so far, counts as held."""
+        """Return whether a switch that reads `down` counts as held, with `presses` so far."""
         if self._pressed.is_set():
             self._pressed.clear()
             self.stops += 1

@@ -1,8 +1,8 @@
 """`JogKeys`: the jog keys of a pendant, of which at most one is down.
 
-A press that finds the robot still in motion brakes it and waits; the renewals of the key begin the
-jog once the robot rests.  A jog that a contact ended needs a fresh press, and that one may move on
-against the same contact.
+A press while the robot still moves brakes it and waits; the renewals of the key start the jog when
+the robot is at rest.  A jog ended by a contact needs a new press, which may move on against the
+same contact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class JogKeys:
-    """The keys of one pendant: `press`, `renew`, `release` and `stop` from any thread.
+    """Keys of one pendant; `press`, `renew`, `release` and `stop` are thread-safe.
 
     The other methods belong to the thread of the mover.
     """
@@ -30,41 +30,42 @@ class JogKeys:
         self._mover = mover
         self._down: tuple[int, int, int] = (-1, 0, 0)  # axis, sign and press of the last key
         self._jog: HeldMotion | None = None
-        self._robot: SimRobot | None = None  # the one that jog moves
-        # The motion that the last jog left its robot with; with any other these are out of date.
-        self._last: tuple[Any, str, set[str]] = (None, "", set())  # and its limit and contacts
+        self._robot: SimRobot | None = None  # robot moved by the jog
+        # The motion of the robot after the last jog; with another motion the values are out of
+        # date.
+        self._last: tuple[Any, str, set[str]] = (None, "", set())  # with its limit and contacts
 
     @property
     def jog(self) -> HeldMotion | None:
-        """The jog of the key that is down."""
+        """Jog of the key that is down."""
         return self._jog
 
-    # ---- keys, from any thread -----------------------------------------------------------------
+    # ---- keys, thread-safe ----------------------------------------------------------------------
 
     def press(self, axis: int, sign: int) -> int:
-        """A key goes down; the number of the press, for `begin`."""
+        """Press a key; return the number of the press, for `begin`."""
         press = self.switch.press()
         self._down = axis, sign, press
         return press
 
     def renew(self, axis: int, sign: int) -> int | None:
-        """A key is still down; its press where that has no jog yet."""
+        """Report that a key is still down; return its press if it has no jog yet."""
         if self._down[:2] != (axis, sign) or not self.switch.renew():
             return None
         return self._down[2] if self._jog is None else None
 
     def release(self) -> None:
-        """The key goes up."""
+        """Release the key."""
         self.switch.release()
 
     def stop(self) -> None:
-        """STOP: the key counts again only when it is pressed afresh."""
+        """STOP: the key has no effect until it is pressed again."""
         self.switch.stop()
 
     # ---- jogs, on the thread of the mover ------------------------------------------------------
 
     def begin(self, robot: SimRobot, frame: Frame, press: int) -> str:
-        """Begin the jog of a press that is still held; the message of `settle`."""
+        """Start the jog of a press that is still held; return the message of `settle`."""
         message = self.settle()
         axis, sign, last = self._down
         if self._jog is None and press == last and self.switch.holds(press):
@@ -81,7 +82,7 @@ class JogKeys:
         return message
 
     def settle(self) -> str:
-        """Give up a jog that is no longer held; a message where a contact ended it."""
+        """Drop a jog that is no longer held; return a message if a contact ended it."""
         jog, robot = self._jog, self._robot
         if jog is None or robot is None or jog.held:
             return ""
@@ -95,12 +96,12 @@ class JogKeys:
         return f"Stopped: {why}, or press again to continue"
 
     def forget(self) -> None:
-        """The simulation was replaced or reset: release the key and forget its jog."""
+        """Release the key and forget its jog after the simulation was replaced or reset."""
         self.switch.release()
         self._jog, self._last = None, (None, "", set())
 
     def reason(self, robot: SimRobot) -> str:
-        """Why the robot does not move as the last jog asked; "" once it has moved otherwise."""
+        """Return why the robot does not follow the last jog; "" after any other motion."""
         if self._jog is not None:
             return self._jog.reason
         motion, reason, _ = self._last

@@ -1,8 +1,8 @@
 """`Mover`: joint moves, linear moves, step jog and hold-to-run jog of the robots of a simulation.
 
-All of them keep the joint limits (`limits_of`), the override (a share of every speed) and, in
-reduced mode, 250 mm/s at the tool (the speed of ISO 10218 for working beside a robot).  A request
-that cannot be met raises `BrazoError` with the reason, and the robot keeps its motion.
+All of them keep the joint limits (`limits_of`), the override (a fraction of every speed) and, in
+reduced mode, 250 mm/s at the tool (the reduced speed of ISO 10218).  A request that is not feasible
+raises `BrazoError` with the reason, and the robot keeps its motion.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ JOG_SHARE = 0.5  # of a joint's max speed, at full override
 class Mover:
     """Moves the robots of a simulation; to be called from one thread.
 
-    `simulation` gives the simulation of the moment, `require_running` raises while it is paused.
+    `simulation` returns the current simulation, `require_running` raises while it is paused.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class Mover:
         self._simulation, self._require_running = simulation, require_running
         self._override = 1.0
         self._reduced = True
-        self._sources: dict[str, GoTo] = {}  # by robot, made for the present override
+        self._sources: dict[str, GoTo] = {}  # by robot, for the current override
         self._goals: dict[str, np.ndarray] = {}
 
     @property
     def override(self) -> float:
-        """Share of every speed, above 0 up to 1."""
+        """Fraction of every speed, above 0 and at most 1."""
         return self._override
 
     @override.setter
@@ -76,7 +76,7 @@ class Mover:
 
     @property
     def reduced(self) -> bool:
-        """Whether the tool keeps below 250 mm/s."""
+        """Whether the tool speed is limited to 250 mm/s."""
         return self._reduced
 
     @reduced.setter
@@ -87,7 +87,7 @@ class Mover:
     # ---- moves --------------------------------------------------------------------------------
 
     def go_to(self, robot: SimRobot, q: Any) -> None:
-        """Move to joint values (n,) from any state, also while the robot moves."""
+        """Move to joint values (n,) from any state, also during a motion."""
         self._may_move(robot)
         q = within_limits(robot.arm, q)
         with self._simulation().lock:
@@ -100,14 +100,14 @@ class Mover:
             self._goals[robot.name] = q
 
     def goal(self, robot: SimRobot) -> np.ndarray:
-        """The target (n,) of the joint move in progress, else the present reference."""
+        """Return the target (n,) of the current joint move, else the current reference."""
         source = self._sources.get(robot.name)
         if source is not None and source.moving and source_of(robot.motion) is source:
             return self._goals[robot.name]
         return robot.reference.q
 
     def move_tool(self, robot: SimRobot, T: np.ndarray, straight: bool) -> None:
-        """Move the tool to a pose (4, 4) in the base, by a joint move or a linear move."""
+        """Move the tool to a pose (4, 4) in the base frame, by a joint move or a linear move."""
         self._may_move(robot)
         q = reach(robot.arm, T, robot.reference.q)
         if not straight:
@@ -134,7 +134,7 @@ class Mover:
     def step(self, robot: SimRobot, frame: Frame, axis: int, by: float) -> None:
         """Move a joint, or the tool along or about an axis, by one increment (rad, m)."""
         if frame == "joint":
-            q = self.goal(robot).copy()  # clicks add up
+            q = self.goal(robot).copy()  # repeated clicks add up
             before, q[axis] = q[axis], np.clip(q[axis] + by, *robot.arm.limits[axis])
             if abs(q[axis] - before) < 1e-9:
                 raise BrazoError(at_limit(robot.arm, limits_of(robot.arm), axis, by > 0.0))
@@ -157,9 +157,9 @@ class Mover:
         press: int,
         known: Collection[str] = (),
     ) -> HeldMotion | None:
-        """Jog while a press of the switch is held; None while the robot has to come to rest first.
+        """Jog while a press of the switch is held; None if the robot must come to rest first.
 
-        The jog ends at a contact with anything but what the robot touches now or what is `known`.
+        The jog ends at any contact except those that exist now or are `known`.
         """
         self._may_move(robot)
         with self._simulation().lock:
@@ -179,7 +179,7 @@ class Mover:
                 return touched(world.contacts(), robot.name) if robot.force_feedback else set()
 
             held = HeldMotion(jog, switch, press, contacts, known, limit)
-            # Along a line every update costs milliseconds, more than a step of the simulation has.
+            # Along a line every update takes milliseconds, more than the time of a simulation step.
             robot.follow(self._capped(held, arm) if frame == "joint" else Resampled(held))
             return held
 
@@ -207,12 +207,12 @@ class Mover:
         return jog, lambda: jog.reason
 
     def contacts(self) -> Contacts:
-        """The contacts of the simulation now."""
+        """Return the current contacts of the simulation."""
         sim = self._simulation()
         with sim.lock:
             return sim.world.contacts()
 
-    # ---- inside ----------------------------------------------------------------------------------
+    # ---- helpers ---------------------------------------------------------------------------------
 
     def _may_move(self, robot: SimRobot) -> None:
         self._require_running()
@@ -222,12 +222,12 @@ class Mover:
         return SpeedCapped(source, arm, REDUCED) if self.reduced else source
 
     def _tool_speeds(self) -> tuple[float, float]:
-        """Speeds of the tool along (m/s) and about (rad/s) a line."""
+        """Return the tool speeds along (m/s) and about (rad/s) a line."""
         return self.override * (REDUCED if self.reduced else FULL_SPEED), self.override * ANGULAR
 
 
 def within_limits(arm: Robot, q: Any) -> np.ndarray:
-    """Joint values (n,) inside the limits to rounding; raises where one is not, with its limits."""
+    """Return joint values (n,) clipped to the limits; raise if one exceeds them beyond rounding."""
     q = np.array(q, dtype=float)
     for i, (value, (low, high)) in enumerate(zip(q, arm.limits, strict=True)):
         if not low - 1e-9 <= value <= high + 1e-9:
@@ -241,7 +241,10 @@ def within_limits(arm: Robot, q: Any) -> np.ndarray:
 
 
 def reach(arm: Robot, T: np.ndarray, q0: np.ndarray, branch: str | None = None) -> np.ndarray:
-    """Joint values near q0 with the tool at T (4, 4); raises with the reason if there are none."""
+    """Return joint values near q0 with the tool at T (4, 4).
+
+    Raise with the reason if there are none.
+    """
     found = arm.ik(T, q0=q0, branch=branch)
     if not found.success:
         raise BrazoError(f"{arm.name} cannot reach that pose: {found.reason}")
@@ -249,7 +252,7 @@ def reach(arm: Robot, T: np.ndarray, q0: np.ndarray, branch: str | None = None) 
 
 
 def displaced(T: np.ndarray, twist: np.ndarray, frame: Frame) -> np.ndarray:
-    """A pose (4, 4) displaced by a twist (6,), linear then angular, in base or tool axes."""
+    """Return a pose (4, 4) displaced by a twist (6,), linear then angular, in base or tool axes."""
     moved = T.copy()
     R = np.eye(3) if frame == "world" else T[:3, :3]
     moved[:3, 3] += R @ twist[:3]

@@ -1,6 +1,6 @@
 """`Playing`: a trajectory run on a robot, once or in a loop, after an approach to its start.
 
-From its present position the robot first moves to the start of the trajectory, as quickly as its
+The robot first moves from its current position to the start of the trajectory, as fast as its
 limits allow.  STOP, or any other motion of the robot, ends the run.
 """
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from brazo.simulation import Simulation
     from brazo.simulation.robot import SimRobot
 
-THERE = 1e-6  # rad or m: nearer than this no approach is needed
+THERE = 1e-6  # rad or m: no approach is needed below this distance
 
 
 def require_no_task(sim: Simulation, robot: SimRobot) -> None:
-    """Raise while a task moves the robot; the task names itself in `what`, else it is a program."""
+    """Raise if a task moves the robot; a task without a name in `what` is reported as a program."""
     for task in sim.tasks:
         if robot.name in getattr(task, "motions", ()) and not getattr(task, "paused", False):
             what = getattr(task, "what", "")
@@ -31,14 +31,14 @@ def require_no_task(sim: Simulation, robot: SimRobot) -> None:
 
 
 def require_free(sim: Simulation, robot: SimRobot) -> None:
-    """Raise when something else moves the robot."""
+    """Raise if the robot is moving or a task moves it."""
     require_no_task(sim, robot)
     if robot.moving:
         raise BrazoError(f"{robot.name} is moving: wait until it stops, or stop it first")
 
 
 class Playing:
-    """A task of a simulation; `done(why)` is called at its end, with "" where it was completed."""
+    """Task of a simulation; `done(why)` is called at its end, with "" if it was completed."""
 
     paused = False
     what = "a trajectory"
@@ -46,21 +46,21 @@ class Playing:
     def __init__(
         self, robot: SimRobot, trajectory: Piecewise, loop: bool, done: Callable[[str], None]
     ) -> None:
-        self.motions = {robot.name: None}  # so that nobody else moves it meanwhile
+        self.motions = {robot.name: None}  # prevents other motions of the robot
         self.loop = loop
         self.round = 0
         self.on_path = False
         self._robot, self._trajectory, self._done = robot, trajectory, done
         self._began = 0.0
         self._motion: object = None
-        self._why = ""  # what ended it early
+        self._why = ""  # reason of an early end
 
     def pause(self) -> None:
         """STOP: end the run."""
         self._why = "stopped"
 
     def elapsed(self, now: float) -> float:
-        """Seconds into the trajectory; 0 during the approach."""
+        """Return the time in the trajectory in s; 0 during the approach."""
         return min(now - self._began, self._trajectory.duration) if self.on_path else 0.0
 
     def tick(self, sim: Simulation) -> bool:

@@ -1,4 +1,4 @@
-"""Taught points of a robot, and running through them one after the other."""
+"""Taught points of a robot, and running through them in sequence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Point:
 
 
 class Points:
-    """The points of one robot, in the order they were taught."""
+    """Points of one robot, in the order in which they were taught."""
 
     def __init__(self) -> None:
         self._points: dict[int, Point] = {}
@@ -42,7 +42,7 @@ class Points:
         return len(self._points)
 
     def teach(self, q: np.ndarray, name: str = "") -> Point:
-        """Remember joint values."""
+        """Store joint values as a new point."""
         if len(self) >= MOST:
             raise BrazoError(f"at most {MOST} points: delete some first")
         self._count += 1
@@ -51,23 +51,23 @@ class Points:
         return point
 
     def get(self, number: int) -> Point:
-        """A point by number."""
+        """Return a point by number."""
         if number not in self._points:
             raise BrazoError("that point no longer exists")
         return self._points[number]
 
     def rename(self, number: int, name: str) -> None:
-        """Give a point another name."""
+        """Rename a point."""
         name = " ".join(name.split())[:LONGEST_NAME]
         if name and name != self.get(number).name:
             self._points[number] = replace(self.get(number), name=self._named(name))
 
     def update(self, number: int, q: np.ndarray) -> None:
-        """Touch up a point: give it other joint values."""
+        """Touch up a point: set its joint values."""
         self._points[number] = replace(self.get(number), q=q.copy())
 
     def delete(self, number: int) -> None:
-        """Forget a point."""
+        """Delete a point."""
         self.get(number)
         del self._points[number]
 
@@ -80,26 +80,26 @@ class Points:
 
 
 class PointRun:
-    """A task of a simulation that runs through points; `pause` ends it, as STOP does.
+    """Task of a simulation that runs through points; `pause` ends it, as STOP does.
 
-    `failed` is called with a message where a point cannot be moved to.
+    `failed` is called with a message if a point cannot be reached.
     """
 
     def __init__(
         self, robot: SimRobot, points: list[Point], mover: Mover, failed: Callable[[str], None]
     ) -> None:
         self.robot = robot.name
-        self.at = -1  # index of the point it moves to
+        self.at = -1  # index of the current target point
         self.over = False
         self._robot, self._points, self._mover, self._failed = robot, points, mover, failed
 
     @property
     def point(self) -> int:
-        """Number of the point it moves to; 0 when it is over."""
+        """Number of the current target point; 0 after the end."""
         return 0 if self.over else self._points[max(self.at, 0)].number
 
     def tick(self, sim: Simulation) -> bool:
-        """Move on to the next point once the robot rests."""
+        """Start the move to the next point when the robot is at rest."""
         if not self.over and not self._robot.moving:
             self.at += 1
             self.over = self.at >= len(self._points)
@@ -112,5 +112,5 @@ class PointRun:
         return not self.over
 
     def pause(self) -> None:
-        """End it here."""
+        """End the run."""
         self.over = True

@@ -1,6 +1,6 @@
 """`Resampled`: a costly motion updated only every few milliseconds, with quintics in between.
 
-The quintics share position, speed and acceleration with the motion at both ends of an interval.
+The quintics match position, velocity and acceleration of the motion at both ends of an interval.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ INTERVAL = 0.016  # s
 
 
 class Resampled:
-    """A motion that is updated every `interval` seconds, one interval ahead."""
+    """Motion that is updated every `interval` seconds, one interval ahead."""
 
     def __init__(self, inner: LiveMotion, interval: float = INTERVAL) -> None:
         self.inner = inner
         self._h = interval
-        self._t = interval  # into the present piece, which is over
+        self._t = interval  # time in the current piece, which has ended
         self._end = inner.state
         self._at_rest = False
         self._pieces = np.zeros((6, len(self._end.q)))
@@ -30,7 +30,7 @@ class Resampled:
         return self.inner.moving or not self._at_rest
 
     def update(self, dt: float) -> Sample:
-        """Advance by dt seconds; the state then."""
+        """Advance by dt seconds and return the new state."""
         self._t += dt
         while self._t >= self._h - 1e-9:
             self._t = max(self._t - self._h, 0.0)
@@ -46,7 +46,7 @@ class Resampled:
 
 
 def _quintic(a: Sample, b: Sample, h: float) -> np.ndarray:
-    """Coefficients (6, n) of the polynomial from state a to state b in h seconds."""
+    """Return the coefficients (6, n) of the polynomial from state a to state b in h seconds."""
     c = np.zeros((6, len(a.q)))
     c[0], c[1], c[2] = a.q, a.qd, 0.5 * a.qdd
     d = b.q - a.q - h * a.qd - 0.5 * h * h * a.qdd

@@ -1,6 +1,6 @@
-"""`SpeedCapped`: a motion played more slowly wherever its tool would be faster than a cap.
+"""`SpeedCapped`: a motion played more slowly where its tool speed would exceed a limit.
 
-With the inner motion at q, q̇ and the Jacobian J_v of the tool point, time passes at the rate
+With the inner motion at q, q̇ and the Jacobian J_v of the tool point, time advances at the rate
 
     s = min(1, v_max / |J_v(q) q̇|),        q̇_out = s q̇
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LiveMotion(Protocol):
-    """A motion that is updated step by step, as `brazo.trajectory` has them."""
+    """Motion that is updated step by step, as in `brazo.trajectory`."""
 
     @property
     def state(self) -> Sample: ...
@@ -28,12 +28,12 @@ class LiveMotion(Protocol):
 
 
 class SpeedCapped:
-    """A motion whose tool keeps below a speed (m/s)."""
+    """Motion with a limited tool speed (m/s)."""
 
     def __init__(self, inner: LiveMotion, arm: Robot, cap: float) -> None:
         self.inner = inner
         self._arm = arm
-        self._cap = 0.98 * cap  # within a step the inner motion may grow a little
+        self._cap = 0.98 * cap  # margin: the inner motion may accelerate within a step
         self._qd = inner.state.qd.copy()
 
     @property
@@ -43,11 +43,11 @@ class SpeedCapped:
 
     @property
     def remaining(self) -> float:
-        """Seconds until it rests, were it not capped."""
+        """Time in s until it is at rest, without the speed limit."""
         return float(getattr(self.inner, "remaining", float("nan")))
 
     def update(self, dt: float) -> Sample:
-        """Advance by dt seconds; the state then."""
+        """Advance by dt seconds and return the new state."""
         state = self.inner.state
         speed = float(np.linalg.norm(self._arm.jacobian(state.q)[:3] @ state.qd))
         share = min(1.0, self._cap / speed) if speed > 0.0 else 1.0

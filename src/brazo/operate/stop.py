@@ -13,10 +13,10 @@ class StopAll:
     """Pauses the tasks of a simulation and brakes its robots within their limits."""
 
     def __init__(self) -> None:
-        self._brakes: dict[str, Motion] = {}  # how each robot came to rest at the last STOP
+        self._brakes: dict[str, Motion] = {}  # braking motion of each robot at the last STOP
 
     def stop(self, sim: Simulation) -> None:
-        """Bring to rest what moves now; from any thread."""
+        """Bring all robots to rest; thread-safe."""
         with sim.lock:
             before = {name: robot.motion for name, robot in sim.robots.items()}
             for task in sim.tasks:
@@ -24,7 +24,7 @@ class StopAll:
                 if callable(pause):
                     pause()
             for name, robot in sim.robots.items():
-                # A program brakes its robots on their own paths; a second STOP must not leave them.
+                # A program brakes its robots along their paths; a second STOP must not divert them.
                 if robot.motion is before[name] and robot.motion is not self._brakes.get(name):
                     robot.stop()
                 self._brakes[name] = robot.motion

@@ -1,9 +1,9 @@
-"""Driving a robot from afar.
+"""Teleoperation of a robot over a network.
 
-The link:      FollowerLink, MasterLink, LinkRules, Report, View, server_tls, client_tls
-The follower:  Follower, Safety, Rules, State, Cause, Tracker
-Mapping:       JointMap, PoseMap, IncrementMap, Box, Cylinder, Soft, Plausible
-Bad networks:  brazo.teleop.proxy
+Link:            FollowerLink, MasterLink, LinkRules, Report, View, server_tls, client_tls
+Follower:        Follower, Safety, Rules, State, Cause, Tracker
+Mapping:         JointMap, PoseMap, IncrementMap, Box, Cylinder, Soft, Plausible
+Network faults:  brazo.teleop.proxy
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
     "server_tls",
 ]
 
-# Imported on first use: a master has no need of kinematics, a mapping none of a network.
+# Imported on first use: a master needs no kinematics, and a mapping needs no network code.
 _MODULES = {
     "link.access": ("client_tls", "server_tls"),
     "link.channel": ("LinkRules",),

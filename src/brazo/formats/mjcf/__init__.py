@@ -1,1 +1,1 @@
-"""MJCF, MuJoCo's own format: reader, writer and the compiled model with exact inertias."""
+"""MJCF, the format of MuJoCo: reader, writer, and the compiled model with exact inertias."""

@@ -1,9 +1,9 @@
-"""A tree as a compiled MuJoCo model with its exact inertias, even those MuJoCo would refuse.
+"""Compiles a tree to a MuJoCo model with its exact inertias, even those that MuJoCo rejects.
 
-Textbook tables have links without mass and tensors that no real body has.  MuJoCo's compiler
-refuses them, its engine does not: the model is compiled with acceptable ones, then the given mass,
-CoM and principal inertia are written into it, the shortcuts that assume nice bodies are switched
-off, and the derived constants are recomputed.
+Textbook tables contain massless links and tensors that no real body has.  MuJoCo's compiler rejects
+them, but its engine does not.  The model is therefore compiled with acceptable inertias.  Then the
+given mass, CoM and principal inertia are written into it, the optimisations that assume regular
+bodies are disabled, and the derived constants are recomputed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from brazo.model.inertia import principal
 
 
 def mujoco_model(model: TreeModel, *, kinematic: bool = False) -> Any:
-    """Compile to `mujoco.MjModel`: one body of ours is one of MuJoCo's, without geoms.
+    """Compile to `mujoco.MjModel` without geoms, with one MuJoCo body per body of the model.
 
-    Body i of the model is body i + 1 (the world comes first; i when our base is the world); `qpos`
-    has an entry for every joint, those that mimic included.  `kinematic=True` accepts a robot
-    whose inertia is unknown and leaves the placeholders in.
+    Body i of the model is body i + 1 (the world is first; i if the base is the world).  `qpos` has
+    an entry for every joint, including mimics.  `kinematic=True` accepts a robot with unknown
+    inertia and leaves the placeholders in.
     """
     mujoco = engine()
     if model.missing_inertia and not kinematic:
@@ -48,6 +48,6 @@ def mujoco_model(model: TreeModel, *, kinematic: bool = False) -> Any:
         compiled.body_sameframe[b] = 0
         compiled.body_simple[b] = 0
     compiled.dof_simplenum[:] = 0
-    with caught_warnings():  # a singular mass matrix is no news here
+    with caught_warnings():  # a singular mass matrix is expected here
         mujoco.mj_setConst(compiled, mujoco.MjData(compiled))
     return compiled

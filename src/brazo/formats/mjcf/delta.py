@@ -1,18 +1,18 @@
-"""A Delta robot as MJCF: three driven arms, three pairs of rods, a platform that can only shift.
+"""Delta robot as MJCF: three driven arms, three pairs of rods, a platform that only translates.
 
-MuJoCo's trees have no loops, so the robot is cut at the platform and closed by constraints:
+MuJoCo trees have no loops, so the robot is cut at the platform and closed by constraints:
 
     base ─ arm k (hinge θ_k) ─ rod ka (universal joint at the elbow)  ┄ connect ┄  platform
-                            └─ rod kb (universal joint, its two angles tied to those of rod ka)
+                └─ rod kb (universal joint, its two angles coupled to those of rod ka)
     base ─ platform (slides x, y, z: it stays level by construction)
 
-Rod b follows rod a because the two are sides of a parallelogram.  The bodies are placed assembled
-with all θ = θ₀, and `ref` makes qpos the true angles and the platform's true position.  The
-constraints are as stiff as a step of 1 ms bears.
+Rod b follows rod a because the two are sides of a parallelogram.  The bodies are placed in the
+assembled configuration with all θ = θ₀, and `ref` makes qpos the true angles and the true position
+of the platform.  The constraints are as stiff as a time step of 1 ms permits.
 
-Frames are those of `brazo.body.delta_body`: an arm has its origin on the drive axis, x along the
-arm, z up at θ = 0, and `arm_inertia` is meant in it; a rod has z along it.  Rods are slender:
-m L²/12 across, and along as little as MuJoCo accepts.
+Frames are those of `brazo.body.delta_body`.  The frame of an arm has its origin on the drive axis,
+x along the arm and z up at θ = 0; `arm_inertia` is expressed in it.  The frame of a rod has z along
+the rod.  Rods are slender: m L²/12 across, and the smallest accepted value along the rod.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ORIGIN = np.zeros(3)
 
 
 def write_delta(model: DeltaModel, document: Mjcf) -> None:
-    """Fill a document with the robot."""
+    """Write the robot into a document."""
     z0 = assembled(model)[1]
     document.option.set("timestep", text_of(TIME_STEP))
     document.option.set("integrator", "implicitfast")
@@ -54,15 +54,15 @@ def write_delta(model: DeltaModel, document: Mjcf) -> None:
         _leg(model, document, base, platform, k)
     _no_self_collision(document)
     if model.poses:
-        # A key would have to say where the rods are, too.
+        # A keyframe would also have to contain the positions of the rods.
         document.notes.append(f"the poses {', '.join(model.poses)} are left out")
 
 
 def assembled(model: DeltaModel) -> tuple[float, float]:
-    """An angle common to all arms at which the robot closes, and the platform's height there."""
+    """Return a common angle (rad) at which the robot closes, and the platform height there (m)."""
     for theta in sorted(np.linspace(-1.5, 1.0, 251), key=abs):
         reach = model.R + model.L1 * math.cos(theta) - model.r
-        # Well inside the rods' length: a rod near the horizontal is a poor place to start from.
+        # Well inside the rod length, because a nearly horizontal rod is a poor start configuration.
         if abs(reach) < 0.95 * model.L2:
             return float(theta), model.L1 * math.sin(theta) - math.sqrt(model.L2**2 - reach**2)
     raise BrazoError(f"robot '{model.name}': the rods are too short to close with equal angles")
@@ -71,7 +71,7 @@ def assembled(model: DeltaModel) -> tuple[float, float]:
 def _leg(model: DeltaModel, document: Mjcf, base: Element, platform: Element, k: int) -> None:
     theta0, z0 = assembled(model)
     side = rot_z(model.azimuths[k])
-    # theta > 0 raises the elbow, which is a turn about -y.
+    # theta > 0 raises the elbow, which is a rotation about -y.
     shoulder = side @ translate(x=model.R) @ rot_y(-theta0)
     arm = document.body(base, document.name("body", f"arm {k + 1}"), shoulder)
     document.inertial(arm, model.arm_inertia)
@@ -82,7 +82,7 @@ def _leg(model: DeltaModel, document: Mjcf, base: Element, platform: Element, k:
     )
     document.motor(joint, model.drive)
     _parts(model, document, arm)
-    # The rod leans from the elbow inward and down: the angle about y that brings z there.
+    # The rod points from the elbow inward and down; the angle about y rotates z there.
     inward = model.r - model.R - model.L1 * math.cos(theta0)
     lean = math.atan2(inward, z0 - model.L1 * math.sin(theta0))
     half = 0.5 * model.rod_spacing
@@ -106,7 +106,7 @@ def _leg(model: DeltaModel, document: Mjcf, base: Element, platform: Element, k:
 
 
 def _rod(model: DeltaModel) -> Inertia | None:
-    """One of the two rods of a parallelogram."""
+    """Return the inertia of one of the two rods of a parallelogram."""
     if model.rod_mass is None:
         return None
     mass = model.rod_mass / 2.0
@@ -116,7 +116,10 @@ def _rod(model: DeltaModel) -> Inertia | None:
 
 
 def _platform(model: DeltaModel) -> Inertia | None:
-    """It never turns, so its tensor plays no part; a disc's is written."""
+    """Return the inertia of the platform, as a disc.
+
+    Its tensor has no effect because it never rotates.
+    """
     if model.platform_mass is None:
         return None
     disc = model.platform_mass * model.r**2 / 4.0
@@ -131,7 +134,7 @@ def _parts(model: DeltaModel, document: Mjcf, body: Element) -> None:
 
 
 def _no_self_collision(document: Mjcf) -> None:
-    """Bodies that meet at a ball overlap there by design."""
+    """Exclude contacts within the robot, whose bodies overlap at the ball joints by design."""
     names = [body.get("name") for body in document.world.iter("body")]
     if document.world.find(".//geom") is None:
         return

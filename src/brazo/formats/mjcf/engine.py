@@ -1,7 +1,7 @@
-"""MuJoCo, imported when first needed, and its warnings caught.
+"""MuJoCo, imported on first use, with its warnings captured.
 
-Left alone MuJoCo prints its warnings and writes them to a log file in the working folder.  Here one
-handler is put in for the whole process; what it hears goes to the thread that caused it.
+By default MuJoCo prints its warnings and writes them to a log file in the working folder.  Here one
+handler is installed for the whole process; it passes a warning to the thread that caused it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _installed = False
 
 
 class _Heard(threading.local):
-    """What MuJoCo warned of in one thread: those who collect it, and the last of the rest."""
+    """MuJoCo warnings of one thread: the active collectors, and the last uncollected warnings."""
 
     def __init__(self) -> None:
         self.collectors: list[list[str]] = []
@@ -30,7 +30,7 @@ _heard = _Heard()
 
 
 def engine() -> Any:
-    """The `mujoco` module; it has no types of its own."""
+    """Return the `mujoco` module, which has no type annotations."""
     mujoco = import_module("mujoco")
     if not _installed:
         _install(mujoco)
@@ -39,11 +39,11 @@ def engine() -> Any:
 
 @contextmanager
 def caught_warnings() -> Iterator[list[str]]:
-    """Collect what MuJoCo warns of meanwhile."""
+    """Collect the warnings of MuJoCo within the context."""
     engine()
     messages: list[str] = []
     _heard.collectors.append(messages)
-    # The compiler hands its warnings to Python instead.
+    # The compiler raises Python warnings instead.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -54,7 +54,7 @@ def caught_warnings() -> Iterator[list[str]]:
 
 
 def last_warning() -> str:
-    """What MuJoCo warned of last in this thread outside `caught_warnings`; then forgotten."""
+    """Return and clear the last MuJoCo warning of this thread outside `caught_warnings`."""
     text = _heard.recent[-1] if _heard.recent else ""
     _heard.recent.clear()
     return text

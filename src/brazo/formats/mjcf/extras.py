@@ -1,8 +1,8 @@
-"""What MJCF has no word for, kept in its `<custom>` section so that our own files come back whole.
+"""Data without an MJCF element, stored in `<custom>` so that the reader can restore it.
 
-MuJoCo refuses a moving body without a proper inertia.  The writer gives such a body another one and
-keeps here what the robot's file had: nothing (`brazo:no inertia`), or ten numbers that no real body
-can have (`brazo:inertia <body>`: mass, CoM, xx yy zz xy xz yz).  MuJoCo ignores both.
+MuJoCo rejects a moving body without a valid inertia.  The writer gives such a body another one and
+stores here what the robot's file had: nothing (`brazo:no inertia`), or ten numbers that no real
+body can have (`brazo:inertia <body>`: mass, CoM, xx yy zz xy xz yz).  MuJoCo ignores both.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ NOT_SAID = object()
 
 
 def inertia_numbers(inertia: Inertia) -> list[float]:
-    """The ten numbers of an inertia."""
+    """Return the ten numbers of an inertia."""
     I = inertia.tensor
     return [inertia.mass, *inertia.com, I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
 
 
 def inertia(m: Any, mujoco: Any, body: str) -> Any:
-    """The inertia that the custom section states for a body (may be None), or `NOT_SAID`."""
+    """Return the inertia of a body in the custom section (may be None), or `NOT_SAID`."""
     if body in _text(m, mujoco, NO_INERTIA):
         return None
     index = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_NUMERIC, INERTIA + body)
@@ -39,7 +39,7 @@ def inertia(m: Any, mujoco: Any, body: str) -> Any:
 
 
 def tip(m: Any, mujoco: Any) -> str | None:
-    """The tip that the custom section names."""
+    """Return the tip named in the custom section."""
     names = _text(m, mujoco, TIP)
     return names[0] if names else None
 

@@ -1,8 +1,8 @@
-"""The geoms of a MuJoCo body as the parts of ours.
+"""Conversion of the geoms of a MuJoCo body to parts.
 
-MuJoCo draws the groups 0 to 2 and by custom hides collision shapes in group 3 and up, so the drawn
-geoms are the parts; a body that has none shows all it has.  A part collides if its geom does, or if
-hidden geoms collide in its place.
+MuJoCo draws groups 0 to 2, and by convention collision shapes are hidden in group 3 and above.  The
+drawn geoms are therefore the parts; a body without any uses all its geoms.  A part collides if its
+geom does, or if hidden geoms collide in its place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
 def parts_of(
     m: Any, mujoco: Any, body: int, name: str, note: Callable[[str, str], None]
 ) -> tuple[Part, ...]:
-    """The parts of one body of a compiled model."""
+    """Return the parts of one body of a compiled model."""
     geoms = range(m.body_geomadr[body], m.body_geomadr[body] + m.body_geomnum[body])
     collides = {g: bool(m.geom_contype[g] or m.geom_conaffinity[g]) for g in geoms}
     drawn = [g for g in geoms if m.geom_group[g] < _DRAWN_GROUPS and _rgba(m, g)[3] > 0.0]

@@ -4,11 +4,11 @@ The compiler requires a mass m and principal moments A ≤ B ≤ C with
 
     m > ε,      A > ε,      A + B ≥ C,      ε = 1e-15.
 
-Published tables often break these rules: a link that only turns about one axis gets one moment and
-no mass.  `acceptable` keeps mass, centre of mass, principal axes and the largest moment, and raises
-the two smaller moments equally until A + B = C.  This is the smallest change ΔI (Frobenius norm)
-among those that lower no moment.  Gravity torques stay the same, and the mass matrix grows by
-Σ Jᵀ ΔI J, so it stays positive.
+Published tables often violate these rules: a link that only rotates about one axis gets one moment
+and no mass.  `acceptable` keeps mass, centre of mass, principal axes and the largest moment, and
+increases the two smaller moments equally until A + B = C.  This is the smallest change ΔI
+(Frobenius norm) that decreases no moment.  Gravity torques are unchanged, and the mass matrix grows
+by Σ Jᵀ ΔI J, so it stays positive definite.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from brazo.model.inertia import principal, rotated
 PLACEHOLDER = Inertia(1.0, frozen(np.zeros(3)), frozen(np.eye(3) * 1e-2))
 
 _LEAST = 1e-15  # mjMINVAL
-_WRITTEN = 1e-14  # kg, kg m²: in place of zero
+_WRITTEN = 1e-14  # kg, kg m²: replaces zero
 _ROUNDING = 1e-12
 
 
 def mujoco_accepts(inertia: Inertia) -> bool:
-    """Whether MuJoCo's compiler takes this inertia for a moving body."""
+    """Return whether MuJoCo's compiler accepts this inertia for a moving body."""
     if not (np.isfinite(inertia.mass) and np.isfinite(inertia.tensor).all()):
         return False
     A, B, C = principal(inertia.tensor)[0]
@@ -34,7 +34,7 @@ def mujoco_accepts(inertia: Inertia) -> bool:
 
 
 def acceptable(inertia: Inertia) -> Inertia:
-    """The inertia itself where MuJoCo accepts it, else the smallest change that it accepts."""
+    """Return the inertia, with the smallest change that MuJoCo accepts if it rejects it."""
     if mujoco_accepts(inertia):
         return inertia
     moments, axes = principal(inertia.tensor)
@@ -46,7 +46,7 @@ def acceptable(inertia: Inertia) -> Inertia:
 
 
 def change(given: Inertia, written: Inertia) -> str:
-    """What `acceptable` changed, with values."""
+    """Return the changes made by `acceptable` as text, with values."""
     changes = []
     if given.mass != written.mass:
         changes.append(f"mass {given.mass:g} -> {written.mass:g} kg")

@@ -1,8 +1,8 @@
-"""MJCF files whose meshes or textures are not there: compile without them.
+"""Compilation of MJCF files with missing meshes or textures.
 
-MuJoCo refuses such a file as a whole.  A missing mesh takes the geoms that show it away; a body
-whose mass MuJoCo would have computed from them has an unknown inertia.  A missing texture becomes
-a plain colour, which changes nothing that is read.
+MuJoCo rejects such a file as a whole.  Here the geoms of a missing mesh are removed; a body whose
+mass MuJoCo would have computed from them has an unknown inertia.  A missing texture is replaced by
+a plain colour, which does not affect what is read.
 """
 
 from __future__ import annotations
@@ -16,19 +16,22 @@ from typing import Any
 from brazo.files import is_regular
 from brazo.formats.mjcf.engine import engine
 
-_STANDS_IN = (1.0, 1e-2)  # kg, kg m²: of a body whose inertia is unknown, for the compiler alone
+_STANDS_IN = (1.0, 1e-2)  # kg, kg m²: placeholder for an unknown inertia, for the compiler only
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Files that are not there, and the ids of bodies whose inertia is unknown without them."""
+    """Missing files, and the ids of bodies whose inertia is unknown without them."""
 
     files: tuple[str, ...] = ()
     bodies: frozenset[int] = field(default_factory=frozenset)
 
 
 def compile_without_missing(parse: Callable[[], Any], path: Path) -> tuple[Any, Any, Missing]:
-    """The spec, its compiled model, and what it lacks; raises MuJoCo's error for anything else."""
+    """Return the spec, its compiled model, and the missing files.
+
+    Other errors of MuJoCo are raised.
+    """
     spec = parse()
     try:
         return spec, spec.compile(), Missing()
@@ -39,16 +42,16 @@ def compile_without_missing(parse: Callable[[], Any], path: Path) -> tuple[Any, 
         files, bodies = _take_out(spec, path)
         if not files:
             raise
-        compiled = spec.compile()  # gives the bodies their ids
+        compiled = spec.compile()  # assigns the ids of the bodies
         return spec, compiled, Missing(files, frozenset(body.id for body in bodies))
 
 
 def _take_out(spec: Any, path: Path) -> tuple[tuple[str, ...], list[Any]]:
-    """Remove what is missing; return the files, and the bodies whose inertia depends on them."""
+    """Remove missing assets; return the files, and the bodies whose inertia depends on them."""
     mujoco = engine()
 
     def is_file(folder: str, name: str) -> bool:
-        """Whether a file of the model is there; folders are relative to the model's file."""
+        """Return whether a file exists; folders are relative to the model file."""
         name = re.split(r"[/\\]", name)[-1] if spec.strippath else name
         return is_regular(path.parent / (folder or "") / name)
 

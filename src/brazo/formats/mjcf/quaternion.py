@@ -1,4 +1,4 @@
-"""Rotation matrices and MuJoCo's quaternions (w, x, y, z), each way exact to rounding."""
+"""Conversion between rotation matrices and MuJoCo quaternions (w, x, y, z), exact to rounding."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from brazo.model.description import Array
 
 
 def quat_of(R: Array) -> Array:
-    """Unit quaternion wxyz of a rotation matrix.
+    """Return the unit quaternion wxyz of a rotation matrix.
 
-    The largest of the four components is found from the diagonal first; the others are divided by
-    it, so no small number is ever divided by a small one.
+    The largest of the four components is computed from the diagonal first, and the others are
+    divided by it, which avoids division by small numbers.
     """
     xx, yy, zz = R[0, 0], R[1, 1], R[2, 2]
     squares = np.array([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz])
@@ -31,7 +31,7 @@ def quat_of(R: Array) -> Array:
 
 
 def rotation_of(quat_wxyz: Array) -> Array:
-    """Rotation matrix (3, 3) of a unit quaternion."""
+    """Return the rotation matrix (3, 3) of a unit quaternion."""
     w, x, y, z = quat_wxyz
     return np.array(
         [
@@ -43,7 +43,7 @@ def rotation_of(quat_wxyz: Array) -> Array:
 
 
 def pose_of(position: Array, quat_wxyz: Array) -> Array:
-    """Transform (4, 4) of a position and a unit quaternion."""
+    """Return the transform (4, 4) of a position and a unit quaternion."""
     T = np.eye(4)
     T[:3, :3] = rotation_of(quat_wxyz)
     T[:3, 3] = position

@@ -1,17 +1,17 @@
-"""Reads MJCF into a `TreeModel`: MuJoCo compiles the file, the model is taken from what it made.
+"""Reader of MJCF into a `TreeModel`: MuJoCo compiles the file, and the result is converted.
 
-Defaults, includes, angle units and orientations are thus MuJoCo's own affair, and the frames equal
+MuJoCo thus handles defaults, includes, angle units and orientations, and the frames equal
 `mj_kinematics` with q = qpos.  MuJoCo places a body at
 
     T_parent_body(q) = pose · Π_k  Trans(p_k) motion(axis_k, q_k − ref_k) Trans(−p_k)
 
-over the body's joints.  Each joint becomes one body of ours; those before the last have no mass
-(exactly none: the file has no body there) and are named `<body>/<joint>`.  `ref` is turned into a
-constant, so that a joint still moves by q itself.
+over the joints of the body.  Each joint becomes one body of the `TreeModel`; those before the last
+have exactly zero mass (the file has no body there) and are named `<body>/<joint>`.  `ref` is
+converted to a constant transform, so that the joint coordinate is q itself.
 
-Bodies without joints merge into their parent, sites become named frames, the base is the world.
-A joint equality of degree one makes a mimic.  Springs, tendons, loops and soft bodies have no place
-in a `TreeModel`; they are left out and reported.
+Bodies without joints are merged into their parent, sites become named frames, and the base is the
+world.  A joint equality of degree one becomes a mimic.  Springs, tendons, loops and soft bodies are
+not supported by a `TreeModel`; they are ignored with a warning.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from brazo.model.inertia import broken_rules, doubts, rotated
 from brazo.model.motion import motion
 from brazo.model.transforms import translate
 
-# What decides where things are and how they move, by MuJoCo's names.
+# Fields of MjModel that determine positions and motion.
 _PLACES = (
     *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_inertia", "body_mass"),
     *("jnt_pos", "jnt_axis", "qpos0", "dof_damping", "dof_frictionloss", "dof_armature"),
@@ -50,9 +50,9 @@ _MASSLESS = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
 
 
 def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
-    """Read an MJCF file; an .xml that turns out to be URDF is read as URDF.
+    """Read an MJCF file; an .xml file that contains URDF is read as URDF.
 
-    `tip` names the body or site that carries the tool; by default `brazo.formats.tip` chooses it.
+    `tip` names the body or site that carries the tool; by default `brazo.formats.tip` selects it.
     """
     path = Path(path)
     data = read_bytes(path)
@@ -76,7 +76,7 @@ def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
             spec, compiled, missing = compile_without_missing(
                 lambda: mujoco.MjSpec.from_file(str(path)), path
             )
-        # A RuntimeError is how its bindings pass on what they do not know, no memory among it.
+        # The bindings raise RuntimeError for unknown errors, including lack of memory.
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, OSError) as error:
             reason = " ".join(str(error).split())
             raise BrazoError(f"{path}: MuJoCo cannot compile the file: {reason}") from error
@@ -87,7 +87,7 @@ def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
 
 
 def _require_finite(compiled: Any, path: Path) -> None:
-    """MuJoCo itself takes `nan` and `1e300` for a position."""
+    """Reject positions that are not finite or too large, which MuJoCo itself accepts."""
     for name in _PLACES:
         values = getattr(compiled, name)
         if values.size and not np.abs(values).max() <= MAX_NUMBER:
@@ -157,9 +157,9 @@ class _Reader:
         inertia = extras.inertia(m, self.mj, name)
         if inertia is extras.NOT_SAID:
             if i in self.missing.bodies:
-                return None  # MuJoCo computes it from a mesh that is not there
+                return None  # MuJoCo computes it from a mesh that is missing
             if m.body_mass[i] == 0.0 and not m.body_inertia[i].any():
-                return None  # a static frame: MuJoCo demands a mass of everything that moves
+                return None  # a static frame: MuJoCo requires a mass for every moving body
             tensor = rotated(np.diag(m.body_inertia[i]), rotation_of(m.body_iquat[i]))
             inertia = Inertia(float(m.body_mass[i]), frozen(m.body_ipos[i]), frozen(tensor))
         if i > 0 and inertia is not None:
@@ -168,7 +168,10 @@ class _Reader:
         return inertia
 
     def _connections(self, i: int) -> Iterator[tuple[Link | None, Connection]]:
-        """The body's joints in a row; each with the massless link that it needs before the last."""
+        """Yield the joints of a body in series.
+
+        Each before the last with the massless link it needs.
+        """
         m, name = self.m, self.bodies[i]
         at = self.bodies[m.body_parentid[i]]
         T = pose_of(m.body_pos[i], m.body_quat[i])
@@ -224,7 +227,7 @@ class _Reader:
         )
 
     def _limits(self, j: int) -> tuple[float, float]:
-        """The range; MJCF has no infinity, so one side that is free is written as a huge number."""
+        """Return the range; MJCF has no infinity, so an open side is written as a huge number."""
         if not self.m.jnt_limited[j]:
             return -math.inf, math.inf
         low, high = (float(x) for x in self.m.jnt_range[j])
@@ -240,7 +243,7 @@ class _Reader:
         return translate(*p) @ still @ translate(*-p)
 
     def _max_torque(self, j: int) -> float:
-        """The least of the limits that the joint and its actuators state."""
+        """Return the smallest limit (N m or N) of the joint and its actuators."""
         m = self.m
         found = math.inf
         if m.jnt_actfrclimited[j]:
@@ -267,7 +270,7 @@ class _Reader:
     # -- everything else ------------------------------------------------------------------------
 
     def _equalities(self) -> tuple[dict[str, Mimic], dict[str, float]]:
-        """Joints tied to another, and joints held at a value."""
+        """Return the joints coupled to another joint, and the joints held at a value."""
         m, mj = self.m, self.mj
         mimics: dict[str, Mimic] = {}
         constants: dict[str, float] = {}
@@ -293,7 +296,7 @@ class _Reader:
                 # q1 - ref1 = c0 + c1 (q2 - ref2)
                 ref2 = float(m.qpos0[m.jnt_qposadr[second]])
                 mimics[joint] = Mimic(self.joints[second], c[1], ref + c[0] - c[1] * ref2)
-        # What is tied to a joint that is held is held itself.
+        # A joint coupled to a constant joint is constant as well.
         while held := [j for j, tie in mimics.items() if j in constants or tie.master in constants]:
             for joint in held:
                 tie = mimics.pop(joint)
@@ -302,7 +305,7 @@ class _Reader:
         return mimics, constants
 
     def _poses(self, assembly: Assembly) -> dict[str, np.ndarray]:
-        """The keyframes, by the independent joints."""
+        """Return the keyframes, as values of the independent joints."""
         free = {
             body.joint.coordinate: body.joint.name
             for body in reversed(assembly.bodies)

@@ -1,10 +1,10 @@
-"""How large a model an MJCF file declares, summed up before MuJoCo compiles it.
+"""Size of the model declared by an MJCF file, computed before MuJoCo compiles it.
 
-A few words can ask for any amount: `<replicate count="20000000">`, a height field of 100000 by
-100000 cells, a soft body of a thousand million points.  MuJoCo would set to work and not return.
-So the declared numbers are added up first, through replicates, includes and attached models, in
-two sums: *items* (elements and what is made as elements, which take time) and *bytes* (cells of
-height fields, textures and tables, which take memory).
+A few words can request any amount: `<replicate count="20000000">`, a height field of 100000 by
+100000 cells, a soft body of 10⁹ points.  MuJoCo would compile it and not return.  The declared
+sizes are therefore added up first, through replicates, includes and attached models, in two sums:
+*items* (elements and generated elements, which take time) and *bytes* (cells of height fields,
+textures and tables, which take memory).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf", re.I
 _POINT_ITEMS = 3  # a point of a soft body is a body with joints
 _REAL = 8  # bytes
 _CELL = 4
-_MESH_POINT = 1000  # in bytes: its hull and its inertia have to be worked out
+_MESH_POINT = 1000  # equivalent bytes: hull and inertia must be computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Size:
 
 
 def require_moderate(root: Element, path: Path) -> None:
-    """Refuse a file whose model would be larger than any robot is."""
+    """Reject a file whose model would be larger than any robot."""
     size = _Sum(root, path).total()
     if size.items > MAX_ITEMS:
         raise BrazoError(
@@ -59,13 +59,13 @@ def require_moderate(root: Element, path: Path) -> None:
 
 
 class _Sum:
-    """Adds up a file and those it draws in; each of them is read once."""
+    """Adds up a file and the files that it includes; each of them is read once."""
 
     def __init__(self, root: Element, path: Path) -> None:
         self.main = path
         self.roots: dict[Path, Element] = {}
         self.folders = {""}  # of meshes and textures
-        self.models: dict[str, list[tuple[Path, Path]]] = {}  # by name: who declares it, its file
+        self.models: dict[str, list[tuple[Path, Path]]] = {}  # by name: declaring file, model file
         self.known: dict[Path, _Size] = {}
         self.open: list[Path] = []
         self._collect(root, path.resolve())
@@ -74,7 +74,7 @@ class _Sum:
         return self._document(self.main.resolve())
 
     def _collect(self, root: Element, path: Path) -> None:
-        """Read all files first: a model may be attached before it is declared."""
+        """Read all files first, because a model can be attached before it is declared."""
         self.roots[path] = root
         self._require_regular_files(root, path)
         for element in elements(root):
@@ -92,7 +92,7 @@ class _Sum:
                     self._collect(parse_xml(read_bytes(file), file)[0], file)
 
     def _require_regular_files(self, root: Element, path: Path) -> None:
-        """MuJoCo would wait for ever at a pipe: refuse one wherever it may look for a file."""
+        """Reject pipes at all locations that MuJoCo searches, because it would block on them."""
         names = {
             name.strip()
             for element in elements(root)
@@ -145,18 +145,18 @@ class _Sum:
         return size
 
     def _attached(self, name: str, path: Path) -> list[Path]:
-        """The models of a name: the file's own, or else those of the files around it."""
+        """Return the models of a name: those of the file, or else those of the including files."""
         declared = self.models.get(name, [])
         own = [file for owner, file in declared if owner == path]
         return own or [file for _, file in declared if file not in self.open]
 
     def _largest(self, files: list[Path]) -> _Size:
-        """Of the files that may be meant."""
+        """Return the max size over the candidate files."""
         sizes = [_Size(), *(self._document(file) for file in files)]
         return _Size(max(size.items for size in sizes), max(size.bytes for size in sizes))
 
     def _files(self, element: Element, path: Path) -> list[Path]:
-        """Where a file may be: MuJoCo starts at the main file's folder or at the other's."""
+        """Return the candidate files, relative to the main file and to the including one."""
         name = (element.get("file") or "").strip()
         folders = dict.fromkeys([self.main.resolve().parent, path.parent])
         found = [folder / name for folder in folders if name]
@@ -164,7 +164,7 @@ class _Sum:
 
 
 def _own(element: Element) -> _Size:
-    """An element itself and what its numbers make of it."""
+    """Return the size of an element itself, from its attributes."""
     get = element.get
     match local_name(element):
         case "flexcomp":
@@ -190,7 +190,10 @@ def _own(element: Element) -> _Size:
 
 
 def _mesh_points(params: str | None) -> float:
-    """At most so many: a resolution may apply to two directions, or each direction has its own."""
+    """Return an upper bound of the number of points.
+
+    A resolution can apply to two directions, or each direction has its own.
+    """
     sizes = [max(1.0, abs(x)) for x in _numbers(params)]
     return max(math.prod(sizes), max(sizes, default=1.0) ** 2)
 

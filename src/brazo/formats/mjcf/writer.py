@@ -1,17 +1,17 @@
-"""Writes a robot as MJCF: `write_mjcf` gives the text, `export_mjcf` a file with its meshes.
+"""Writer of MJCF: `write_mjcf` returns the text, `export_mjcf` writes a file with its meshes.
 
-MuJoCo's bodies may have their frame anywhere, so they get ours: body i stands in its parent at
+MuJoCo bodies can have any frame, so they keep those of the model: body i is placed in its parent at
 
     before · after   (q = 0),      with its joint at  −Rᵀ t  along  Rᵀ a,      after = [R t],
 
-and `xpos`, `xmat` are the model's own frames.  A body of exactly zero mass that only carries the
-next one (the first joints of a universal joint) becomes a further joint of that next body.
+and `xpos`, `xmat` are the frames of the model.  A body of exactly zero mass that only carries the
+next one (the first joints of a universal joint) becomes an additional joint of that next body.
 
-MuJoCo demands a proper inertia of everything that moves.  Where a robot's breaks its rules, mass
-and centre of mass are kept and the tensor is changed as little as possible (see
-`brazo.formats.mjcf.inertias`); where it is unknown the file gets a placeholder, for kinematics
-only. Both are stated in a comment, in the notes that `export_mjcf` returns, and in `<custom>`
-(`brazo.formats.mjcf.extras`), from where our reader restores the given values.  For exact dynamics
+MuJoCo requires a valid inertia for every moving body.  If an inertia violates its rules, mass and
+centre of mass are kept and the tensor is changed as little as possible (see
+`brazo.formats.mjcf.inertias`).  If it is unknown, the file gets a placeholder, for kinematics only.
+Both are stated in a comment, in the notes that `export_mjcf` returns, and in `<custom>`
+(`brazo.formats.mjcf.extras`), from which the reader restores the given values.  For exact dynamics
 in memory see `brazo.formats.mjcf.compile`.
 """
 
@@ -38,12 +38,12 @@ from brazo.model.description import IDENTITY, Array, Body, DeltaModel, Joint, Mo
 
 
 def write_mjcf(model: Model) -> str:
-    """The MJCF text of a robot; parts that need a mesh file are left out."""
+    """Return the MJCF text of a robot; parts that need a mesh file are omitted."""
     return _document(model, Mjcf(model, None)).text()
 
 
 def export_mjcf(model: Model, path: str | Path) -> tuple[str, ...]:
-    """Write `path` and the folder `<stem>_mjcf_meshes` beside it; return what the file lacks."""
+    """Write `path` and the folder `<stem>_mjcf_meshes` beside it; return notes on omitted data."""
     path = Path(path)
     meshes = MeshFolder()
     folder = mesh_folder(path)
@@ -58,9 +58,9 @@ def export_mjcf(model: Model, path: str | Path) -> tuple[str, ...]:
 def tree_document(
     model: TreeModel, document: Mjcf, *, parts: bool = True, fold: bool = True
 ) -> dict[int, str]:
-    """Fill a document with a tree; return the name of every body that it has.
+    """Write a tree into a document; return the names of its bodies by index.
 
-    `parts=False` leaves the looks away, `fold=False` keeps bodies without mass apart.
+    `parts=False` omits the geometry, `fold=False` keeps massless bodies separate.
     """
     return _TreeWriter(model, document, parts, fold).write()
 
@@ -97,7 +97,7 @@ class _TreeWriter:
             name = document.name("body", base.name)
             self.elements[0] = document.body(document.world, name, IDENTITY)
         self._geoms(0, base)
-        pending: list[int] = []  # bodies whose joints go to the next one
+        pending: list[int] = []  # bodies whose joints are written to the next one
         for i in self._depth_first():
             pending.append(i)
             if i not in self.folded:
@@ -170,7 +170,7 @@ class _TreeWriter:
                 self.document.part(self.elements[i], body.name, part)
 
     def _exclude(self, i: int) -> None:
-        """Bodies up to two joints apart overlap by design and do not collide."""
+        """Exclude contacts between bodies up to two joints apart, which overlap by design."""
         if not (self.parts and self.model.bodies[i].parts):
             return
         near = i
@@ -182,14 +182,14 @@ class _TreeWriter:
             etree.SubElement(self.document.contact, "exclude", body1=names[0], body2=names[1])
 
     def _carrier(self, i: int) -> int:
-        """The nearest body before this one that was written."""
+        """Return the nearest ancestor body that was written."""
         i = self.model.bodies[i].parent
         while i in self.folded:
             i = self.model.bodies[i].parent
         return i
 
     def _frames(self) -> None:
-        """Sites for the named frames that are not a body's own, and for the tool."""
+        """Write sites for named frames that are not body frames, and for the tool."""
         model, document = self.model, self.document
         own = {body.name for body in model.bodies}
         tip = None
@@ -204,7 +204,7 @@ class _TreeWriter:
         document.custom_text(extras.TIP, tip)
 
     def _couplings(self) -> None:
-        """An equality for every joint that mimics, a motor for every other one."""
+        """Write an equality for every mimic joint and a motor for every other joint."""
         bodies = self.model.bodies
         masters: dict[int, int] = {}
         for i in self.joints:

@@ -1,6 +1,6 @@
-"""Building blocks of an MJCF document that trees and Deltas share: bodies, inertials, geoms.
+"""Elements of an MJCF document shared by trees and Delta robots: bodies, inertials, geoms.
 
-`Mjcf` holds the sections and remembers what the format cannot hold or MuJoCo would refuse.
+`Mjcf` holds the sections and collects notes on what the format does not support or MuJoCo rejects.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from brazo.model.description import IDENTITY, Array, Drive, Friction, Inertia, M
 from brazo.model.inertia import principal
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
 
-_MAX_STL_TRIANGLES = 200_000  # what MuJoCo reads
+_MAX_STL_TRIANGLES = 200_000  # limit of MuJoCo's reader
 
 
 class Mjcf:
-    """One document under construction."""
+    """MJCF document under construction."""
 
     def __init__(self, model: Model, meshes: MeshFolder | None, mesh_folder: str = "") -> None:
         self.notes: list[str] = []
@@ -44,7 +44,7 @@ class Mjcf:
         self.custom = etree.SubElement(self.root, "custom")
 
     def text(self) -> str:
-        """The document; notes come first, as comments."""
+        """Return the document as text; notes come first, as comments."""
         if self.without_inertia:
             self.custom_text(extras.NO_INERTIA, extras.SEPARATOR.join(self.without_inertia))
         for section in list(self.root):
@@ -56,14 +56,17 @@ class Mjcf:
         return etree.tostring(self.root, encoding="unicode") + "\n"
 
     def name(self, kind: str, wanted: str) -> str:
-        """A name that is free among the elements of a kind."""
+        """Return a name that is unused among the elements of a kind."""
         return unique_name(printable(wanted), self._names.setdefault(kind, set()))
 
     def body(self, parent: Element, name: str, T: Array) -> Element:
         return etree.SubElement(parent, "body", {"name": name, **_place(T)})
 
     def inertial(self, body: Element, inertia: Inertia | None) -> None:
-        """The inertia; what MuJoCo would refuse is changed as little as possible, with a note."""
+        """Write the inertia.
+
+        One that MuJoCo rejects is changed as little as possible, with a note.
+        """
         name = body.get("name")
         if inertia is None:
             _inertial(body, PLACEHOLDER)
@@ -96,7 +99,7 @@ class Mjcf:
         drive: Drive | None = None,
         ref: float = 0.0,
     ) -> None:
-        """A hinge or slide; the axis and position are in the body's frame."""
+        """Write a hinge or slide; axis and position are in the body frame."""
         attributes = {
             "name": name,
             "type": "hinge" if kind == "revolute" else "slide",
@@ -140,7 +143,7 @@ class Mjcf:
         etree.SubElement(self.custom, "text", name=name, data=data)
 
     def part(self, body: Element, owner: str, part: Part) -> None:
-        """A geom for a part; none when it needs a mesh and there is no folder for it."""
+        """Write the geom of a part; none if it needs a mesh and there is no mesh folder."""
         attributes = {"name": self.name("geom", f"{owner} {part.name}")}
         match part.shape:
             case Box(size=size, bevel=0.0):
@@ -172,7 +175,7 @@ class Mjcf:
             return None
         if file not in self._assets:
             self._assets[file] = self.name("mesh", file.removesuffix(".stl"))
-            # A shell has an inertia whether or not the surface is closed.
+            # As a shell, a mesh has an inertia even if the surface is not closed.
             etree.SubElement(
                 self.asset, "mesh", name=self._assets[file], file=file, inertia="shell"
             )
@@ -181,7 +184,7 @@ class Mjcf:
 
 def _inertial(body: Element, inertia: Inertia) -> None:
     moments, axes = principal(inertia.tensor)
-    # A flat plate has A + B = C; rounding must not make C the larger.
+    # A flat plate has A + B = C; rounding must not make C larger than the sum.
     moments[2] = min(moments[2], moments[0] + moments[1])
     etree.SubElement(
         body,

@@ -1,4 +1,4 @@
-"""The fields of one joint in a robot file: D-H row, limits, friction, drive, inertia."""
+"""Fields of one joint in a robot file: D-H row, limits, friction, drive, inertia."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEGREES = math.degrees(1.0)
 
 @dataclass
 class Context:
-    """What a file's fields are read with: parameter values, and the oddities found so far."""
+    """Context for reading fields: parameter values, and the warnings so far."""
 
     names: Names
     findings: list[Finding] = dataclass_field(default_factory=list)
@@ -31,7 +31,10 @@ class Context:
         self.findings.append(Finding(message, field.path, field.line, field.name, slip))
 
     def note_turns(self, field: Field, what: str, example: int, limit: float) -> None:
-        """An angle, or list of angles, above a limit (rad); without a unit it is a slip."""
+        """Warn about an angle, or list of angles, above a limit (rad).
+
+        A value without a unit counts as a unit mistake.
+        """
         items = field.items() if field.is_list else (field,)
         read = [item.quantity(self.names) for item in items]
         slip = any(x.dimension is None and abs(x.value) > limit for x in read)
@@ -39,12 +42,15 @@ class Context:
 
 
 def position_of(kind: JointKind) -> units.Dimension:
-    """The dimension of a joint's variable."""
+    """Return the dimension of a joint variable."""
     return units.ANGLE if kind == "revolute" else units.LENGTH
 
 
 def outside(value: float, low: float, high: float, joint: str, kind: str, plain: bool) -> str:
-    """What to say of a joint value past its limits; `plain`: it was written without a unit."""
+    """Return the warning for a joint value out of limits.
+
+    `plain` means that it was written without a unit.
+    """
     turns = kind == "revolute"
     scale, unit, bare = (_DEGREES, "deg", "rad") if turns else (1e3, "mm", "m")
     text = f"{value:g} {bare} ({scale * value:g} {unit})" if plain else f"{scale * value:g} {unit}"
@@ -55,10 +61,10 @@ def outside(value: float, low: float, high: float, joint: str, kind: str, plain:
 
 
 def slipped(value: float, low: float, high: float, kind: str) -> bool:
-    """Whether a number without a unit, past its joint's limits, was meant in degrees or mm.
+    """Return whether a number out of limits, without a unit, is probably in degrees or mm.
 
-    It is past them by more than their width, and inside them in the other unit or implausible
-    anywhere.
+    This is the case if it exceeds the limits by more than their width, and is within them in the
+    other unit or implausible in any case.
     """
     scale = _DEGREES if kind == "revolute" else 1e3
     far = max(low - value, value - high) > high - low
@@ -137,7 +143,7 @@ def read_drive(field: Field | None, kind: JointKind, context: Context) -> Drive:
     fields = field.mapping(("max_torque", "max_speed", "gear", "motor_inertia"))
     revolute = kind == "revolute"
     effort = units.TORQUE if revolute else units.FORCE
-    # '180deg' is read as 180deg/s: a drive's speed can mean nothing else.
+    # '180deg' is read as 180deg/s, because a drive's speed has no other meaning.
     speeds = (units.ANGULAR_SPEED, units.ANGLE) if revolute else (units.SPEED, units.LENGTH)
     given = {}
     if "max_torque" in fields:

@@ -1,9 +1,9 @@
-"""The numbers of a robot file that belong to its links and joints, as a table to look at and edit.
+"""Numbers of a robot file that belong to its links and joints, as a table for display and editing.
 
-One row a joint (its link's mass and centre, its friction), one for the tool and the load on it, and
-for a Delta those of its arms, rods and platform.  A row says where in the file its numbers stand
-(`joints[0].mass`), so that an edit can write them there; the file then is read anew, and what its
-rules say about the new numbers is what they say about any file.
+One row per joint (mass and centre of mass of its link, friction), one for the tool and its load,
+and for a Delta those of its arms, rods and platform.  A row contains the names of its fields in the
+file (`joints[0].mass`), so that an edit can write them there.  The file is then read again, so the
+new values are checked by the same rules as any file.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ Value = float | list[float] | list[list[float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkRow:
-    """What the file says about one link or joint; a field is empty where it has no such number."""
+    """Values of one link or joint in the file; a field name is empty if there is no such number."""
 
     name: str
     mass_field: str = ""
     com_field: str = ""
     friction_field: str = ""
-    mass: float | None = None  # kg; None: not given
+    mass: float | None = None  # kg; None if not given
     inertia: Inertia | None = None
     friction: Friction = Friction()
-    turned: bool = False  # the row of its centre of mass turns the axes of its tensor, too
+    turned: bool = False  # the D-H row of its centre of mass also rotates the axes of its tensor
 
     def with_mass(self, mass: float) -> dict[str, Value]:
-        """The fields to write for another mass (kg)."""
+        """Return the fields to write for another mass (kg)."""
         return {self.mass_field: float(mass)}
 
     def with_com(self, com: Array) -> dict[str, Value]:
-        """The fields to write for another centre of mass (3,), m."""
+        """Return the fields to write for another centre of mass (3,), m."""
         fields: dict[str, Value] = {self.com_field: [float(x) for x in com]}
         if self.turned and self.inertia is not None:
-            # A plain vector turns nothing: the tensor is written in the axes it has.
+            # A plain vector contains no rotation, so the tensor is written in its current axes.
             block = self.com_field.removesuffix("com")
             fields[f"{block}inertia"] = self.inertia.tensor.tolist()
         return fields
@@ -51,7 +51,7 @@ class LinkRow:
     def with_friction(
         self, viscous: float | None = None, coulomb: tuple[float, float] | None = None
     ) -> dict[str, Value]:
-        """The fields to write for other friction; None leaves a value as it is."""
+        """Return the fields to write for other friction; None leaves a value unchanged."""
         fields: dict[str, Value] = {}
         if viscous is not None:
             fields[f"{self.friction_field}.viscous"] = float(viscous)
@@ -63,7 +63,7 @@ class LinkRow:
 def link_table(
     file: RobotFile, parameters: Mapping[str, float] | None = None
 ) -> tuple[LinkRow, ...]:
-    """The rows of a file, with other values for some of its parameters."""
+    """Return the rows of a file, with other values for some of its parameters."""
     context = Context(file.names(parameters))
     fields = file.root.mapping()
     if "joints" in fields:

@@ -1,8 +1,8 @@
-"""What a parameter of a robot file measures: a length, an angle, a mass.
+"""Dimension of a parameter of a robot file: a length, an angle, a mass.
 
-A parameter written with a unit says so itself.  One without (`L1: 0.3`) is what the fields are that
-it is used in: `a: L1` makes it a length.  Used in fields of several kinds, or in none, it is a
-plain number.
+A parameter written with a unit has the dimension of the unit.  One without (`L1: 0.3`) has the
+dimension of the fields in which it is used: `a: L1` makes it a length.  If it is used in fields of
+several dimensions, or in none, it is a plain number.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _MEASURES = {key: dimension for dimension, keys in _OF.items() for key in keys}
 
 
 def parameter_dimensions(file: RobotFile) -> dict[str, units.Dimension | None]:
-    """The dimension of every parameter; None for a plain number."""
+    """Return the dimension of every parameter; None for a plain number."""
     names = file.names()
     uses: dict[str, set[units.Dimension]] = {name: set() for name in names}
-    derived: dict[str, set[str]] = {name: set() for name in names}  # the parameters made of it
+    derived: dict[str, set[str]] = {name: set() for name in names}  # parameters computed from it
     for place, expression in file.build().expressions.items():
         key = place.rpartition(".")[2].partition("[")[0]
         for name in expression.names & names.keys():

@@ -1,4 +1,4 @@
-"""The visible side of a robot file: `body` (colours and width) and explicit `parts`."""
+"""Geometry fields of a robot file: `body` (colours and width) and explicit `parts`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Color = tuple[float, float, float]
 
 
 def read_style(field: Field | None, names: Names) -> Style:
-    """Colours, width and radii of the generated body."""
+    """Return colours, width and radii of the generated body."""
     if field is None or field.is_null:
         return Style()
     allowed = [item.name for item in dataclass_fields(Style)]
@@ -44,7 +44,7 @@ def read_style(field: Field | None, names: Names) -> Style:
 
 
 def read_color(field: Field) -> Color:
-    """`'#rrggbb'` or [r, g, b] with values from 0 to 1."""
+    """Return a colour given as `'#rrggbb'` or as [r, g, b] with values from 0 to 1."""
     if field.is_list:
         r, g, b = field.numbers(3)
         if not all(0.0 <= value <= 1.0 for value in (r, g, b)):
@@ -61,7 +61,7 @@ def read_color(field: Field) -> Color:
 
 
 def read_parts(field: Field, names: Names) -> tuple[Part, ...]:
-    """Explicit solids of one body, in its frame."""
+    """Return the explicit solids of one body, in its frame."""
     return tuple(_part(item, i, names) for i, item in enumerate(field.items(MAX_PARTS)))
 
 
@@ -102,7 +102,7 @@ def _shape(kind: str, fields: dict[str, Field], names: Names) -> Shape:
 
 
 def _mesh(field: Field, scale: Field | None, names: Names) -> Mesh:
-    """A mesh file, relative to the robot file and not outside its folder."""
+    """Return a mesh file, relative to the robot file and inside its folder."""
     text = field.text(at_most=300)
     if not text.isprintable():
         field.fail("a file name is printable text")

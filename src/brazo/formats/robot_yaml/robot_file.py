@@ -1,9 +1,9 @@
-"""The robot file: YAML fields to a `TreeModel` or `DeltaModel`.
+"""Robot file: conversion of YAML fields to a `TreeModel` or `DeltaModel`.
 
-One reading function a block of the file, in the order a person writes them.  Expressions of
-`parameters` are evaluated as they are met, and the model keeps their trees for the symbolic
-equations; `RobotFile.build` may be given other parameter values and evaluates everything anew,
-which keeps all derived numbers consistent.
+There is one reading function per block of the file, in the usual order.  Expressions of
+`parameters` are evaluated as they are read, and the model keeps their trees for the symbolic
+equations.  `RobotFile.build` accepts other parameter values and evaluates everything again, which
+keeps all derived numbers consistent.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _JOINT = (
 
 @dataclass(frozen=True)
 class RobotFile:
-    """A parsed robot file, ready to be built with its own or other parameter values."""
+    """A parsed robot file that can be built with its own or other parameter values."""
 
     root: Field
 
@@ -84,7 +84,7 @@ class RobotFile:
         return cls(parse_document(text, path))
 
     def build(self, overrides: Mapping[str, float] | None = None) -> Model:
-        """Read the fields into a model, with `overrides` in place of the file's parameters."""
+        """Build the model from the fields, with `overrides` replacing parameters of the file."""
         if not self.root.is_mapping:
             self.root.fail("expected a robot file: fields such as name, joints, parameters")
         given = self.root.mapping()
@@ -92,25 +92,25 @@ class RobotFile:
         fields = self.root.mapping(_COMMON + (_SERIAL if kind == "serial" else _DELTA))
         size = self._own_size if overrides and kind == "delta" else None
         sizes = self._own_sizes if overrides and kind == "serial" else None
-        self.root.doubts.clear()  # of a build with other values
+        self.root.doubts.clear()  # remove those of a build with other values
         self.root.expressions.clear()
         reader = _Reader(self.root, fields, overrides or {})
         return reader.delta(size) if kind == "delta" else reader.serial(sizes)
 
     def names(self, overrides: Mapping[str, float] | None = None) -> Names:
-        """The parameters, evaluated, with `overrides` in place of the file's own."""
+        """Return the evaluated parameters, with `overrides` replacing those of the file."""
         return _Reader(self.root, self.root.mapping(), overrides or {}).names
 
     @property
     def radii(self) -> tuple[float, ...]:
-        """`body: radii` of the robot as the file has it, given or derived from its lengths."""
+        """`body: radii` of the unmodified robot, given or derived from its lengths."""
         if isinstance(self.build(), DeltaModel):
             return (self._own_size,)
         return self._own_sizes.radii
 
     @cached_property
     def _own_sizes(self) -> Sizes:
-        """Flange sizes of the arm as the file has it: they stay when lengths are edited."""
+        """Flange sizes of the unmodified arm; they stay constant when lengths are edited."""
         model = self.build()
         assert isinstance(model, TreeModel)
         limits = [joint.limits for joint in model.joints]
@@ -119,7 +119,7 @@ class RobotFile:
 
     @cached_property
     def _own_size(self) -> float:
-        """The same for a Delta."""
+        """Size of the unmodified Delta; it stays constant when lengths are edited."""
         model = self.build()
         assert isinstance(model, DeltaModel)
         given = self._given_radii()
@@ -130,7 +130,7 @@ class RobotFile:
 
 
 class _Reader:
-    """Reads the blocks of one file with one set of parameter values."""
+    """Reader of the blocks of one file with one set of parameter values."""
 
     def __init__(self, root: Field, fields: dict[str, Field], overrides: Mapping[str, float]):
         self.root = root
@@ -233,7 +233,7 @@ class _Reader:
         return style
 
     def _findings(self) -> tuple[Finding, ...]:
-        """The oddities found, and doubtful units of fields that none of them is about."""
+        """Return the warnings, and doubtful units of fields without another warning."""
         found = self.context.findings
         told = {finding.field for finding in found}
         doubts = (
@@ -446,7 +446,7 @@ class _Reader:
 
 
 def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]) -> Names:
-    """Evaluate parameters in any order; one that needs itself is refused."""
+    """Evaluate parameters in any order; circular definitions are rejected."""
     values: dict[str, units.Quantity] = {}
     waiting = dict(given)
     for name, field in given.items():
@@ -470,7 +470,7 @@ def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]
 
 
 def _overridden(name: str, own: units.Quantity, overrides: Mapping[str, float]) -> units.Quantity:
-    """Another value for a parameter, with the dimension the file gave it."""
+    """Return another value for a parameter, with its dimension in the file."""
     try:
         value = float(overrides[name])
     except (TypeError, ValueError, OverflowError):

@@ -1,9 +1,9 @@
-"""A robot file written back: its fields as they were read, with whatever was edited in them.
+"""Writer of robot files: the fields as they were read, with the edited values.
 
-What is written are the fields, not the model derived from them: `a: L1` stays `a: L1`, `80mm` stays
-`80mm`, and only what was edited is a number.  Comments are not kept: the reader does not see them.
-The layout is the one of the shipped files: blocks below the first level stand on one line, or on
-as many as they need.
+The fields are written, not the model derived from them: `a: L1` stays `a: L1`, `80mm` stays `80mm`,
+and only edited values become numbers.  Comments are lost, because the reader ignores them.  The
+layout is that of the shipped files: blocks below the first level are on one line, or on as many as
+they need.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from brazo.errors import BrazoError
 from brazo.formats.document import Field, Node
 
 WIDTH = 100  # columns
-_PROSE = 60  # characters; a longer text becomes a paragraph
-# Text that YAML reads back as it is, also inside brackets.
+_PROSE = 60  # characters; longer text is written as a folded paragraph
+# Text that YAML reads back unchanged, also inside brackets.
 _PLAIN = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ ./()+*^°-]*|-[A-Za-z0-9_(.][A-Za-z0-9_ ./()+*^°-]*")
 _WORDS = re.compile(r"\S+( \S+)*\n?")
 
 
 def robot_yaml(root: Field, parameters: Mapping[str, float] | None = None) -> str:
-    """The text of a robot file, with other values for some of its parameters (SI)."""
+    """Return the text of a robot file, with other values for some of its parameters (SI)."""
     fields = root.node.value
     if not isinstance(fields, dict):
         root.fail("expected a robot file: fields such as name, joints, parameters")
@@ -46,7 +46,7 @@ def _with_values(block: Node, values: Mapping[str, float]) -> Node:
 
 
 def _field(key: str, node: Node) -> list[str]:
-    """A field of the first level; lists of blocks and blocks of lists take a line for each."""
+    """Return a first-level field; lists of blocks and blocks of lists use a line per entry."""
     name, value = _scalar(key), node.value
     if isinstance(value, list) and any(isinstance(item.value, dict) for item in value):
         return [f"{name}:", *(f"  - {_inline(item, 4)}" for item in value)]
@@ -61,12 +61,12 @@ def _field(key: str, node: Node) -> list[str]:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether a paragraph can hold a text: words with single spaces between them."""
+    """Return whether a text can be folded: words separated by single spaces."""
     return _WORDS.fullmatch(text) is not None and text.removesuffix("\n").isprintable()
 
 
 def _inline(node: Node, column: int) -> str:
-    """A value that begins at a column; a block too long for the line goes on below its bracket."""
+    """Return a value that starts at a column; a long block continues below its bracket."""
     value = node.value
     if isinstance(value, list):
         return _filled("[", [_inline(item, column + 1) for item in value], "]", column)

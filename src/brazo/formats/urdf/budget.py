@@ -1,9 +1,9 @@
-"""How much one xacro file may use up while it is expanded, and the paying for it.
+"""Resource limits for the expansion of a xacro file.
 
-A macro that calls another twice, thirty times over, fits on two pages and expands to a thousand
-million elements; a property can double a text or a list as easily.  Hence everything that copies,
-reads or works out something pays for it in advance or, where a single step cannot be large, right
-after.  The robots that the tests read need less than a twentieth of what is here.
+A macro that calls another twice, with thirty levels, fits on two pages and expands to 10⁹ elements;
+a property can double a text or a list as easily.  Everything that copies, reads or evaluates
+something is therefore charged in advance or, if a single step cannot be large, directly afterwards.
+The robots of the tests need less than a twentieth of these limits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from brazo.errors import BrazoError
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of all that one file may use up; what goes beyond is refused."""
+    """Remaining resources of one file; an expansion beyond them is rejected."""
 
     elements: int = 60_000
     copies: int = 5_000  # of a macro or a block
@@ -51,7 +51,10 @@ class Budget:
 
 
 def pay(value: Any, budget: Budget) -> None:
-    """Pay for all that a value holds; what is in it twice is paid for twice, as it is printed."""
+    """Charge for the size of a value.
+
+    Shared items are charged for each occurrence, as in its text.
+    """
     size, waiting = 0, [value]
     while waiting and size <= budget.data:
         item = waiting.pop()

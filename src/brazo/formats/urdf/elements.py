@@ -1,8 +1,8 @@
-"""The small things a URDF is made of: numbers, origins, inertials, shapes, colours, limits.
+"""Basic elements of a URDF: numbers, origins, inertials, shapes, colours, limits.
 
-Every function takes the `Document` for its complaints.  The rule: what decides where a link *is*
-must be right, so a bad number there stops the reading; what only decides how it looks is left out
-and reported.
+Every function takes the `Document` for its errors and warnings.  Data that determines the position
+of a link must be valid, so a bad number there is an error.  Data that only affects the appearance
+is ignored with a warning.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from brazo.model.inertia import rotated as rotated_tensor
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from brazo.model.transforms import pose
 
-MAX_NUMBER = 1e12  # nothing a robot file says is larger
-NO_LIMIT = 1e9  # a limit written larger means that there is none
+MAX_NUMBER = 1e12  # larger numbers in a robot file are errors
+NO_LIMIT = 1e9  # a larger limit means no limit
 
 _SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 
 
 def required(document: Document, element: Element, name: str) -> str:
-    """The text of an attribute that must be there and not be empty."""
+    """Return the text of an attribute that must be present and not empty."""
     text = (element.get(name) or "").strip()
     if not text:
         document.fail(element, f'has no {name}; write {name}="..."')
@@ -34,7 +34,7 @@ def required(document: Document, element: Element, name: str) -> str:
 
 
 def numbers(document: Document, element: Element, name: str, count: int) -> list[float]:
-    """The `count` finite numbers of an attribute."""
+    """Return the `count` finite numbers of an attribute."""
     text = element.get(name) or ""
     words = text.split()
     if len(words) != count and len(words := text.replace(",", " ").split()) == count:
@@ -47,14 +47,14 @@ def numbers(document: Document, element: Element, name: str, count: int) -> list
 
 
 def number(document: Document, element: Element, name: str, default: float | None = None) -> float:
-    """One finite number; without a default the attribute must be there."""
+    """Return one finite number; without a default the attribute must be present."""
     if default is not None and element.get(name) is None:
         return default
     return _number(document, element, name, required(document, element, name))
 
 
 def only(document: Document, parent: Element, name: str) -> Element | None:
-    """The child of this name; of several the first counts, which is reported."""
+    """Return the child of this name; with several, the first is used and a warning added."""
     found = children(parent, name)
     if len(found) > 1:
         document.note(found[1], f"{name} is given {len(found)} times; the first one counts")
@@ -62,7 +62,7 @@ def only(document: Document, parent: Element, name: str) -> Element | None:
 
 
 def origin(document: Document, parent: Element) -> Array:
-    """The pose (4, 4) of an element's `origin`, the identity without one."""
+    """Return the pose (4, 4) of an element's `origin`, or the identity without one."""
     element = only(document, parent, "origin")
     if element is None:
         return np.eye(4)
@@ -77,7 +77,7 @@ def origin(document: Document, parent: Element) -> Array:
 
 
 def axis(document: Document, joint: Element) -> Array:
-    """The joint's unit axis, x by default as URDF has it."""
+    """Return the unit axis of a joint, by default x as defined by URDF."""
     element = only(document, joint, "axis")
     if element is None:
         return np.array([1.0, 0.0, 0.0])
@@ -85,12 +85,15 @@ def axis(document: Document, joint: Element) -> Array:
     length = float(np.linalg.norm(direction))
     if length < 1e-9:
         document.fail(element, 'the axis has no length; give a direction such as xyz="0 0 1"')
-    # A unit vector is kept as it stands: dividing by 1 + 1e-16 would cost its last digit.
+    # A unit vector is kept unchanged: dividing by 1 + 1e-16 would change its last digit.
     return direction if length == 1.0 else direction / length
 
 
 def inertial(document: Document, link: Element, reach: float) -> Inertia | None:
-    """The link's inertia as the file gives it; what breaks a rule is reported, not repaired."""
+    """Return the inertia of a link as given.
+
+    A violated rule adds a warning without a correction.
+    """
     element = only(document, link, "inertial")
     if element is None:
         return None
@@ -114,7 +117,7 @@ def inertial(document: Document, link: Element, reach: float) -> Inertia | None:
 def parts(
     document: Document, link: Element, colors: dict[str, tuple[float, float, float]]
 ) -> tuple[Part, ...]:
-    """What the link looks like: its visuals or, where it has none, its collision shapes."""
+    """Return the geometry of a link: its visuals or, without any, its collision shapes."""
     name = link.get("name")
     visuals, collisions = children(link, "visual"), children(link, "collision")
     result: list[Part] = []
@@ -130,7 +133,7 @@ def parts(
                 element.get("name") or default,
                 shape,
                 frozen(origin(document, element)),
-                # The seen shape stands for the collision shape where the file has one.
+                # The visual shape is used for collisions if the file has a collision shape.
                 collides=bool(collisions),
                 **given,
             )
@@ -139,7 +142,7 @@ def parts(
 
 
 def named_colors(document: Document) -> dict[str, tuple[float, float, float]]:
-    """Colours by material name; the robot's own materials first, then those inside links."""
+    """Return colours by material name; materials of the robot first, then those inside links."""
     colors: dict[str, tuple[float, float, float]] = {}
     inside = [m for v in document.root.iter("{*}visual") for m in children(v, "material")]
     for material in [*children(document.root, "material"), *inside]:
@@ -150,7 +153,10 @@ def named_colors(document: Document) -> dict[str, tuple[float, float, float]]:
 
 
 def limits(document: Document, joint: Element, kind: str) -> tuple[tuple[float, float], Drive]:
-    """The joint's range and what its drive can do; absent or zero effort and speed mean unknown."""
+    """Return the range and the drive of a joint.
+
+    Missing or zero effort and velocity mean unknown.
+    """
     element = only(document, joint, "limit")
     free = (-math.inf, math.inf)
     if element is None:
@@ -163,7 +169,7 @@ def limits(document: Document, joint: Element, kind: str) -> tuple[tuple[float, 
     )
     if kind == "continuous":
         return free, drive
-    # URDF: a bound that is not given is zero.
+    # In URDF a missing bound is zero.
     lower, upper = (_limit(document, element, name) for name in ("lower", "upper"))
     if element.get("lower") is None and element.get("upper") is None:
         document.note(element, "has neither lower nor upper: taken as unlimited")
@@ -177,7 +183,7 @@ def limits(document: Document, joint: Element, kind: str) -> tuple[tuple[float, 
 
 
 def friction(document: Document, joint: Element) -> Friction:
-    """Viscous and Coulomb friction of `dynamics`; negative values are refused as physics."""
+    """Return viscous and Coulomb friction of `dynamics`; negative values are replaced by zero."""
     element = only(document, joint, "dynamics")
     if element is None:
         return Friction()
@@ -193,7 +199,7 @@ def friction(document: Document, joint: Element) -> Friction:
 
 
 def bound(value: float) -> float:
-    """A joint's bound, where a huge one means that there is none."""
+    """Return the bound of a joint, infinite if the value is huge."""
     return math.copysign(math.inf, value) if abs(value) >= NO_LIMIT else value
 
 

@@ -1,15 +1,15 @@
-"""Xacro to plain URDF, offline, with expressions that cannot reach beyond arithmetic.
+"""Expansion of xacro to plain URDF, offline, with expressions limited to arithmetic.
 
 The macros are expanded by xacro itself (through xacrodoc, which repeats it until nothing changes).
-While it runs, these are replaced:
+During the expansion the following are replaced:
 
-* `$(find pkg)` asks `Packages`, so that no ROS installation is needed;
-* `${...}` and `$(eval ...)`, which are Python to xacro, are worked out by `expressions`, and the
-  names they know are those of `functions`;
-* reading a file, evaluating an element and evaluating a text count what they do and stop at a
-  limit: a macro that calls another twice, thirty times over, is a file of two pages.
+* `$(find pkg)` uses `Packages`, so that no ROS installation is needed;
+* `${...}` and `$(eval ...)`, which xacro evaluates as Python, are evaluated by `expressions` with
+  the names of `functions`;
+* reading a file, evaluating an element and evaluating a text are counted and limited, because a
+  file of two pages can contain macros that call another twice, with thirty levels.
 
-Replacing them needs undocumented parts of xacro: `brazo.internals.xacro`.
+The replacement needs undocumented parts of xacro: `brazo.internals.xacro`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from brazo.formats.urdf.functions import global_symbols, substitution_symbols
 from brazo.formats.urdf.packages import Packages
 from brazo.internals import xacro as internals
 
-MAX_BYTES = 20_000_000  # of the file, of one it includes, and of the result
-_MAX_DEPTH = 32  # of files that include one another
+MAX_BYTES = 20_000_000  # of the file, of an included file, and of the result
+_MAX_DEPTH = 32  # of nested includes
 _MAX_LENGTH = 10_000  # characters of a text with expressions in it
-_SIBLINGS = 50  # nodes to find a place among, at the cost of one character
-_TEXT = 10  # what any text costs
-_LITERAL = 8  # characters of plain text that cost as much as one of an expression
-# xacro's own pattern for a macro's parameter tries every split of a text with an odd quote.
+_SIBLINGS = 50  # sibling nodes to search at the cost of one character
+_TEXT = 10  # cost of any text
+_LITERAL = 8  # characters of plain text with the cost of one character of an expression
+# The pattern of xacro for a macro parameter backtracks over every split of a text with an odd
+# quote.
 _MACRO_PARAMETER = re.compile(
     r"""^\s*([^\s:=]+?)\s*:?=\s*(\^\|?)?"""
     r"""(\$\{.*?\}|\$\(.*?\)|(?:'[^'\n]*'|"[^"\n]*"|[^\s'"]+)++|)(?:\s+|$)(.*)"""
@@ -45,7 +46,7 @@ _MACRO_PARAMETER = re.compile(
 def expand_xacro(
     text: str, path: Path, packages: Packages, arguments: Mapping[str, str] | None = None
 ) -> tuple[str, list[str]]:
-    """Return the plain URDF text and xacro's own warnings."""
+    """Return the plain URDF text and the warnings of xacro."""
     import xacro
     from xacrodoc import XacroDoc
 
@@ -66,7 +67,7 @@ def expand_xacro(
             if len(plain) > MAX_BYTES:
                 raise BrazoError(f"the result has {len(plain)} characters; at most {MAX_BYTES}")
             return plain, warnings
-        # An expression of the file may raise anything at all.
+        # An expression of the file can raise any exception.
         except Exception as error:
             raise BrazoError(_explain(path, error, xacro.filestack)) from error
         finally:
@@ -110,13 +111,13 @@ def _replaced(
 
 
 def _counted(xacro: Any, budget: Budget) -> dict[str, Any]:
-    """The functions of xacro through which a file can grow, with a limit to each."""
+    """Return the functions of xacro through which a file can grow, each with a limit."""
     eval_all, eval_text, grab_macro, parse = (
         getattr(xacro, name) for name in ("eval_all", "eval_text", "grab_macro", "parse")
     )
 
     def counted_elements(node: Any, macros: Any, symbols: Any) -> None:
-        if node.parentNode is None:  # a copy just made, with all that is in it
+        if node.parentNode is None:  # a new copy, with all its content
             _pay_copy(node, budget)
         budget.spend_elements(1)
         eval_all(node, macros, symbols)
@@ -143,7 +144,7 @@ def _counted(xacro: Any, budget: Budget) -> dict[str, Any]:
             try:
                 text = _read(Path(str(filename)))
             except OSError as error:
-                xacro.filestack.pop()  # as xacro does, which then asks whether it was optional
+                xacro.filestack.pop()  # as xacro does, which then checks whether it was optional
                 raise xacro.XacroException(f"{error.strerror}: {filename}", exc=error) from error
             budget.spend(len(text) // _LITERAL)
         return parse(text)
@@ -167,7 +168,7 @@ def _counted(xacro: Any, budget: Budget) -> dict[str, Any]:
 
 
 def _pay_copy(node: Any, budget: Budget) -> None:
-    """Pay for a macro's or a block's copy: its elements, their attributes and its text."""
+    """Charge for a copy of a macro or a block: its elements, their attributes and its text."""
     budget.spend_copy()
     elements, text, waiting = 0, 0, [node]
     while waiting:
@@ -183,9 +184,9 @@ def _pay_copy(node: Any, budget: Budget) -> None:
 
 
 def _replace_node(node: Any, by: Any, content_only: bool) -> None:
-    """Put other nodes, or what is in them, in a node's place.
+    """Replace a node by other nodes, or by their content.
 
-    xacro's own moves them one by one, each after a search through all that are there already.
+    The function of xacro moves them one by one, each with a search through all existing nodes.
     """
     parent = node.parentNode
     news = [] if by is None else by if isinstance(by, list) else [by]
@@ -208,7 +209,7 @@ def _replace_node(node: Any, by: Any, content_only: bool) -> None:
 
 
 def _read(path: Path) -> str:
-    """An included file; like the main one it may not declare entities."""
+    """Return the text of an included file; like the main file it must not declare entities."""
     if path.exists() and not path.is_file():
         raise BrazoError(f"{path} is no file")
     with path.open("rb") as file:
@@ -221,7 +222,10 @@ def _read(path: Path) -> str:
 
 
 def _matching(spec: str) -> list[str]:
-    """The files that a pattern means, in one folder: a pattern of folders could mean the disk."""
+    """Return the files that match a pattern in one folder.
+
+    Wildcards for folders are rejected, because they could match the whole disk.
+    """
     path = Path(spec)
     if re.search(r"[*[?]", str(path.parent)):
         raise BrazoError(f"include '{spec}': wildcards stand for file names, not for folders")
@@ -233,7 +237,7 @@ def _matching(spec: str) -> list[str]:
 
 
 def _explain(path: Path, error: Exception, stack: list[str | None] | None) -> str:
-    """One line from a chain of xacro errors: the file it was in and the words of its cause."""
+    """Return a one-line message for a chain of xacro errors: the file and the text of the cause."""
     inner: BaseException = error
     while (cause := getattr(inner, "exc", None) or inner.__cause__) and cause is not inner:
         inner = cause

@@ -1,17 +1,17 @@
-"""The expressions of a xacro file, `${...}` and `$(eval ...)`, worked out without Python's `eval`.
+"""Expressions of a xacro file, `${...}` and `$(eval ...)`, evaluated without Python's `eval`.
 
-They look like Python and may say anything, so they are parsed and walked here, node by node, over
-what a robot description needs and nothing else:
+They are Python expressions and could contain anything.  They are therefore parsed and evaluated
+here node by node, limited to what a robot description needs:
 
 * numbers, strings, lists, tuples and dictionaries, and the operators on them;
 * comparisons, `and`, `or`, `not`, `a if c else b`, subscripts, comprehensions;
-* calls of a `Function`, of which only this package makes any (see `functions`), and of a few
-  methods of strings and dictionaries;
+* calls of a `Function`, which only this package creates (see `functions`), and of a few methods of
+  strings and dictionaries;
 * a dot after a namespace or after data read from YAML, which is a look-up by name.
 
-Every value is plain data: no class, no frame and no module can be reached, for there is no node
-that would fetch one.  What is worked out is paid for from a `Budget`, so that no expression, and
-no multitude of them, runs for long or fills the memory.
+Every value is plain data: no class, frame or module can be reached, because no node type gives
+access to one.  Evaluation is charged to a `Budget`, so that no number of expressions runs for long
+or fills the memory.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from brazo.formats.urdf.budget import Budget, pay
 MAX_EXPRESSION = 4000  # characters
 MAX_TEXT = 100_000  # characters of one value
 MAX_BITS = 4096  # of a whole number
-_EACH = 20  # what an expression costs before it does anything: it has to be parsed
+_EACH = 20  # cost of any expression, for parsing
 
 Data = None | bool | int | float | str | list | tuple | dict
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """Something an expression may call; the arguments are plain data."""
+    """Function that an expression can call; the arguments are plain data."""
 
     name: str
     call: Callable[..., Any]
-    keywords: frozenset[str] | None = frozenset()  # None: any, as `dict` takes
+    keywords: frozenset[str] | None = frozenset()  # None: any, as for `dict`
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return self.call(*arguments, **keywords)
 
 
 def evaluate(expression: str, names: Mapping[str, Any], budget: Budget) -> Data:
-    """The value of an expression; `names` are the properties, functions and namespaces."""
+    """Return the value of an expression; `names` are the properties, functions and namespaces."""
     expression = expression.strip()
     if len(expression) > MAX_EXPRESSION:
         raise BrazoError(f"expression of {len(expression)} characters; at most {MAX_EXPRESSION}")
@@ -60,18 +60,21 @@ def evaluate(expression: str, names: Mapping[str, Any], budget: Budget) -> Data:
 
 
 def is_data(value: Any) -> bool:
-    """Whether a value is plain data, by its very type: xacro's tables of names are `dict` too."""
+    """Return whether a value is plain data.
+
+    The exact type is compared, because xacro's tables of names derive from `dict`.
+    """
     return type(value) in _data_types()
 
 
 def repeated_text(text: str, times: int) -> None:
-    """Refuse a text that would become too long."""
+    """Raise BrazoError if a repeated text would be too long."""
     if len(text) * times > MAX_TEXT:
         raise BrazoError(f"a value of more than {MAX_TEXT} characters")
 
 
 class _Walk:
-    """One expression being worked out; `local` holds the names of comprehensions."""
+    """Evaluation of one expression; `local` holds the variables of comprehensions."""
 
     def __init__(self, expression: str, names: Mapping[str, Any], budget: Budget) -> None:
         self.expression = expression
@@ -90,14 +93,14 @@ class _Walk:
         raise BrazoError(f"'{self.expression[:60]}' is not allowed: {why}")
 
     def _data(self, node: ast.AST) -> Any:
-        """The value of a node, which must not be a function or a namespace."""
+        """Return the value of a node, which must not be a function or a namespace."""
         value = self.value(node)
         if not is_data(value):
             self._refuse("a function has to be called")
         return value
 
     def _paid(self, value: Any) -> Any:
-        """A new value, after its size is paid for."""
+        """Return a new value after charging for its size."""
         if isinstance(value, int) and value.bit_length() > MAX_BITS:
             self._refuse(f"a whole number of more than {MAX_BITS} bits")
         if isinstance(value, str):
@@ -106,7 +109,7 @@ class _Walk:
         return value
 
     def _key(self, node: ast.AST | None) -> Any:
-        """A value to look up by; a long one would have to be read through at every look-up."""
+        """Return a key for a look-up; containers are rejected, because hashing them takes long."""
         key = None if node is None else self._data(node)
         if node is None or isinstance(key, list | tuple | dict):
             self._refuse("an entry is known by a number or a text")
@@ -204,7 +207,7 @@ class _Walk:
         left = self._data(node.left)
         for op, part in zip(node.ops, node.comparators, strict=True):
             right = self._data(part)
-            pay((left, right), self.budget)  # comparing takes as long as the two are
+            pay((left, right), self.budget)  # comparing takes time in proportion to both
             if not _COMPARE[type(op)](left, right):
                 return False
             left = right
@@ -224,7 +227,7 @@ class _Walk:
             if keyword.arg is None or not (allowed is None or keyword.arg in allowed):
                 self._refuse(f"{function.name}() takes no '{keyword.arg or '**'}' here")
             keywords[keyword.arg] = self._data(keyword.value)
-        pay(arguments, self.budget)  # reading a long list takes its time too
+        pay(arguments, self.budget)  # the time of a call depends on the size of its arguments
         value = function(*arguments, **keywords)
         if not is_data(value):
             self._refuse()
@@ -316,7 +319,7 @@ def _replace(text: str, old: str, new: str) -> str:
 def _get(owner: dict[Any, Any], key: Any, other: Any = None) -> Any:
     if key not in owner:
         return other
-    return owner[key]  # not `owner.get`, which would not pass on that the data may be dotted
+    return owner[key]  # not `owner.get`, which would lose the dotted access of the data
 
 
 def _join(text: str, parts: Any) -> str:

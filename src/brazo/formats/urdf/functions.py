@@ -1,9 +1,9 @@
-"""The functions and constants that the expressions of a xacro file may name, and no others.
+"""Functions and constants that the expressions of a xacro file can use.
 
-xacro lends its files most of Python's builtins.  Here each name is listed, and those whose time or
-memory does not follow from the size of their arguments are bounded (`range`, `round`) or left out
-(`factorial`, `comb`, `perm`, `prod`).  `load_yaml` reads from the file's own folder, its package
-and the packages it finds; nothing else on the disk can be read into a model.
+xacro gives its files most of Python's builtins.  Here each name is listed, and those whose time or
+memory is not bounded by the size of their arguments are limited (`range`, `round`) or omitted
+(`factorial`, `comb`, `perm`, `prod`).  `load_yaml` reads from the folder of the file, its package
+and the packages it uses; no other file on the disk can be read into a model.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from brazo.formats.urdf.expressions import Function, evaluate
 from brazo.formats.urdf.packages import Packages
 
 MAX_YAML = 50_000  # bytes
-_YAML_COST = 10  # of a byte; parsing takes longer than reading
+_YAML_COST = 10  # cost per byte; parsing takes longer than reading
 _MAX_BRACKETS = 24
 _MAX_RANGE = 10_000
 _MAX_DIGITS = 50
-_EVERYWHERE = (  # the others are python.any() and so on, and free to be names of properties
+_EVERYWHERE = (  # others only as python.any() etc., so that properties can use their names
     *("True", "False", "list", "dict", "len", "str", "float", "int", "bool", "min", "max", "round"),
     *("abs", "sum", "sorted", "range"),
 )
@@ -54,7 +54,7 @@ def global_symbols(
     say: Callable[..., None],
     budget: Budget,
 ) -> dict[str, Any]:
-    """What `${...}` may name before the file has defined anything, in xacro's own layout."""
+    """Return the initial names of `${...}`, in the layout of xacro."""
     import xacro
 
     def load_yaml(name: str) -> Any:
@@ -88,7 +88,7 @@ def global_symbols(
 
 
 def substitution_symbols(arguments: Mapping[str, Any], find: Callable[[str], str]) -> dict:
-    """What `$(eval ...)` may name: the arguments, `arg()`, `find()`, and the common functions."""
+    """Return the names of `$(eval ...)`: arguments, `arg()`, `find()`, common functions."""
     from xacro.substitution_args import convert_value
 
     values = {key: convert_value(str(value), "auto") for key, value in arguments.items()}
@@ -124,16 +124,16 @@ def _load_yaml(path: Path, packages: Packages, symbols: Any, budget: Budget) -> 
 
 
 def _loader(number: Callable[[str], Any]) -> type[yaml.SafeLoader]:
-    """PyYAML's loader of plain data with xacro's units."""
+    """Return PyYAML's loader of plain data with the units of xacro."""
 
     class Loader(yaml.SafeLoader):
         def flatten_mapping(self, node: Any) -> None:
-            # Merged mappings are copied into each other, which doubles them as often as one likes.
+            # Merged mappings are copied into each other, so nested merges grow exponentially.
             if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
                 raise BrazoError("load_yaml: merge keys (<<) are not read; write the keys out")
 
         def fetch_flow_collection_start(self, TokenClass: Any) -> None:
-            # The scanner looks through all open brackets at every token.
+            # The scanner visits all open brackets at every token.
             if self.flow_level >= _MAX_BRACKETS:
                 raise BrazoError(f"load_yaml: more than {_MAX_BRACKETS} brackets in brackets")
             super().fetch_flow_collection_start(TokenClass)
@@ -147,7 +147,7 @@ def _loader(number: Callable[[str], Any]) -> type[yaml.SafeLoader]:
 
 
 def _plain(value: Any) -> Any:
-    """YAML's data with what expressions do not know (dates, sets, bytes) as text."""
+    """Return YAML data with types unknown to expressions (dates, sets, bytes) converted to text."""
     if isinstance(value, dict):
         return {_scalar(key): _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list) else _scalar(value)

@@ -1,10 +1,10 @@
-"""From a file to one clean URDF element tree, whatever the file was: URDF or xacro.
+"""Conversion of a URDF or xacro file to one clean URDF element tree.
 
-The file is parsed by lxml with everything switched off that reaches outside it: no network, no
-external DTD, no entities.  A file that declares entities is refused, so neither an external
-entity nor an exponential one ("billion laughs") gets anywhere.  A few slips that cannot change a
-number (an undeclared prefix, `--` inside a comment, a stray byte, a late XML declaration) are
-read over and reported; any other broken XML is refused with its line.
+The file is parsed by lxml without any access outside it: no network, no external DTD, no entities.
+A file that declares entities is rejected, which prevents both external entities and exponential
+ones ("billion laughs").  A few errors that cannot change a number (an undeclared prefix, `--`
+inside a comment, an invalid byte, a late XML declaration) are ignored with a warning; any other
+invalid XML is rejected with its line.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _HARMLESS = {
 
 @dataclass
 class Document:
-    """The element tree of one file, and where to put what is odd about it."""
+    """Element tree of one file, and its warnings."""
 
     root: Element
     path: Path
     packages: Packages
-    has_lines: bool = True  # False after xacro: its lines are not the file's
+    has_lines: bool = True  # False after xacro, whose lines are not those of the file
     findings: list[Finding] = field(default_factory=list)
 
     def note(self, element: Element, message: str) -> None:
-        """Report something odd that does not stop the reading."""
+        """Add a warning and continue."""
         self.findings.append(Finding(message, self.path, self.line(element), label(element)))
 
     def fail(self, element: Element, message: str) -> NoReturn:
-        """Refuse the file because of this element."""
+        """Reject the file because of this element."""
         raise BrazoError(at(self.path, self.line(element), label(element)) + message)
 
     def line(self, element: Element) -> int | None:
@@ -71,7 +71,7 @@ def read_document(
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's content, if it is not absurdly large."""
+    """Return the content of a file, up to `MAX_BYTES`."""
     try:
         size = require_regular(path).st_size
         if size > MAX_BYTES:
@@ -83,9 +83,9 @@ def read_bytes(path: Path) -> bytes:
 
 
 def parse_xml(data: bytes, path: Path) -> tuple[Element, list[Finding]]:
-    """Parse without trusting the file; comments and processing instructions are dropped."""
+    """Parse an untrusted file; comments and processing instructions are removed."""
     parser = etree.XMLParser(
-        recover=True,  # errors are judged below, one by one
+        recover=True,  # errors are checked below, one by one
         resolve_entities=False,
         load_dtd=False,
         dtd_validation=False,
@@ -116,24 +116,24 @@ def parse_xml(data: bytes, path: Path) -> tuple[Element, list[Finding]]:
 
 
 def elements(parent: Element, name: str | None = None) -> Iterator[Element]:
-    """All elements below `parent`, itself included (of one name)."""
+    """Yield all elements below `parent`, including itself (of one name)."""
     for element in parent.iter():
         if isinstance(element.tag, str) and (name is None or local_name(element) == name):
             yield element
 
 
 def children(parent: Element, name: str) -> list[Element]:
-    """The direct children of one name."""
+    """Return the direct children of one name."""
     return [c for c in parent if isinstance(c.tag, str) and local_name(c) == name]
 
 
 def local_name(element: Element) -> str:
-    """The element's name without its namespace."""
+    """Return the element's name without its namespace."""
     return element.tag.rpartition("}")[2]
 
 
 def label(element: Element) -> str:
-    """Name an element for a message: `joint name="elbow" origin`."""
+    """Return the name of an element for a message: `joint name="elbow" origin`."""
     words: list[str] = []
     while element is not None and local_name(element) != "robot":
         name = element.get("name")

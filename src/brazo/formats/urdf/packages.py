@@ -1,13 +1,13 @@
-"""Where the files are that a URDF speaks of: `package://`, `model://`, `file://`, relative paths.
+"""Location of the files that a URDF refers to: `package://`, `model://`, `file://`, relative paths.
 
-Nothing of ROS needs to be installed.  A package is looked for, in this order,
+No ROS installation is needed.  A package is searched, in this order,
 
-1. in the `packages` the caller gives (names with folders, or folders that hold packages),
-2. by walking up from the robot's own file: a folder on the way, or one beside it, that has the
-   package's name or a `package.xml` that says so,
+1. in the `packages` given by the caller (names with folders, or folders that contain packages),
+2. in the parent folders of the robot file: a folder on the path, or one beside it, that has the
+   name of the package or a `package.xml` with this name,
 3. in `ROS_PACKAGE_PATH`, `AMENT_PREFIX_PATH` and the resource paths of Gazebo,
 4. under another name: `kuka_kr10_support`, `kuka_kr10` and `kuka_kr10_description` are one package
-   whose folder was renamed.  Such a guess is remembered in `aliases`, for the reader to report.
+   whose folder was renamed.  Such a guess is stored in `aliases`, for a warning of the reader.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from brazo.files import require_regular
 PackagePlaces = Mapping[str, str | Path] | Iterable[str | Path]
 
 _LEVELS_UP = 8
-_FOLDERS_BESIDE = 2000  # of one folder; enough for a workspace, little enough for a home folder
+_FOLDERS_BESIDE = 2000  # per folder; enough for a workspace, and fast in a home folder
 _PACKAGE_NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
 _ENDINGS = ("support", "description", "descriptions", "model", "models", "robot")
 _ENVIRONMENT = (
@@ -57,16 +57,16 @@ class Packages:
             self._roots += [Path(entry) / below for entry in entries if entry]
 
     def find(self, name: str) -> Path | None:
-        """The folder of a package, or None."""
+        """Return the folder of a package, or None."""
         if name not in self._known:
             self._known[name] = self._search(name)
         return self._known[name]
 
     def own_folders(self) -> list[Path]:
-        """Where the description's own data may lie: its folder, its package, packages it found.
+        """Return the folders for data of the description: its own, its package, packages found.
 
-        A package is a folder with a `package.xml`, or one the caller gave; that some folder on
-        the way up is called `etc` does not make it one.
+        A package is a folder with a `package.xml`, or one given by the caller; a parent folder that
+        happens to be named `etc` is not one.
         """
         up = [self.folder, *list(self.folder.parents)[:_LEVELS_UP]]
         found = [*up, *(folder for folder in self._known.values() if folder is not None)]
@@ -74,7 +74,7 @@ class Packages:
         return [folder.resolve() for folder in (self.folder, *self._given, *packages)]
 
     def resolve(self, uri: str) -> Path | None:
-        """The file a URI or relative path means, or None when there is no such file."""
+        """Return the file of a URI or relative path, or None if it does not exist."""
         uri = uri.strip()
         scheme, rest = _scheme(uri)
         if scheme in ("package", "model"):
@@ -89,7 +89,7 @@ class Packages:
             path = Path(uri)
         if path.is_absolute():
             return _existing(path)
-        # A path is meant from the file's folder; many files mean it from the package's.
+        # A path is relative to the folder of the file; in many files it is relative to the package.
         for folder in [self.folder, *list(self.folder.parents)[:3]]:
             if found := _existing(folder / path):
                 return found
@@ -115,7 +115,7 @@ class Packages:
         return None
 
     def _candidates(self) -> Iterator[Path]:
-        """Every folder on the way up, each followed by the folders inside it."""
+        """Yield every root folder, each followed by its subfolders."""
         for root in self._roots:
             yield root
             yield from _subfolders(root)
@@ -132,13 +132,13 @@ def _scheme(uri: str) -> tuple[str, str]:
 def _file_uri(uri: str) -> Path:
     parts = urlsplit(uri)
     if parts.netloc and parts.netloc != "localhost":
-        # `file://meshes/a.stl`: not by the standard, yet common; the host is the first folder.
+        # `file://meshes/a.stl` is non-standard but common; the host is the first folder.
         return Path(unquote(parts.netloc + parts.path))
     return Path(url2pathname(parts.path))
 
 
 def _existing(path: Path) -> Path | None:
-    """The file itself, or the one whose name differs in upper and lower case only."""
+    """Return the file itself, or the one whose name differs only in upper and lower case."""
     try:
         if path.is_file():
             return path
@@ -146,7 +146,7 @@ def _existing(path: Path) -> Path | None:
         for other in path.parent.iterdir():
             if other.name.lower() == wanted and other.is_file():
                 return other
-    except (OSError, ValueError):  # no such folder; a name the system cannot hold
+    except (OSError, ValueError):  # no such folder, or an invalid file name
         pass
     return None
 
@@ -176,7 +176,7 @@ def _declared_name(folder: Path) -> str | None:
 
 
 def _core(name: str) -> str:
-    """A package's name without the endings that vary."""
+    """Return the name of a package without the endings that vary."""
     words = name.lower().split("_")
     while len(words) > 1 and words[-1] in _ENDINGS:
         words.pop()
@@ -188,5 +188,8 @@ def _core_is(folder: str, core: str) -> bool:
 
 
 def _core_ends(folder: str, core: str) -> bool:
-    """`clearpath_ridgeback_description` is `ridgeback_description` with the maker's name before."""
+    """Return whether a folder is a package with the name of the manufacturer before it.
+
+    For example, `clearpath_ridgeback_description` matches `ridgeback_description`.
+    """
     return len(core) > 3 and _core(folder).endswith("_" + core)

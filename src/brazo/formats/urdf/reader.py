@@ -1,9 +1,9 @@
-"""Reads a URDF or xacro file into a `TreeModel`; the public face is `read_urdf`.
+"""Reader of URDF and xacro files into a `TreeModel`; the public function is `read_urdf`.
 
-A URDF joint puts its child link at `origin · motion(axis, q)`, so the body frame is the moved joint
-frame and `after` is the identity.  Fixed joints disappear (`brazo.formats.assembly`).  A floating
-joint on the root link means "stands somewhere" and is read as fixed; planar joints and floating
-ones further up have no single coordinate and are refused.
+A URDF joint places its child link at `origin · motion(axis, q)`, so the body frame is the moved
+joint frame and `after` is the identity.  Fixed joints are merged (`brazo.formats.assembly`).  A
+floating joint on the root link only places the robot and is read as fixed; planar joints and other
+floating joints have no single coordinate and are rejected.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ def read_urdf(
 ) -> TreeModel:
     """Read a .urdf or .xacro file.
 
-    `tip` names the link that carries the tool (by default `brazo.formats.tip` chooses it),
-    `packages` says where packages are (names with folders, or folders to look in), `arguments`
-    are those of the xacro file.
+    `tip` names the link that carries the tool (by default `brazo.formats.tip` selects it),
+    `packages` gives the locations of packages (names with folders, or folders to search),
+    `arguments` are those of the xacro file.
     """
     document = read_document(path, packages, arguments)
     return model_from(document, tip)
 
 
 def model_from(document: Document, tip: str | None = None) -> TreeModel:
-    """Build the model of a URDF tree that is already read."""
+    """Build the model of a URDF tree that is already parsed."""
     root = document.root
     if local_name(root) != "robot":
         document.fail(
@@ -79,7 +79,7 @@ def model_from(document: Document, tip: str | None = None) -> TreeModel:
 
 
 def _unique(document: Document, kind: str) -> list[Element]:
-    """The robot's links or joints, whose names must be there and differ."""
+    """Return the links or joints of the robot; their names must be present and unique."""
     seen: set[str] = set()
     found = children(document.root, kind)
     for element in found:
@@ -91,7 +91,7 @@ def _unique(document: Document, kind: str) -> list[Element]:
 
 
 def _root_name(document: Document) -> str | None:
-    """Name of the link that is no joint's child (the first such, if the file is odd)."""
+    """Return the name of the first link that is no joint's child."""
     joints = children(document.root, "joint")
     below = {_end(document, joint, "child") for joint in joints}
     names = [(link.get("name") or "").strip() for link in children(document.root, "link")]
@@ -100,7 +100,7 @@ def _root_name(document: Document) -> str | None:
 
 def _links(document: Document, connections: list[Connection]) -> list[Link]:
     colors = elements.named_colors(document)
-    # How far the next joint is tells how far away a link's centre of mass may sensibly be.
+    # The distance of the next joint bounds the plausible distance of a link's centre of mass.
     reach: dict[str, float] = {}
     for c in connections:
         span = 2.0 * float(np.linalg.norm(c.before[:3, 3]))
@@ -118,7 +118,7 @@ def _links(document: Document, connections: list[Connection]) -> list[Link]:
 
 
 def _note_copies(document: Document, links: list[Link], connections: list[Connection]) -> None:
-    """Report that most moving links share one inertia, which means that nobody measured it."""
+    """Warn if most moving links have the same inertia, which indicates placeholders."""
     moving = {c.child for c in connections if c.kind != "fixed"}
     alike: dict[bytes, list[str]] = {}
     for link in links:
@@ -181,7 +181,7 @@ def _mimic(document: Document, joint: Element) -> Mimic | None:
 
 
 def _without_idle_mimics(document: Document, connections: list[Connection]) -> list[Connection]:
-    """A joint that mimics a fixed one never moves: it is fixed at its offset."""
+    """Convert joints that mimic a fixed joint to joints fixed at their offset."""
     fixed = {c.name for c in connections if c.kind == "fixed"}
     result = []
     for c in connections:

@@ -1,15 +1,16 @@
-"""Writes a `TreeModel` as URDF: `write_urdf` gives the text, `export_urdf` a file with its meshes.
+"""Writer of URDF: `write_urdf` returns the text, `export_urdf` writes a file with its meshes.
 
-A URDF link's frame lies on its joint's axis: T_parent_link(q) = origin · motion(axis, q).  Ours may
-lie elsewhere (`after`), as the frame at the far end of a standard D-H link does.  Where `after`
-shifts only along the axis, or the joint is prismatic, the two motions commute,
+The frame of a URDF link is on its joint axis: T_parent_link(q) = origin · motion(axis, q).  That of
+a `TreeModel` body can be elsewhere (`after`), such as the frame at the far end of a standard D-H
+link.  If `after` translates only along the axis, or the joint is prismatic, the two motions
+commute,
 
     before · motion(a) · after = (before · after) · motion(Rᵀ a),      R: rotation of `after`,
 
-and the link is written with our frame.  Otherwise a link without mass, `<name>_axis`, carries the
-motion and the link hangs on it by a fixed joint.  So every frame keeps its name and its place.
+and the link is written with the body frame.  Otherwise a massless link, `<name>_axis`, carries the
+motion, and the link is connected to it by a fixed joint.  Every frame thus keeps its name and pose.
 
-Numbers are written with all their digits.  What URDF has no word for is left out, named in a
+Numbers are written with all their digits.  Data that URDF does not support is omitted, listed in a
 comment and returned as a note.
 """
 
@@ -37,16 +38,16 @@ from brazo.model.description import IDENTITY, Array, Body, Inertia, Joint, Model
 from brazo.model.shapes import Box, Cylinder, Mesh, Shape, Sphere
 from brazo.model.transforms import rpy_of
 
-_ON_AXIS = 1e-15  # m; how far off its axis a frame may lie and still count as on it
+_ON_AXIS = 1e-15  # m, max distance of a frame that counts as on its axis
 
 
 def write_urdf(model: Model) -> str:
-    """The URDF text of a robot; parts that need a mesh file of their own are left out."""
+    """Return the URDF text of a robot; parts that need a mesh file of their own are omitted."""
     return _Writer(_tree(model), _existing_file).text()
 
 
 def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
-    """Write `path` and the folder `<stem>_meshes` beside it; return what URDF could not hold."""
+    """Write `path` and the folder `<stem>_meshes` beside it; return notes on omitted data."""
     path = Path(path)
     meshes = MeshFolder()
     folder = mesh_folder(path)
@@ -72,7 +73,7 @@ def _tree(model: Model) -> TreeModel:
 
 
 def _existing_file(shape: Shape, wanted: str) -> str | None:
-    """Without a folder to put meshes into, only a mesh that is a file already can be named."""
+    """Return the URI of a mesh that is a file, else None: there is no mesh folder."""
     if isinstance(shape, Mesh) and shape.path is not None:
         return shape.path.resolve().as_uri()
     return None
@@ -109,7 +110,10 @@ class _Writer:
         return unique_name(_plain(wanted), self.taken)
 
     def _masters(self) -> dict[int, Joint]:
-        """For each coordinate the joint that moves exactly by it; the others mimic that one."""
+        """Return for each coordinate the joint that moves exactly by it.
+
+        The others mimic that one.
+        """
         masters: dict[int, Joint] = {}
         for joint in self.model.joints:
             if joint.multiplier == 1.0 and joint.offset == 0.0:
@@ -241,7 +245,7 @@ class _Writer:
         etree.SubElement(element, "child", link=child)
 
     def _frames(self) -> None:
-        """Named frames that are not a body's own, and the tool, as links without mass."""
+        """Write named frames that are not body frames, and the tool, as massless links."""
         model = self.model
         own = {body.name for body in model.bodies}
         tool_is_named = np.array_equal(model.tool, IDENTITY)
@@ -267,7 +271,7 @@ class _Writer:
 
 
 def _plain(name: str) -> str:
-    """URDF names are words: spaces become underscores."""
+    """Return a name with underscores instead of spaces, as URDF names are words."""
     return printable(name).replace(" ", "_")
 
 
@@ -276,5 +280,5 @@ def _origin(T: Array) -> Element:
 
 
 def _bounded(value: float) -> float:
-    """URDF has no infinity: a bound of ±1e9 means none (see `elements.NO_LIMIT`)."""
+    """Limit a value to ±1e9, which means no limit, because URDF has no infinity."""
     return max(-NO_LIMIT, min(NO_LIMIT, value))

@@ -1,8 +1,8 @@
-"""Bilateral control: what the follower touches is felt at the master, over a link with delay.
+"""Bilateral control: force reflection from follower to master over a link with delay.
 
 Schemes:    PositionForce (plain), WaveVariables (passive for every delay)
-One end:    ToolPort (a robot of a world), MasterLoop, FollowerLoop, TaskMap, Hand
-Together:   Pair with a seeded DelayLine each way; Trace and Report of a run, plot of several
+One side:   ToolPort (a robot of a world), MasterLoop, FollowerLoop, TaskMap, Hand
+Both sides: Pair with a seeded DelayLine per direction; Trace, Report and figure of runs
 """
 
 from brazo.teleop.bilateral.delay import DelayLine

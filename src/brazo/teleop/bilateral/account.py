@@ -1,4 +1,4 @@
-"""What both ends of a bilateral link are told of its energies, for pages and reports."""
+"""Energy balance of a bilateral link as known to one side, for pages and reports."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Energy (J) each robot has put into the link since they were joined, as one end knows it."""
+    """Energy (J) that each robot has put into the link since pairing, as known to one side."""
 
     scheme: str
     master: float = 0.0
     follower: float = 0.0
-    buffered: float = 0.0  # s, how long what came will last
-    round_trip: float = math.nan  # s, of the scheme's own packets
-    force: tuple[float, float, float] = (0.0, 0.0, 0.0)  # N, put on this end's tool
+    buffered: float = 0.0  # s, duration of the received, unused data
+    round_trip: float = math.nan  # s, measured from the packets of the scheme
+    force: tuple[float, float, float] = (0.0, 0.0, 0.0)  # N, applied to the tool at this side
 
     @property
     def together(self) -> float:
-        """What both have put in: never negative while the link is passive."""
+        """Total energy (J) put in by both robots; never negative while the link is passive."""
         return self.master + self.follower

@@ -1,12 +1,12 @@
-"""A delay line for one process: seeded, so that a run repeats bit for bit.
+"""Simulated network delay within one process; seeded, so that runs are reproducible bit for bit.
 
-    constant   every packet takes T
-    scattered  every packet takes T plus a number between −J and J of its own: they overtake
-    ordered    the same, but none overtakes (as TCP has it): gaps and bursts
-    drifting   the delay itself wanders between T − J and T + J: time is stretched and squeezed
+    constant   every packet is delayed by T
+    scattered  every packet is delayed by T plus a random value in [−J, J]; packets can reorder
+    ordered    the same, but packets stay in order (as with TCP): gaps and bursts
+    drifting   the delay itself varies slowly between T − J and T + J
 
-Some may be lost or come twice.  Times are exact: a packet is there at the first call at or after
-its time of arrival.
+Packets can also be lost or duplicated.  Times are exact: a packet is delivered by the first call at
+or after its arrival time.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from brazo.teleop.bilateral.packet import Packet
 from brazo.teleop.bilateral.scheme import positive
 
 Kind = Literal["scattered", "ordered", "drifting"]
-_EPSILON = 1e-9  # s: sums of steps against sums of delays
+_EPSILON = 1e-9  # s, tolerance between sums of time steps and sums of delays
 
 
 class DelayLine:
-    """Packets on their way in one direction: delay T and jitter J in s, loss and twice as shares.
+    """Packets in transit in one direction.
 
-    `wander` is the quickest rate (Hz) at which a drifting delay goes up and down.
+    Delay T and jitter J are in s, `loss` and `twice` (duplicates) are fractions in [0, 1).
+    `wander` is the highest frequency (Hz) in the variation of a drifting delay.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class DelayLine:
         self._last = -math.inf
 
     def send(self, t: float, packet: Packet) -> None:
-        """Put a packet on its way at t."""
+        """Send a packet at time t (s)."""
         if self.loss and self.random.random() < self.loss:
             return
         copies = 2 if self.twice and self.random.random() < self.twice else 1
@@ -72,7 +73,7 @@ class DelayLine:
             heapq.heappush(self._on_the_way, (arrival, self._count, packet))
 
     def receive(self, t: float) -> list[Packet]:
-        """What has arrived by t."""
+        """Return the packets that have arrived by time t (s)."""
         found = []
         while self._on_the_way and self._on_the_way[0][0] <= t + _EPSILON:
             found.append(heapq.heappop(self._on_the_way)[2])
@@ -82,7 +83,7 @@ class DelayLine:
         if not self.jitter:
             return self.delay
         if self.kind == "drifting":
-            # Three sines of rates that never meet again, at most 1 together.
+            # Three sines with incommensurable frequencies; their mean is at most 1 in magnitude.
             rates = 2.0 * math.pi * self.wander * np.array([1.0, 0.6180, 0.4142])
             return self.delay + self.jitter * float(np.sin(rates * t + self._phases).mean())
         return self.delay + self.jitter * float(self.random.uniform(-1.0, 1.0))

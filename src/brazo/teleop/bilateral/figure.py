@@ -1,4 +1,4 @@
-"""Bilateral runs side by side: ways, forces and energies over time, a column a run."""
+"""Figure comparing bilateral runs: position, force and energy over time, one column per run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ MASTER, FOLLOWER, BOTH = COLORS[0], COLORS[1], INK
 
 
 def figure(traces: Sequence[Trace], title: str = "") -> Any:
-    """A matplotlib figure of the runs, along the direction in which the hand goes farthest."""
+    """Return a matplotlib figure of the runs.
+
+    Vectors are projected on the direction of the operator's largest displacement.
+    """
     if not traces or any(len(trace.t) < 2 for trace in traces):
         raise BrazoError("a figure needs runs of at least two cycles")
     with drawing():
@@ -36,12 +39,12 @@ def figure(traces: Sequence[Trace], title: str = "") -> Any:
 
 
 def plot(traces: Sequence[Trace], path: str | Path, title: str = "") -> Path:
-    """Write the figure of the runs as .png, .svg or .pdf."""
+    """Write the figure of the runs to a .png, .svg or .pdf file."""
     return save(figure(traces, title), path)
 
 
 def _direction(trace: Trace) -> Array:
-    """Unit vector (3,) of the hand's farthest way."""
+    """Unit vector (3,) of the operator's largest displacement."""
     goal = trace.master.goal
     way = goal[int(np.argmax(np.linalg.norm(goal, axis=1)))]
     length = float(np.linalg.norm(way))
@@ -66,7 +69,7 @@ def _run(column: Any, trace: Trace) -> None:
     _draw(energy, trace, f.energy, FOLLOWER)
     _draw(energy, trace, trace.energy, BOTH if trace.energy.min() >= 0.0 else BAD)
     energy.axhline(0.0, color=SOFT, lw=0.6)
-    # Impacts are spikes of a millisecond, ten times as high: they leave the axis.
+    # Impacts are spikes of about 1 ms and ten times as high; the axis limits cut them off.
     felt = -m.force @ along
     force.set_ylim(min(1.1 * felt.min(), -1.0), max(1.2 * felt.max(), 1.0))
     energy.set_xlabel("t [s]")
@@ -97,7 +100,7 @@ def _draw(ax: Any, trace: Trace, y: Array, color: str, ls: str = "-", lw: float 
 
 
 def _alike(axes: Any) -> None:
-    """The same scale in every column."""
+    """Use the same y limits in every column."""
     limits = np.array([ax.get_ylim() for ax in axes])
     for ax in axes:
         ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())

@@ -1,9 +1,9 @@
-"""`Hand`: a simple operator, who pulls the handle along an intended way.
+"""`Hand`: a simple operator model that pulls the master handle along a reference trajectory.
 
     F = K (x_wanted(t) − x) + D (ẋ_wanted(t) − ẋ)
 
-A relaxed human arm has a few hundred N/m and some 10 N s/m; it gives way to what it feels, and so
-closes the loop a bilateral scheme has to be stable in.
+A relaxed human arm has a stiffness of a few hundred N/m and a damping of about 10 N s/m.  It yields
+to the reflected force and so closes the loop in which a bilateral scheme must be stable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from brazo.trajectory import Trajectory, quintic_via_points
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hand:
-    """Stiffness (N/m) and damping (N s/m) towards a way (3 numbers over time, m from the start)."""
+    """Spring (N/m) and damper (N s/m) towards a trajectory (x, y, z in m from the start)."""
 
     way: Trajectory
     stiffness: float = 300.0
@@ -33,21 +33,21 @@ class Hand:
         positive(self.damping, "damping", zero=True)
 
     def wanted(self, t: float) -> tuple[Array, Array]:
-        """Place and speed (3,) intended at t."""
+        """Return the reference position (3,) and velocity (3,) at time t."""
         sample = self.way.sample(t)
         return sample.q, sample.qd
 
     def force(self, t: float, x: Array, v: Array) -> Array:
-        """The pull (3,) on a handle at x that moves with v."""
+        """Return the force (3,) on a handle at position x with velocity v."""
         return self.pull(*self.wanted(t), x, v)
 
     def pull(self, goal: Array, speed: Array, x: Array, v: Array) -> Array:
-        """The pull (3,) towards a goal that moves with a speed."""
+        """Return the force (3,) towards the position `goal` that moves with velocity `speed`."""
         return self.stiffness * (goal - x) + self.damping * (speed - v)
 
 
 def strokes(points: Any) -> Trajectory:
-    """A way through (t, x, y, z) rows, at rest at each of them."""
+    """Return a trajectory through rows of (t, x, y, z) in s and m, at rest at each row."""
     try:
         rows = np.array(points, dtype=float)
     except (TypeError, ValueError):

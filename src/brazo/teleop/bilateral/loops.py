@@ -1,10 +1,9 @@
-"""The loop of each end: read the robot, ask the scheme, move the robot.
+"""Control loop of each side: read the robot, evaluate the scheme, apply the force.
 
     packet = MasterLoop(port, scheme, hand).step(t, received)
     packet = FollowerLoop(port, scheme, map).step(t, received)
 
-The two know nothing of each other but packets: a delay line in one process, or a network, lies
-between them.
+The two loops exchange only packets, over a `DelayLine` in one process or over a network.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from brazo.teleop.bilateral.tool_port import ToolPort
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """One end in one cycle, in the master's task space."""
+    """Sample of one side in one cycle, in the master's task space."""
 
     t: float
-    x: Array  # (3,) m from where it was at the start
+    x: Array  # (3,) m, relative to the start position
     v: Array
-    force: Array  # (3,) N that the scheme puts on the tool
-    outside: Array  # (3,) N from the hand at the master, from contacts at the follower
-    goal: Array  # (3,) where the hand wants to be; where the follower is pulled to
+    force: Array  # (3,) N, applied to the tool by the scheme
+    outside: Array  # (3,) N, of the operator at the master, of the contacts at the follower
+    goal: Array  # (3,) m, reference of the operator (master) or of the scheme (follower)
     state: EndState
 
 
 class MasterLoop:
-    """The master's end; without a hand the handle is left to whoever else pulls it."""
+    """Loop of the master; without a `Hand`, external forces move the handle."""
 
     def __init__(self, port: ToolPort, scheme: Scheme, hand: Hand | None = None) -> None:
         self.port, self.scheme, self.hand = port, scheme, hand
@@ -43,7 +42,7 @@ class MasterLoop:
         self._start = port.state()[0]
 
     def step(self, t: float, received: Sequence[Packet]) -> Packet:
-        """One cycle."""
+        """Run one cycle at time t (s) and return the packet to send."""
         x, v = self.port.state()
         force, packet = self.scheme.master(t, x, v, received)
         self.port.push(force)
@@ -58,7 +57,7 @@ class MasterLoop:
 
 
 class FollowerLoop:
-    """The follower's end."""
+    """Loop of the follower."""
 
     def __init__(self, port: ToolPort, scheme: Scheme, task_map: TaskMap | None = None) -> None:
         self.port, self.scheme, self.map = port, scheme, task_map or TaskMap()
@@ -66,7 +65,7 @@ class FollowerLoop:
         self._start = port.state()[0]
 
     def step(self, t: float, received: Sequence[Packet]) -> Packet:
-        """One cycle."""
+        """Run one cycle at time t (s) and return the packet to send."""
         x, v = self.port.state()
         x, v = self.map.to_master(x - self._start), self.map.to_master(v)
         f = self.map.force_to_master(self.port.contact())

@@ -1,18 +1,19 @@
-"""What the two ends of a bilateral link tell each other, and which of it counts.
+"""Packets of a bilateral link, and the selection of the valid ones.
 
-A packet carries a number that rises by one, the sender's time, where the sender is, the force it
-meets, and two sums: of its outgoing wave and of the energy it sent away.  Being sums (and places,
-not increments), a packet says all that its forerunners said.  So the newest is enough: whatever
-comes late, twice, in another order or never changes nothing, and no energy can be counted twice.
+A packet carries a sequence number that increases by one, the sender's time, position and velocity,
+the external force, and two accumulated sums: of the outgoing wave and of the energy sent.  Because
+it carries positions and sums rather than increments, each packet replaces all earlier ones.  Only
+the newest is needed: late, duplicated, reordered or lost packets change nothing, and no energy is
+counted twice.
 
-Sums have a beginning, and both ends must mean the same one.  Every end has an `id`, greater after
-each restart, and says whose `peer` it is.  An end that sees a new id begins its sums anew, for that
-peer; it acts only on packets whose sums were begun for itself.  So what is still on its way from
-before a restart, of either end, is worth nothing.
+Both sides must start their sums at the same event.  Each side has an `id`, which is larger after
+each restart, and reports in `peer` the id of the peer that its sums belong to.  A side that
+receives a new id restarts its sums for that peer, and uses only packets whose `peer` is its own id.
+Packets sent before a restart of either side are therefore ignored.
 
-Delay is measured both ways.  `one_way` needs clocks that agree (one process, or a link that
-translates `sent`); the round trip needs none, because a packet tells which of the other side's
-packets it has seen and how long ago:
+The delay is measured in two ways.  `one_way` needs synchronised clocks (one process, or a link that
+converts `sent`).  The round trip does not, because a packet reports which packet of the peer was
+received last and how long ago:
 
     round trip = now − echo − held.
 """
@@ -29,9 +30,9 @@ import numpy as np
 from brazo.errors import BrazoError
 
 Array = np.ndarray
-MOST = 2.0**53  # of a count that a double holds exactly
-# No tool goes so far, so fast or against such a force, and no session so long: beyond these a
-# packet is a mistake, and its squares would soon be no numbers any more.
+MOST = 2.0**53  # largest count that a double holds exactly
+# Bounds far beyond any real tool or session.  A packet outside them is an error, and its squares
+# would overflow.
 LARGEST = 1e6  # m, m/s, N
 LARGEST_SUM = 1e9  # √(J s), J, s
 
@@ -42,22 +43,22 @@ def _zeros() -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packet:
-    """One sample of one end, in the master's task space: m, m/s, N, J."""
+    """One sample of one side, in the master's task space; units m, m/s, N, J."""
 
-    seq: int  # from 1, rising by one
-    sent: float  # s, by the sender's clock
-    id: int = 1  # of the sender since its last restart
-    peer: int = 0  # the id its sums were begun for; 0 while it knows none
-    x: Array = field(default_factory=_zeros)  # (3,) the way of the sender's tool since then
-    v: Array = field(default_factory=_zeros)  # (3,) its speed
-    f: Array = field(default_factory=_zeros)  # (3,) the force on it from outside
+    seq: int  # starts at 1, increases by one
+    sent: float  # s, clock of the sender
+    id: int = 1  # id of the sender, larger after each restart
+    peer: int = 0  # id of the peer that the sums belong to; 0 while unknown
+    x: Array = field(default_factory=_zeros)  # (3,) displacement of the tool since pairing
+    v: Array = field(default_factory=_zeros)  # (3,) velocity of the tool
+    f: Array = field(default_factory=_zeros)  # (3,) external force on the tool
     wave: Array = field(default_factory=_zeros)  # (3,) ∫ outgoing wave dt, √(J s)
-    energy: float = 0.0  # J sent away; never falls
-    echo: float = math.nan  # `sent` of the newest packet from the other side
-    held: float = 0.0  # s since that one came
+    energy: float = 0.0  # J sent; never decreases
+    echo: float = math.nan  # `sent` of the newest packet from the peer
+    held: float = 0.0  # s since that packet was received
 
     def numbers(self) -> tuple[float, ...]:
-        """The packet as plain numbers, for a wire: 19, or 17 while there is no echo."""
+        """Return the packet as a tuple of floats for transmission: 19, or 17 without an echo."""
         told = (
             float(self.seq), self.sent, float(self.id), float(self.peer),
             *self.x.tolist(), *self.v.tolist(), *self.f.tolist(), *self.wave.tolist(), self.energy,
@@ -66,7 +67,7 @@ class Packet:
 
     @classmethod
     def read(cls, numbers: Sequence[float]) -> Packet:
-        """A packet from a wire, checked."""
+        """Return the packet of a sequence of 17 or 19 numbers; raise if they are invalid."""
         try:
             given = [float(x) for x in numbers]
         except (TypeError, ValueError, OverflowError):
@@ -91,21 +92,22 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """The delay as measured, s; nan before anything came."""
+    """Measured delay in s; nan before the first packet."""
 
-    one_way: float = math.nan  # of the newest packet when it came
+    one_way: float = math.nan  # of the newest packet on arrival
     least: float = math.nan
     greatest: float = math.nan
     round_trip: float = math.nan
-    age: float = math.nan  # of the newest packet now
+    age: float = math.nan  # current age of the newest packet
 
 
 class Inflow:
-    """The packets that come to one end: keeps the newest, counts the rest.
+    """Receiver of one side: keeps the newest packet and counts the others.
 
-    `counts`: "used"; "late" (older than what is known), "twice", "before" (of an earlier life of
-    the other end), "unpaired" (not begun for this end), "refused" (energy that falls: no honest
-    sender does that); "missing" are numbers skipped, also those that come late.
+    Keys of `counts`: "used"; "late" (older than the newest); "twice" (duplicate); "before" (from
+    before the last restart of the peer); "unpaired" (sums of another pairing); "refused" (the
+    energy decreases, which a correct sender never does); "missing" (skipped sequence numbers,
+    including those that arrive late).
     """
 
     def __init__(self, id: int = 1) -> None:
@@ -117,7 +119,7 @@ class Inflow:
         self._least, self._greatest = math.inf, -math.inf
 
     def take(self, t: float, packets: Sequence[Packet]) -> bool:
-        """Take what came since the last call; whether the other end is a new one."""
+        """Process new packets; return whether the peer is new or was restarted."""
         before = self.peer
         for packet in packets:
             if packet.id > self.peer:
@@ -145,13 +147,13 @@ class Inflow:
         return ""
 
     def echo(self, t: float) -> tuple[float, float]:
-        """What to send back so that the other side can measure: `echo` and `held`."""
+        """Return `echo` and `held`, from which the peer computes the round trip."""
         if self.latest is None:
             return math.nan, 0.0
         return self.latest.sent, t - self._came
 
     def delay(self, t: float) -> Delay:
-        """The delay as known at t."""
+        """Return the delay as measured up to time t."""
         if self.latest is None:
             return Delay()
         return Delay(

@@ -1,11 +1,11 @@
-"""`Pair`: both ends in one process, a seeded delay line each way between them.
+"""`Pair`: both sides in one process, connected by one seeded delay line per direction.
 
     pair = Pair(World("teleop-wall"), WaveVariables(), Hand(strokes([...])), delay=0.2, jitter=0.1)
     trace = pair.run(6.0)
     print(trace.report().text())
 
-It is also a task of a simulation (`sim.add_task(pair)`) whose master and follower have no law of
-their own: then the simulation's recording holds the robots' side of the run.
+A pair is also a task of a simulation (`sim.add_task(pair)`) whose master and follower have no
+controller of their own.  The recording of the simulation then contains the motion of the robots.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from brazo.world import World
 
 
 class Pair:
-    """A world with a robot `master` and a robot `follower`.
+    """Bilateral teleoperation between two robots of one world.
 
-    The delay (s, one way) and the options of `DelayLine` hold for both directions; the seed of the
-    way back is the next one.
+    The delay (s, one way) and the options of `DelayLine` apply to both directions.  The return
+    direction uses the next seed.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Pair:
         self.tracer = Tracer()
 
     def tick(self, sim: object = None) -> None:
-        """One cycle of both ends at the world's time; time itself passes elsewhere."""
+        """Run one cycle of both sides at the world's time, without stepping the world."""
         t = self.world.time
         self.there.send(t, self.master.step(t, self.back.receive(t)))
         self.back.send(t, self.follower.step(t, self.there.receive(t)))
@@ -64,7 +64,7 @@ class Pair:
         self.tracer.add(self.master.now, self.follower.now)
 
     def run(self, until: float) -> Trace:
-        """Let the world go on until a time (s); what happened since the beginning."""
+        """Step the world until a time (s) and return the trace since the start."""
         if not np.isfinite(until):
             raise BrazoError(f"until = {until}: wanted a finite time in seconds")
         while self.world.time < until - 0.5 * self.world.dt:
@@ -73,6 +73,6 @@ class Pair:
         return self.trace()
 
     def trace(self) -> Trace:
-        """What happened so far."""
+        """Return the trace recorded so far."""
         lines: Mapping[str, float] = {"delay": self.there.delay, "jitter": self.there.jitter}
         return self.tracer.trace(self.master.scheme.name, lines)

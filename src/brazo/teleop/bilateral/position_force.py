@@ -1,13 +1,14 @@
-"""Position–force: the plain scheme, without any care for delay.
+"""Position–force: the plain scheme, without compensation of delay.
 
-The follower's tool is pulled by a spring and a damper to where the master's was when it sent, and
-the contact force that was measured at the follower is put on the master's handle,
+A spring and a damper pull the follower's tool to the received position of the master, and the
+contact force measured at the follower is applied to the master's handle,
 
     F_follower = K (x_m(t−T) − x) + B (ẋ_m(t−T) − ẋ),       F_master = f(t−T).
 
-With no delay to speak of this is the clearest touch there is.  With delay the loop
-hand → wall → hand gains energy in every turn: with a hand of stiffness K_h the loop gain is about
-K / K_h, and above 1 the contact swings up.  A sample is held until a newer one comes.
+With negligible delay this gives the best transparency.  With delay, the loop operator → wall →
+operator gains energy in every round trip: for an operator of stiffness K_h the loop gain is about K
+/ K_h, and above 1 the contact oscillates with growing amplitude.  A sample is held until a newer
+one arrives.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from brazo.teleop.bilateral.scheme import Array, Command, End, EndState, Side, l
 
 
 class PositionForce:
-    """Stiffness K (N/m), damping B (N s/m), and the greatest force of either end (N).
+    """Stiffness K (N/m), damping B (N s/m), and the maximum force of either side (N).
 
-    `id` is the number of this life of an end.
+    `id` is the initial id of both sides; see `packet`.
     """
 
     name = "position-force"

@@ -1,16 +1,16 @@
-"""What every bilateral scheme is: two methods that know the time only as an argument.
+"""Interface of a bilateral scheme: two methods that take the time as an argument.
 
     force, packet   = scheme.master(t, x, v, received)         every cycle of the master's loop
     command, packet = scheme.follower(t, x, v, f, received)    every cycle of the follower's
 
-`x`, `v` and `f` (3,) are place, speed and outside force of the tool in the master's task space
-(`TaskMap` brings the follower's there), `received` all packets that came since the last call, in
-whatever order.  The force returned is held until the next call.  Nothing else is shared by the two
-methods: they may be called in one process or, each on an object of its own, in two.  Only ways
-count, from where each end stood when it first heard of the other.
+`x`, `v` and `f` (3,) are position, velocity and external force of the tool in the master's task
+space (`TaskMap` converts those of the follower).  `received` contains all packets that arrived
+since the last call, in any order.  The returned force is held until the next call.  The two methods
+share no other data, so they can run in one process or, each on its own object, in two.  Only
+displacements matter; each side measures them from its position at pairing.
 
-Energies are counted at the tool, where force and way are both known exactly: the force F held from
-one call to the next does the work F·Δx.  `End` keeps that account for one end.
+Energy is measured at the tool, where force and displacement are both known exactly: a force F held
+from one call to the next does the work F·Δx.  `End` computes this energy for one side.
 """
 
 from __future__ import annotations
@@ -31,69 +31,69 @@ Side = Literal["master", "follower"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Command:
-    """What the follower is to do until the next call, in the master's task space."""
+    """Command for the follower until the next call, in the master's task space."""
 
-    force: Array  # (3,) N, to be put on its tool
-    x: Array  # (3,) m, where the force pulls it to
+    force: Array  # (3,) N, applied to its tool
+    x: Array  # (3,) m, position that the force pulls towards
     v: Array  # (3,) m/s
 
 
 @dataclass(frozen=True, slots=True)
 class EndState:
-    """What an end publishes: energies (J) since the two were joined, delay, counts."""
+    """State of one side: energies (J) since pairing, delay and packet counts."""
 
-    energy: float  # what the robot at this end put into the link: −Σ F·Δx
-    power: float  # the same, W, over the last cycle
-    received: float  # energy the other end has sent away, as far as known here
-    spent: float  # of that, used here; never more than received
-    sent: float  # energy sent away from here
-    coupling: float  # energy put into this end's spring and damper
-    buffered: float  # s, how long what was received will last
-    paired: bool  # whether the other end is known
-    id: int  # of this life of the end
-    peer: int  # the other end's; accounts of two ends belong together where each is the other's
+    energy: float  # put into the link by the robot of this side: −Σ F·Δx
+    power: float  # W, mean over the last cycle
+    received: float  # energy sent by the peer, as received so far
+    spent: float  # part of it used here; never more than received
+    sent: float  # energy sent by this side
+    coupling: float  # energy put into the spring and damper of this side
+    buffered: float  # s, duration of the received, unused data
+    paired: bool  # whether the peer is known
+    id: int  # of this side
+    peer: int  # of the peer; the energies of two sides can be added if each is the other's peer
     delay: Delay
     counts: Mapping[str, int]
 
 
 class Scheme(Protocol):
-    """A way of coupling two robots over a link that takes its time."""
+    """Scheme that couples two robots over a link with delay."""
 
     name: str
-    force_limit: float  # N, of either end
+    force_limit: float  # N, of either side
 
     def master(
         self, t: float, x: Array, v: Array, received: Sequence[Packet]
     ) -> tuple[Array, Packet]:
-        """The force (3,) on the master's handle, and what to send."""
+        """Return the force (3,) on the master's handle and the packet to send."""
         ...
 
     def follower(
         self, t: float, x: Array, v: Array, f: Array, received: Sequence[Packet]
     ) -> tuple[Command, Packet]:
-        """What the follower is to do, and what to send; f is what touches it."""
+        """Return the follower command and the packet to send; f (3,) is the contact force."""
         ...
 
     def state(self, side: Side) -> EndState:
-        """The account of one end."""
+        """Return the state of one side."""
         ...
 
     def restart(self, side: Side) -> None:
-        """Forget the past of one end, as after a clutch; the other end joins when it hears of it.
+        """Reset one side, as after a clutch; the peer pairs again when it receives the new id.
 
-        What was stored or on its way is lost, which takes energy and never gives any.
+        Stored energy and packets in transit are discarded, which only removes energy.
         """
         ...
 
 
 class End:
-    """What all ends have: cycle, numbering, newest packet, and the account at the tool."""
+    """State common to all schemes: cycle time, numbering, newest packet, energy at the tool."""
 
     def __init__(self, id: int) -> None:
-        self.period = math.nan  # s, expected until the next call: a mean of the last cycles
+        self.period = math.nan  # s, expected time to the next call: running mean of the cycles
         self.t = math.nan
         self.origin = np.zeros(3)
-        self.x = np.zeros(3)  # from the origin
+        self.x = np.zeros(3)  # relative to the origin
         self.force = np.zeros(3)
         self.energy = self.power = 0.0
         self.inflow = Inflow(id)
@@ -101,11 +101,14 @@ class End:
 
     @property
     def paired(self) -> bool:
-        """Whether the other end is known."""
+        """Whether the peer is known."""
         return self.inflow.peer > 0
 
     def step(self, t: float, x: Array, received: Sequence[Packet]) -> tuple[float, Array, bool]:
-        """Close the cycle that ends at t: its length, the way in it, whether all begins anew."""
+        """Finish the cycle that ends at t.
+
+        Returns its length (s), its displacement (3,) and whether the sums restart.
+        """
         first = math.isnan(self.t)
         if not (first or t > self.t):
             raise BrazoError(f"time only increases: {t:.6f} s after {self.t:.6f} s")
@@ -124,7 +127,7 @@ class End:
         return dt, way, anew or first
 
     def packet(self, v: Array, f: Array, wave: Array | None = None, energy: float = 0.0) -> Packet:
-        """The next packet."""
+        """Return the next packet to send."""
         self._seq += 1
         inflow = self.inflow
         echo, held = inflow.echo(self.t)
@@ -135,7 +138,7 @@ class End:
         )  # fmt: skip
 
     def state(self, **account: float) -> EndState:
-        """What is published, with the scheme's own account."""
+        """Return the state of this side, with the energies that the scheme provides."""
         given = dict.fromkeys(("received", "spent", "sent", "coupling", "buffered"), 0.0) | account
         inflow = self.inflow
         return EndState(
@@ -146,7 +149,7 @@ class End:
 
 
 def positive(value: float, what: str, *, zero: bool = False) -> float:
-    """A setting that is a finite number greater than 0 (or 0, where that is allowed)."""
+    """Return `value` if it is finite and greater than 0 (at least 0 if `zero`); raise otherwise."""
     ok = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not ok or value < 0.0 or (value == 0.0 and not zero):
         least = "at least 0" if zero else "greater than 0"
@@ -155,6 +158,6 @@ def positive(value: float, what: str, *, zero: bool = False) -> float:
 
 
 def limited(force: Array, most: float) -> Array:
-    """The force, no longer than `most`."""
+    """Return the force, scaled to a norm of at most `most`."""
     length = math.sqrt(float(force @ force))
     return force if length <= most else force * (most / length)

@@ -1,12 +1,12 @@
-"""`TaskMap`: the follower's tool seen in the master's task space, forces included.
+"""`TaskMap`: motion and forces of the follower's tool, expressed in the master's task space.
 
-Ways go as everywhere in teleoperation, Δx_follower = S Δx_master / k, counted from where both stood
-when they were engaged.  Forces come back turned the other way and times a gain g,
+Displacements are mapped as elsewhere in teleoperation, Δx_follower = S Δx_master / k, from the
+positions of both tools at engagement.  Forces are mapped by the transpose and a gain g,
 
     F_master = g Sᵀ F_follower,        power_master = g k · power_follower.
 
-The default g = 1/k keeps power the same on both sides: a follower that moves half as far pushes
-twice as hard as its master.  Any other g > 0 is as passive: it scales all energies by one number.
+The default g = 1/k preserves power: a follower that moves half as far pushes twice as hard as its
+master.  Any other g > 0 is passive as well, because it scales all energies by the same factor.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from brazo.teleop.mapping.base import IncrementMap
 
 
 class TaskMap:
-    """Direction and scale of an `IncrementMap`, and a gain of forces."""
+    """Directions and scale of an `IncrementMap`, and a force gain."""
 
     def __init__(
         self, increments: IncrementMap | None = None, force_gain: float | None = None
@@ -26,13 +26,13 @@ class TaskMap:
         self.force_gain = positive(gain, "force_gain")
 
     def to_master(self, way: Array) -> Array:
-        """The master's way or speed (3,) for one of the follower's."""
+        """Convert a displacement or velocity (3,) of the follower to the master's task space."""
         return self.increments.scale * (self.increments.directions.T @ way)
 
     def force_to_master(self, force: Array) -> Array:
-        """What the master feels of a force (3,) at the follower."""
+        """Convert a force (3,) at the follower to the master's task space."""
         return self.force_gain * (self.increments.directions.T @ force)
 
     def force_to_follower(self, force: Array) -> Array:
-        """What the follower exerts for a force (3,) in the master's space."""
+        """Convert a force (3,) in the master's task space to the follower."""
         return (self.increments.directions @ force) / self.force_gain

@@ -1,14 +1,15 @@
-"""`ToolPort`: a robot of a world as a source of force at its tool.
+"""`ToolPort`: a robot of a world as a force source at its tool.
 
     τ = G(q) + Jᵀ (F, K_r r − D_r ω) + posture
 
-The weight is carried, so that without a force the tool floats; F (3,) acts on the tool point, in
-the base's axes.  Where the tool can turn, a spring holds its orientation as it was at the start,
-and where joints are left over, posture springs hold those without moving the tool: this part is
-`CartesianImpedance` with no stiffness along x, y and z.  Between F and the tool's speed robot and
-law are passive: M q̈ + C q̇ = Jᵀ F with Ṁ − 2C skew, and springs and dampers only store and take.
+Gravity is compensated, so the tool floats without a force.  F (3,) acts on the tool point, in base
+axes.  If the tool can rotate, a spring holds its initial orientation.  If the robot is redundant,
+posture springs act in the null space.  These terms are a `CartesianImpedance` with no stiffness
+along x, y and z.  Robot and controller are passive between F and the tool velocity: M q̈ + C q̇ =
+Jᵀ F with Ṁ − 2C skew-symmetric, and springs and dampers only store or dissipate energy.
 
-The contact force is the engine's own: all contacts of moving bodies, in the base's axes.
+The contact force is taken from the physics engine: the sum over all contacts of moving bodies, in
+base axes.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from brazo.teleop.follow.touch import Touch
 from brazo.world import World, WorldRobot
 
 Array = np.ndarray
-HOLD = 20.0  # rad/s, of the springs that hold what the tool's place leaves free
+HOLD = 20.0  # rad/s, bandwidth of the springs that hold orientation and posture
 
 
 class ToolPort:
-    """Place, speed and contact force of a robot's tool in its base frame, and a force on it."""
+    """Position, velocity and contact force of a tool in the base frame, and a force input."""
 
     def __init__(self, world: World, name: str) -> None:
         if name not in world.robots:
@@ -47,7 +48,7 @@ class ToolPort:
         rest = np.zeros(self.arm.n)
         self._start = Reference(self.robot.q.copy(), rest, rest)
         self._law = self._holding()
-        self.saturated = 0  # calls in which a drive could not give what was asked
+        self.saturated = 0  # calls in which a torque limit was exceeded
         self._R = np.array(self.robot.base[:3, :3])
         self._limits = torque_limits(self.arm)
         self._touch = Touch(world, name)
@@ -55,16 +56,17 @@ class ToolPort:
         self._state, self._joint_force = _state_kernel(equations), _force_kernel(equations)
 
     def state(self) -> tuple[Array, Array]:
-        """The tool's place and speed (3,)."""
-        # Copies: the engine's own memory is strided, which the compiled entry does not take.
+        """Return position and velocity (3,) of the tool."""
+        # Copies, because the engine's arrays are strided and the compiled entry needs contiguous
+        # ones.
         return self._state(self.robot.q.copy(), self.robot.qd.copy())
 
     def contact(self) -> Array:
-        """The force (3,) that what the robot touches puts on it, in the base's axes."""
+        """Return the total contact force (3,) on the robot, in base axes."""
         return self._touch.force()
 
     def push(self, force: Array) -> None:
-        """Let the drives put this force (3,) on the tool until told otherwise."""
+        """Apply a force (3,) to the tool by the drives, held until the next call."""
         q, qd = self.robot.q.copy(), self.robot.qd.copy()
         self._law.torque(self.world.time, q, qd, self._start)
         tau = self._law.wanted + self._joint_force(q, force)
@@ -72,7 +74,7 @@ class ToolPort:
         self.robot.torque[:] = tau
 
     def pull(self, force: Array) -> None:
-        """Let somebody else pull at the tool's body with this force (3,), in the base's axes."""
+        """Apply an external force (3,) to the tool's body, in base axes."""
         self.world.mj_data.xfrc_applied[self.robot.tip_id, :3] = self._R @ force
 
     def _holding(self) -> CartesianImpedance:

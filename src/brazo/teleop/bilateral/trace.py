@@ -1,10 +1,9 @@
-"""What happened in a bilateral run, as arrays, and the figures that judge it.
+"""Trace of a bilateral run as arrays, and the figures of merit computed from it.
 
-tracking     |x_follower(t) − x_master(t − T)|, T the delay that fits best: how well the way is
-             repeated, and how late
-fidelity     the force on the hand against the force at the contact, at the end of the run
-passivity    the least energy the two robots together had put into the link:  ≥ 0 when passive
-rest         how far the master still moved in the last part of the run
+tracking     |x_follower(t) − x_master(t − T)| with the best-fitting delay T
+fidelity     force at the operator compared with the contact force, at the end of the run
+passivity    min energy that both robots together had put into the link; ≥ 0 if passive
+rest         remaining motion of the master in the last part of the run
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class EndTrace:
-    """One end over the run, in the master's task space."""
+    """One side over the run, in the master's task space."""
 
     x: Array  # (m, 3) m
     v: Array
-    force: Array  # (m, 3) N that the scheme put on the tool
-    outside: Array  # (m, 3) N from the hand at the master, from contacts at the follower
+    force: Array  # (m, 3) N, applied to the tool by the scheme
+    outside: Array  # (m, 3) N, of the operator at the master, of the contacts at the follower
     goal: Array  # (m, 3) m
-    energy: Array  # (m,) J the robot put into the link
+    energy: Array  # (m,) J, put into the link by the robot
     received: Array  # (m,) J
     spent: Array
     sent: Array
@@ -42,27 +41,27 @@ class EndTrace:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Figures of a run; SI."""
+    """Figures of merit of a run, in SI units."""
 
     scheme: str
     delay: float  # s one way, as set
     jitter: float
-    one_way: tuple[float, float, float]  # s, least, mean and greatest, as measured at the follower
-    round_trip: float  # s, mean as measured at the master
-    lag: float  # s, of the follower behind the master
-    tracking_rms: float  # m, with that lag taken out
+    one_way: tuple[float, float, float]  # s, min, mean and max, measured at the follower
+    round_trip: float  # s, mean, measured at the master
+    lag: float  # s, delay of the follower's motion
+    tracking_rms: float  # m, after removal of that lag
     tracking_max: float
-    apart: float  # m, between the two at the end
-    force_master: float  # N at the end, felt by the hand
+    apart: float  # m, distance between the two at the end
+    force_master: float  # N at the end, on the operator
     force_follower: float  # N at the end, contact
-    force_error: float  # N, length of the difference of the two, mean over the last part
-    moving: float  # m, how far the master still went to and fro in the last part
-    least_energy: float  # J, of both ports together
-    least_master: float  # J, of the master's port
-    greatest_force: float  # N at the contact
+    force_error: float  # N, norm of the difference of the two means over the last part
+    moving: float  # m, peak-to-peak motion of the master in the last part
+    least_energy: float  # J, min of both sides together
+    least_master: float  # J, min at the master
+    greatest_force: float  # N, max contact force
 
     def text(self) -> str:
-        """The figures for people."""
+        """Return the figures as text."""
         low, mean, high = (1e3 * x for x in self.one_way)
         return "\n".join(
             (
@@ -83,7 +82,7 @@ class Report:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A run; row k is the cycle at t[k]."""
+    """Recorded run; row k is the cycle at t[k]."""
 
     scheme: str
     line: Mapping[str, float]
@@ -93,25 +92,25 @@ class Trace:
 
     @property
     def energy(self) -> Array:
-        """(m,) J that both robots together had put into the link."""
+        """(m,) J, put into the link by both robots together."""
         return self.master.energy + self.follower.energy
 
     @property
     def free(self) -> Array:
-        """(m,) bool: the follower has touched nothing so far."""
+        """(m,) bool, true until the first contact of the follower."""
         return ~np.logical_or.accumulate(self.follower.outside.any(axis=1))
 
     def lag(self, most: float = 1.0) -> float:
-        """The time (s) by which the follower is late: it repeats the master's way best with it."""
+        """Return the lag (s, below `most`) for which the follower's path fits the master's best."""
         dt = self.t[1] - self.t[0]
         steps = np.arange(0, max(int(most / dt), 1), 5)
         sums = [float(np.mean(self.tracking(n * dt) ** 2)) for n in steps]
         return float(steps[int(np.argmin(sums))] * dt)
 
     def tracking(self, lag: float) -> Array:
-        """|x_follower(t) − x_master(t − lag)| (k,), m, until the follower touches something.
+        """Return |x_follower(t) − x_master(t − lag)| (k,), m, up to the follower's first contact.
 
-        Before the beginning the master stood where it began.
+        For times before the start, the initial position of the master is used.
         """
         n = round(lag / (self.t[1] - self.t[0]))
         x = self.master.x
@@ -119,7 +118,7 @@ class Trace:
         return np.linalg.norm(self.follower.x - before, axis=1)[self.free]
 
     def report(self, last: float = 0.5) -> Report:
-        """The figures of the run; its last part (s) is what counts as the end."""
+        """Return the figures of merit; the last `last` seconds count as the end of the run."""
         if len(self.t) < 2 or self.t[-1] - self.t[0] <= last:
             raise BrazoError(f"a report needs a run longer than {last:g} s")
         end = self.t > self.t[-1] - last
@@ -149,7 +148,7 @@ class Trace:
 
 
 class Tracer:
-    """Collects the moments of a run."""
+    """Recorder of the samples of a run."""
 
     def __init__(self) -> None:
         self._t: list[float] = []

@@ -1,34 +1,36 @@
-"""Wave variables: the link as an elastic line, passive whatever the delay does.
+"""Wave variables: the link as an elastic line, passive for any delay.
 
 Each end of the line moves with ẏ and pulls its robot with F through a spring and a damper,
 
     F = K (y − x) + B (ẏ − ẋ),        in = (b ẏ + F)/√(2b),      out = (b ẏ − F)/√(2b),
 
-and what goes out at one end comes in at the other after the delay (Anderson & Spong 1989, Niemeyer
-& Slotine 1991).  The line gives its robot F·ẏ = ½ in² − ½ out², so it cannot give more than came
-in: both ends together are passive for every delay.
+and the outgoing wave of one end is the incoming wave of the other after the delay (Anderson & Spong
+1989, Niemeyer & Slotine 1991).  The line delivers the power F·ẏ = ½ in² − ½ out² to its robot, so
+it cannot deliver more energy than it received: both ends together are passive for every delay.
 
-**Matching.**  A wave that meets its own impedance is not echoed.  So the follower is damped by
-D = b: in free motion it repeats the master's way after the delay, and the hand feels a drag b ẋ and
-no echo.  At a rigid wall the line itself gives way: with T the delay one way the hand feels the
-stiffness of K, b/T and K in series.  B = b takes up what is quicker than K/b.
+**Matching.**  A wave is not reflected at a termination of its own impedance.  The follower is
+therefore damped by D = b: in free motion it repeats the master's path after the delay, and the
+operator feels a drag b ẋ and no reflection.  At a rigid wall the line itself is compliant: with a
+one-way delay T the operator feels K, b/T and K in series.  B = b absorbs components faster than
+K/b.
 
-**Varying delay.**  A wave that is stretched in time gains energy when samples are repeated.  So not
-samples are sent but sums, ∫ out dt and ∫ ½ out² dt (Niemeyer & Slotine 1998).  With U and E what
-was received of both and not used yet, the next cycle of length h uses
+**Varying delay.**  Repeated samples would add energy when the delay grows.  Therefore the sums ∫
+out dt and ∫ ½ out² dt are sent instead of samples (Niemeyer & Slotine 1998).  Let U and E be the
+received and unused parts of both.  The next cycle of length h uses
 
     in = U · min(1/h, 2E/|U|²),
 
-which empties U and E together: for one packet a cycle it is the very wave that was sent; a burst is
-played at the pace it was made; a gap plays nothing.  Since ½ in² h never exceeds E, no stretch,
-loss, repetition or disorder adds energy, and since U is used up in full, nothing drifts: at rest
-and without force both ends stand at the same place.  With `smoothing` longer than h it takes the
-place of h in 1/h: a low pass, which only takes energy, and small gaps are bridged.
+which empties U and E together.  With one packet per cycle this is exactly the wave that was sent; a
+burst is replayed at the rate at which it was produced; a gap gives zero.  Since ½ in² h never
+exceeds E, no delay variation, loss, duplication or reordering adds energy.  Since U is used
+completely, the positions do not drift: at rest and without force both ends are at the same
+position.  A `smoothing` longer than h replaces h in 1/h.  It is a low-pass filter, which only
+removes energy, and it bridges short gaps.
 
-**Sampling.**  F is held over a cycle.  With A = ∫ in dt used in it and Δy = (√(2b) A − F h)/b, the
-account ½|A|²/h − ½|out h|²/h = F·Δy is exact for any cycle length.  What is left is the sampled
-spring and damper between y and x; F is taken at the end of the cycle (B + K h instead of B), which
-makes up for the hold.
+**Sampling.**  F is held over a cycle.  With A = ∫ in dt used in the cycle and Δy = (√(2b) A − F
+h)/b, the balance ½|A|²/h − ½|out h|²/h = F·Δy is exact for any cycle length.  The only sampled
+element left is the spring and damper between y and x; F is evaluated for the end of the cycle (B +
+K h instead of B), which compensates the hold.
 """
 
 from __future__ import annotations
@@ -47,8 +49,8 @@ _NOTHING = np.zeros(3)
 class WaveVariables:
     """Line impedance b (N s/m); stiffness K (N/m) and damping B (N s/m) between line and robots.
 
-    `drag` is D, the damping of the follower itself; B and D are b when not given.  `smoothing` is
-    in s, `force_limit` (N) the greatest pull of either end, `id` the number of this life of an end.
+    `drag` is D, the damping of the follower itself; B and D default to b.  `smoothing` is in s,
+    `force_limit` is the maximum force of either side (N), `id` the initial id of both sides.
     """
 
     name = "wave variables"
@@ -96,7 +98,7 @@ class WaveVariables:
 
 
 class WaveBuffer:
-    """What came in and is not used yet: a wave sum U and the energy E it was sent with."""
+    """Received and unused wave: the sum U and the energy E that was sent with it."""
 
     def __init__(self, smoothing: float = 0.0) -> None:
         self.smoothing = smoothing  # s
@@ -107,7 +109,7 @@ class WaveBuffer:
         self._came, self.received = packet.wave, packet.energy
 
     def wave(self, h: float) -> Array:
-        """The wave to use for the next h seconds."""
+        """Return the wave (3,) to use for the next h seconds."""
         U, E = self._came - self._used, max(self.received - self.spent, 0.0)
         length2 = float(U @ U)
         if length2 == 0.0:
@@ -115,19 +117,19 @@ class WaveBuffer:
         return U * min(1.0 / max(h, self.smoothing), 2.0 * E / length2)
 
     def use(self, A: Array, h: float) -> None:
-        """A = ∫ in dt was used in h seconds."""
+        """Record that A = ∫ in dt was used in h seconds."""
         self._used = self._used + A
         self.spent += 0.5 * float(A @ A) / h
 
     @property
     def lasts(self) -> float:
-        """How long (s) what is there will last."""
+        """Time (s) that the unused wave covers."""
         U, E = self._came - self._used, self.received - self.spent
         return 0.5 * float(U @ U) / E if E > 0.0 else 0.0
 
 
 class WaveEnd:
-    """One end of the line."""
+    """One end of the elastic line."""
 
     def __init__(self, line: WaveVariables, id: int, drag: float = 0.0) -> None:
         self.line, self.drag = line, drag
@@ -135,10 +137,10 @@ class WaveEnd:
         self._begin()
 
     def _begin(self) -> None:
-        """The line is at rest and ends where the tool is."""
+        """Reset the line to rest, with its end at the tool."""
         self.buffer = WaveBuffer(self.line.smoothing)
-        self.y, self.rate = np.zeros(3), np.zeros(3)  # of the line's end, as x from the origin
-        self.sum, self.sent = np.zeros(3), 0.0  # what goes out
+        self.y, self.rate = np.zeros(3), np.zeros(3)  # end of the line, from origin
+        self.sum, self.sent = np.zeros(3), 0.0  # outgoing wave and energy
         self.coupling = 0.0
         self._in, self._pull = np.zeros(3), np.zeros(3)
         self._planned = 0.0  # s
@@ -147,7 +149,7 @@ class WaveEnd:
     def step(
         self, t: float, x: Array, v: Array, f: Array, received: Sequence[Packet]
     ) -> tuple[Array, Packet]:
-        """One cycle."""
+        """Run one cycle; return the force (3,) on the tool and the packet to send."""
         end = self.end
         dt, way, anew = end.step(t, x, received)
         if anew:
@@ -162,9 +164,9 @@ class WaveEnd:
         return end.force, end.packet(v, f, self.sum, self.sent)
 
     def _close(self, dt: float, way: Array) -> None:
-        """Do the account of the cycle that is over, with the length it really had."""
+        """Update the energy balance of the finished cycle with its actual length (s)."""
         b, F = self.line.impedance, self._pull
-        # A cycle that took longer than planned gets no more than was planned for it.
+        # A cycle longer than planned uses no more of the wave than was planned.
         A = self._in * min(dt, self._planned)
         Y = (math.sqrt(2.0 * b) * A - F * dt) / b
         gone = A - math.sqrt(2.0 / b) * F * dt

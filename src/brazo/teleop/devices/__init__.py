@@ -1,9 +1,9 @@
-"""Input devices of a master: each reads the operator's hand once per cycle.
+"""Input devices of a master; each is read once per cycle.
 
 Script      a file of timed motions, for tests and repeatable sessions
 Keyboard    keys of a terminal
 Joystick    a gamepad or joystick of the operating system
-Pointed     a handle dragged on a page
+Pointed     a handle dragged on a web page
 """
 
 from brazo.teleop.devices.device import Device, Hand

@@ -1,4 +1,4 @@
-"""What a master's device is: something that says, many times a second, where the hand is."""
+"""Interface of a master's input device, which reports the master position every cycle."""
 
 from __future__ import annotations
 
@@ -12,57 +12,60 @@ from brazo.kinematics.orientation import matrix_from_rotvec
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hand:
-    """Where the hand is, counted from where it began, and what it presses."""
+    """Master position relative to the start, and the state of the buttons."""
 
     moved: np.ndarray = field(default_factory=lambda: np.zeros(3))  # (3,) m
     turned: np.ndarray = field(default_factory=lambda: np.zeros(3))  # (3,) rotation vector
-    run: bool = False  # holds the enabling switch
-    engage: int = 0  # how often it has asked for motion to begin
+    run: bool = False  # enable switch held
+    engage: int = 0  # number of requests to engage so far
     clutch: bool = False
     grip: float | None = None
-    settings: tuple[tuple[str, Any], ...] = ()  # to ask of the follower, once
-    done: bool = False  # leaves
+    settings: tuple[tuple[str, Any], ...] = ()  # settings to request from the follower, once
+    done: bool = False  # the operator leaves
 
 
 class Device(Protocol):
-    """A source of hands."""
+    """Input device that yields a `Hand` per cycle."""
 
     name: str
 
     def read(self, t: float, state: int) -> Hand:
-        """The hand at t seconds; `state` is what the follower last told, 0 IDLE to 3 HOLD."""
+        """Return the input at time t (s).
+
+        `state` is the last reported state of the follower, 0 IDLE to 3 HOLD.
+        """
         ...
 
     def close(self) -> None:
-        """Let go of the hardware."""
+        """Release the hardware."""
         ...
 
 
 @runtime_checkable
 class Halting(Protocol):
-    """A device that has something of its own to let go of when STOP is pressed."""
+    """Device with its own inputs to release on STOP."""
 
     def stop(self) -> bool:
-        """Let go; whether there was anything.  Safe from any thread."""
+        """Release all inputs; return whether any was held.  Thread-safe."""
         ...
 
 
 @runtime_checkable
 class Yielding(Protocol):
-    """A device whose hand gives way where the arm it holds cannot go."""
+    """Device whose position can be corrected when the arm cannot follow."""
 
     def stay(self, moved: np.ndarray, turned: np.ndarray) -> None:
-        """Be there, counted from where the hand began."""
+        """Set the position (m) and the rotation vector (rad), both from the start."""
         ...
 
 
 def how_to_go_on(device: Device) -> str:
-    """What the operator has to do after a HOLD or a STOP, with the device's own keys."""
+    """Return the instruction to resume after HOLD or STOP, with the keys of the device."""
     return getattr(device, "anew", "release, then press and hold")
 
 
 def pose_of(hand: Hand, start: np.ndarray) -> np.ndarray:
-    """The pose (4, 4) of a handle that began at `start`."""
+    """Return the pose (4, 4) of a handle with the start pose `start`."""
     T = start.copy()
     T[:3, 3] += hand.moved
     T[:3, :3] = matrix_from_rotvec(hand.turned) @ start[:3, :3]
@@ -70,20 +73,20 @@ def pose_of(hand: Hand, start: np.ndarray) -> np.ndarray:
 
 
 def joint_units(robot: Any) -> list[str]:
-    """The unit of each joint value."""
+    """Return the unit of each joint value."""
     return ["rad" if kind == "revolute" else "m" for kind in robot.joint_kinds]
 
 
 class Rates:
-    """A hand moved by speeds, for devices that know no places: keys and sticks."""
+    """Integrator of velocities, for devices without position input: keys and sticks."""
 
     def __init__(self) -> None:
         self.moved, self.turned = np.zeros(3), np.zeros(3)
         self._t: float | None = None
 
     def go(self, t: float, velocity: np.ndarray, turning: np.ndarray) -> None:
-        """Move on to time t with these speeds, m/s and rad/s."""
-        # After a pause of the loop the hand has not run away.
+        """Integrate to time t (s) with these velocities, in m/s and rad/s."""
+        # The time step is limited, so that a pause of the loop does not cause a jump.
         dt = 0.0 if self._t is None else min(max(t - self._t, 0.0), 0.05)
         self._t = t
         self.moved = self.moved + dt * velocity

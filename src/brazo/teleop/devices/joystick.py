@@ -1,12 +1,12 @@
-"""`Joystick`: a hand moved by the sticks of a gamepad, read from Linux's joystick device.
+"""`Joystick`: a gamepad read from the joystick device of Linux.
 
     left stick    x and y of the handle        right stick, up and down    z
-    button 0      hold: the enabling switch    button 1    engage    button 2    clutch, while held
-    button 4, 5   clamp open, closed
+    button 0      hold: the enable switch      button 1    engage    button 2    clutch, while held
+    button 4, 5   gripper open, closed
 
-A stick asks for a speed, cubed so that small deflections are fine, with a dead zone.  The device
-gives events of eight bytes: time (ms, 32 bits), value (16 bits, signed), type (1 button, 2 axis,
-0x80 the state at the beginning), number.
+The deflection of a stick commands a velocity.  It has a dead zone and is cubed, for fine control at
+small deflections.  The device delivers events of eight bytes: time (ms, 32 bits), value (16 bits,
+signed), type (1 button, 2 axis, 0x80 initial state), number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BUTTON, _AXIS = 1, 2
 
 
 class Joystick:
-    """The gamepad at a device file."""
+    """Gamepad with the given device file."""
 
     name = "joystick"
     anew = "release button 0, press button 1, then hold button 0"
@@ -46,7 +46,7 @@ class Joystick:
         self._axes: dict[int, float] = {}
         self._buttons: dict[int, bool] = {}
         self._t = 0.0
-        self._enable = HoldToRun(clock=lambda: self._t)  # renewed by every reading
+        self._enable = HoldToRun(clock=lambda: self._t)  # renewed by every read
         self._engage = 0
         self._grip: float | None = None
         self._held = b""
@@ -75,7 +75,7 @@ class Joystick:
             except BlockingIOError:
                 return
             except OSError as error:
-                # Unplugged: nobody holds the switch any more.
+                # Unplugged: the enable switch counts as released.
                 self._enable.release()
                 self._buttons.clear()
                 self._axes.clear()
@@ -108,6 +108,6 @@ class Joystick:
 
 
 def _shaped(value: float) -> float:
-    """Nothing inside the dead zone, then cubed up to 1."""
+    """Apply the dead zone, then the cubic curve up to 1."""
     size = (abs(value) - DEAD) / (1.0 - DEAD)
     return 0.0 if size <= 0.0 else float(np.copysign(min(size, 1.0) ** 3, value))

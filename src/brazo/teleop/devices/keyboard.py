@@ -1,16 +1,16 @@
-"""`Keyboard`: a hand moved by the keys of a terminal.
+"""`Keyboard`: a master handle moved by the keys of a terminal.
 
     w s   away, towards      a d   left, right      r f   up, down      (x, y, z of the handle)
-    space   hold: the enabling switch      e   engage      c   clutch on or off
-    o p   clamp open, closed      + -   finer, wider      x   leave
+    space   hold: the enable switch      e   engage      c   clutch on or off
+    o p   gripper open, closed      + -   finer, wider      x   leave
 
-A terminal reports presses, not releases: a key counts as held for as long as the keyboard repeats
-it (`HoldToRun`).  The first repeat comes after half a second, the others quickly; so a key is
-released 0.15 s after its last repeat, at most 0.6 s after a single press.
+A terminal reports presses, not releases: a key counts as held while the keyboard repeats it
+(`HoldToRun`).  The first repeat follows after about half a second, the others quickly.  A key
+therefore counts as released 0.15 s after its last repeat, or 0.6 s after a single press.
 
-Of keys held together only the one pressed last repeats.  So a switch that is held stays so while
-any of the keys above is: hold space, then press and hold keys that move.  It is let go when no key
-is held any more, and then only space holds it again.
+If several keys are held, only the last one repeats.  The enable switch therefore stays held while
+any of the keys above is held: hold space, then press and hold the motion keys.  It is released when
+no key is held, and only space enables it again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LEAVE = "x\x03"
 
 
 class Keyboard:
-    """Reads keys with `keys()`, which gives those pressed since the last call."""
+    """Keyboard input; `keys()` returns the keys pressed since the last call."""
 
     name = "keyboard"
     anew = "release all keys, press e, then hold space"
@@ -68,7 +68,7 @@ class Keyboard:
         for key in self._keys().lower():
             if key not in self._held:
                 continue
-            # The press of a key that is held is the keyboard's own repetition.
+            # A press of a key that is already held is an automatic repeat.
             repeated = self._held[key].renew()
             if not repeated:
                 self._held[key].press()
@@ -109,7 +109,7 @@ class Keyboard:
 
 
 class _Terminal:
-    """The terminal without echo and without waiting for a line."""
+    """Terminal without echo and line buffering."""
 
     def __init__(self) -> None:
         if not sys.stdin.isatty():
@@ -127,7 +127,7 @@ class _Terminal:
             return self._read_windows()
         import select
 
-        # Past Python's buffer: what waits there would not be seen.
+        # Read the file descriptor, because select() does not see data in Python's buffer.
         file, found = sys.stdin.fileno(), b""
         while select.select([file], [], [], 0.0)[0]:
             try:
@@ -137,7 +137,7 @@ class _Terminal:
             if not data:
                 raise BrazoError("the terminal is closed: no keyboard input")
             found += data
-        # An arrow key is ESC and letters, which are no keys of ours.
+        # Arrow keys arrive as ESC sequences whose letters must not count as keys.
         return _SPECIAL.sub(b"", found).decode("ascii", "ignore")
 
     @staticmethod
@@ -154,6 +154,6 @@ class _Terminal:
         if self._restore is not None:
             import termios
 
-            with contextlib.suppress(termios.error):  # one that is gone needs nothing
+            with contextlib.suppress(termios.error):  # a closed terminal needs no restoring
                 termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._restore)
             self._restore = None

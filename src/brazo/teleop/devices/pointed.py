@@ -1,14 +1,14 @@
-"""`Pointed`: a handle that other code leads, such as a page in a browser; safe from any thread.
+"""`Pointed`: a master handle moved by other code, such as a web page; thread-safe.
 
-It moves to the point it is given, no faster than a hand would: a page reports a drag a few times a
-second, and between two reports the mouse may have jumped.
+The handle approaches the commanded point with limited speed: a page reports a drag only a few times
+per second, and the mouse may jump between two reports.
 
-Everything that is held is a `HoldToRun` switch: a page that was closed, or whose connection is
-lost, lets go by itself.  The follower is enabled in two ways:
+Every input that is held is a `HoldToRun` switch, so closing the page or losing its connection
+releases it.  The follower is enabled in two ways:
 
-    the switch   a button or a key.  A fresh press asks for motion to begin, whatever was before
-    the drag     the handle itself, while it is dragged.  Grasping it asks for motion, too, but
-                 does not lead out of HOLD: after a fault that takes the switch
+    switch   a button or a key.  A new press requests engagement in any state
+    drag     the handle itself, while it is dragged.  Grasping it requests engagement, too, but
+             does not leave HOLD: after a fault the switch is required
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from brazo.teleop.follow.safety import State
 SPEED = 0.4  # m/s
 TURNING = 2.0  # rad/s
 KEY_SPEED = 0.08  # m/s
-NEAR = 20.0  # 1/s: the gain of the approach to a point
-LONGEST_STEP = 0.05  # s: after a pause of the loop the handle has not moved far
+NEAR = 20.0  # 1/s, gain of the approach to a point
+LONGEST_STEP = 0.05  # s, limits the motion after a pause of the loop
 
 
 class Pointed:
-    """A handle led by calls; what is held is let go `deadman` seconds after its last renewal."""
+    """Handle moved by calls; inputs are released `deadman` seconds after their last renewal."""
 
     name = "browser"
     anew = "release, then press and hold"
@@ -49,26 +49,26 @@ class Pointed:
         self._keys = {(axis, sign): switch() for axis in range(3) for sign in (-1, 1)}
         self._switch, self._grasp = switch(), switch()
         self._dragging = False
-        self._grasped = False  # since the drag began somebody was there
-        self._taken = False  # the drag enables
+        self._grasped = False  # the current drag has been renewed at least once
+        self._taken = False  # the drag enables the follower
         self._engage = 0
         self._settings: list[tuple[str, Any]] = []
         self._t: float | None = None
-        self.drag_runs = True  # whether dragging the handle holds the switch
+        self.drag_runs = True  # whether dragging the handle counts as enabling
         self.clutch = False
         self.grip: float | None = None
-        self.run = False  # as last read
+        self.run = False  # enable state of the last read
 
-    # ---- what leads it -------------------------------------------------------------------------
+    # ---- commands -------------------------------------------------------------------------------
 
     def point(self, moved: np.ndarray, turned: np.ndarray | None = None) -> None:
-        """Go there: metres, and a rotation vector, from where the hand began."""
+        """Set the target: position (m) and rotation vector (rad) from the start."""
         with self._lock:
             turn = self._turned if turned is None else np.array(turned, dtype=float)
             self._goal = (np.array(moved, dtype=float), turn)
 
     def push(self, axis: int, sign: int, anew: bool = False) -> None:
-        """A key that moves along x, y or z is down; `anew` when it was just pressed."""
+        """Report a motion key of x, y or z as held; `anew` if it was just pressed."""
         key = self._keys[axis, sign]
         if anew:
             key.press()
@@ -78,12 +78,12 @@ class Pointed:
             self._goal = None
 
     def let_keys_go(self) -> None:
-        """No such key is down any more."""
+        """Release all motion keys."""
         for key in self._keys.values():
             key.release()
 
     def drag(self, on: bool) -> None:
-        """The handle is grasped, or let go; renewals come by `renew_grasp`."""
+        """Start or end a drag of the handle; `renew_grasp` keeps it held."""
         with self._lock:
             if on and not self._dragging:
                 self._grasped = False
@@ -93,7 +93,7 @@ class Pointed:
                 self._taken, self._goal = False, None
 
     def renew_grasp(self) -> None:
-        """Whoever drags is still there."""
+        """Renew the grasp during a drag."""
         with self._lock:
             if self._dragging and not self._grasped:
                 self._grasped = True
@@ -102,7 +102,7 @@ class Pointed:
                 self._grasp.renew()
 
     def press(self, anew: bool) -> None:
-        """The switch is down; `anew` when it was just pressed."""
+        """Report the enable switch as held; `anew` if it was just pressed."""
         with self._lock:
             if anew:
                 self._switch.press()
@@ -111,25 +111,25 @@ class Pointed:
                 self._switch.renew()
 
     def release(self) -> None:
-        """The switch is up."""
+        """Release the enable switch."""
         self._switch.release()
 
     def stop(self) -> bool:
-        """Let go of everything until it is pressed or grasped anew; whether anything was held."""
+        """Release all inputs until they are pressed again; return whether any was held."""
         with self._lock:
             held = self._taken or self._goal is not None
             for switch in (self._switch, self._grasp, *self._keys.values()):
                 held = switch.stop() or held
-            self._grasped = True  # a drag under way has to be let go first
+            self._grasped = True  # an active drag must be released first
             self._taken, self._goal = False, None
             return held
 
     def ask(self, name: str, value: Any) -> None:
-        """Ask the follower for another setting."""
+        """Request a setting of the follower."""
         with self._lock:
             self._settings.append((name, value))
 
-    # ---- the device ----------------------------------------------------------------------------
+    # ---- device interface -----------------------------------------------------------------------
 
     def read(self, t: float, state: int) -> Hand:
         with self._lock:
@@ -155,7 +155,7 @@ class Pointed:
             )
 
     def stay(self, moved: np.ndarray, turned: np.ndarray) -> None:
-        """The arm could not follow: put the handle where the arm is."""
+        """Move the handle to the arm's position, because the arm could not follow."""
         with self._lock:
             self._moved, self._turned = np.array(moved), np.array(turned)
 
@@ -176,7 +176,7 @@ class Pointed:
 
 
 def _towards(at: np.ndarray, goal: np.ndarray, speed: float, dt: float) -> np.ndarray:
-    """A step of dt towards a goal."""
+    """Return the position after a step of dt seconds from `at` towards `goal`."""
     way = goal - at
     length = float(np.linalg.norm(way))
     if length == 0.0:

@@ -1,8 +1,8 @@
-"""`Script`: a hand that moves as a file says, for tests, demonstrations and long runs.
+"""`Script`: a master handle moved by a file, for tests, demonstrations and long runs.
 
     again: true                                  # engage again after a HOLD, but not after STOP
     steps:
-      - {at: 500ms, engage: true}                # press the switch, and ask for motion
+      - {at: 500ms, engage: true}                # press the enable switch and request engagement
       - {at: 1s, for: 2s, move: [0, 50mm, 0]}    # from rest to rest
       - {at: 3s, for: 4s, circle: 30mm, turns: 2, plane: xy}
       - {at: 7s, for: 1s, turn: [0, 0, 20deg]}
@@ -11,9 +11,9 @@
       - {at: 9s, grip: 1}
       - {at: 10s, release: true}
 
-Moves go from rest to rest in their time (a quintic, s = 10 p³ − 15 p⁴ + 6 p⁵) and add up where they
-overlap.  The script is over when its last step is.  After STOP the hand stays where it was, off the
-switch, to the end: nobody is there who could press it anew.
+Moves run from rest to rest in the given time (a quintic, s = 10 p³ − 15 p⁴ + 6 p⁵) and add up where
+they overlap.  The script ends shortly after its last step.  After STOP the handle keeps its
+position with the switch released until the end, because no operator can press it again.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from brazo.teleop.follow.safety import State
 
 PLANES = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
 ACTIONS = ("engage", "release", "move", "circle", "turn", "clutch", "grip", "set")
-_AGAIN = (0.3, 0.3)  # s in which the switch is let go, and then held before the next try
+_AGAIN = (0.3, 0.3)  # s, time released and then time held before the next attempt
 _AFTER = 0.5  # s after the last step
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptStep:
-    """One line of a script."""
+    """One step of a script."""
 
     at: float
     until: float
@@ -48,7 +48,7 @@ class ScriptStep:
     plane: tuple[int, int] = (0, 1)
 
     def part(self, t: float) -> float:
-        """How much of it is done, 0 to 1, from rest to rest."""
+        """Return the completed fraction at time t, 0 to 1, from rest to rest."""
         if t <= self.at:
             return 0.0
         p = min((t - self.at) / (self.until - self.at), 1.0) if self.until > self.at else 1.0
@@ -56,7 +56,7 @@ class ScriptStep:
 
 
 class Script:
-    """A device that needs no hardware."""
+    """Device that plays a list of steps; needs no hardware."""
 
     def __init__(
         self, steps: tuple[ScriptStep, ...], again: bool = False, name: str = "script"
@@ -65,21 +65,21 @@ class Script:
         self.steps = tuple(sorted(steps, key=lambda step: step.at))
         self.again = again
         self.seconds = max((step.until for step in steps), default=0.0) + _AFTER
-        self._told = 0  # settings asked for so far
-        self._extra = 0  # engagements asked for after a HOLD
+        self._told = 0  # number of steps whose settings were requested
+        self._extra = 0  # engagements requested after a HOLD
         self._tried = -math.inf
         self._stop = False
-        self._stopped: Hand | None = None  # the hand as STOP found it
+        self._stopped: Hand | None = None  # last input before STOP
 
     @property
     def anew(self) -> str:
-        """What happens after a HOLD."""
+        """What resumes motion after a HOLD."""
         if self._stop:
             return "start the script again"
         return "the script releases and engages again" if self.again else "the script's next engage"
 
     def stop(self) -> bool:
-        """Let go for good; whether it had not yet."""
+        """Release permanently; return whether this was the first call."""
         before, self._stop = self._stop, True
         return not before
 
@@ -135,7 +135,7 @@ class Script:
         pass
 
     def _after_hold(self, t: float, state: int) -> bool:
-        """Whether the switch is held, letting go for a moment where the follower holds."""
+        """Return whether the switch is held; a HOLD of the follower releases it briefly."""
         free, held = _AGAIN
         if t - self._tried < free:
             return False

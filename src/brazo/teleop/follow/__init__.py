@@ -1,4 +1,4 @@
 """The follower's control loop: safety state machine, target tracking, contact wrench.
 
-Everything here is pure: time and what the link received are arguments.
+All functions here take the time and the received messages as arguments, without I/O of their own.
 """

@@ -1,13 +1,13 @@
-"""`Follower`: from what the link has received to the joints' reference, one cycle at a time.
+"""`Follower`: computes the joint reference from the received commands, one cycle at a time.
 
-Here the safety rules, the mapping and the joints' own limits meet.  Nothing is read from a clock or
-a network: time and the link's view are arguments, so every situation can be replayed exactly.
-Whatever the mapping makes of a command, an error included, ends in a HOLD and never in a step that
-is not made: an arm in motion has to brake.
+It combines the safety rules, the mapping and the joint limits.  It reads neither a clock nor a
+network: time and the view of the link are arguments, so every situation can be replayed exactly.
+If the mapping rejects a command or raises an error, the follower changes to HOLD and still returns
+a reference, because a moving arm must brake.
 
     follower = Follower(limits, mapping, q0)
     step = follower.step(now, link.view())      # every cycle of the control loop
-    step.sample                                 # where the joints are to be: q, qd, qdd
+    step.sample                                 # joint reference: q, qd, qdd
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from brazo.trajectory.base import Sample
 from brazo.trajectory.limits import Limits
 
 Array = np.ndarray
-LONGEST_STEP = 0.02  # s: after a pause of the loop the reference goes on from where it was
-ASK = "ask"  # a setting that only asks what is set
+LONGEST_STEP = 0.02  # s, limits the motion of the reference after a pause of the loop
+ASK = "ask"  # setting that only requests the current settings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FollowerStep:
-    """What the follower does in one cycle, and why."""
+    """Result of one cycle of the follower."""
 
     t: float
     sample: Sample
     state: State
     cause: str
-    share: float  # of full speed
-    seq: int  # of the command that was acted on in this cycle, 0 for none
-    age: float  # s, of the newest good command
+    share: float  # fraction of full speed
+    seq: int  # of the command used in this cycle, 0 for none
+    age: float  # s, of the newest valid command
     warnings: tuple[str, ...]
-    grip: float | None  # what the master asks of the clamp, kept while not following
+    grip: float | None  # gripper command of the master, kept while not following
 
 
 class Follower:
-    """A follower whose joints stand at `q0` (n,)."""
+    """Follower with the initial joint positions `q0` (n,)."""
 
     def __init__(
         self,
@@ -69,17 +69,17 @@ class Follower:
         self._now = now
         self._session = 0
         self._jumps = self._missing = 0
-        self._seen: Received | None = None  # the newest command that was good when looked at
-        self._used: Received | None = None  # the one the mapping stands at, while following
+        self._seen: Received | None = None  # newest command that was valid when read
+        self._used: Received | None = None  # last command applied by the mapping, while following
         self._clutched = False
         self._target: Array | None = None
         self._rates = TargetRates(self.tracker.state.q)
         self._warnings: tuple[str, ...] = ()
-        self.acted = 0  # commands that were acted on
-        self.unused = 0  # commands that had run out before the loop came to look
+        self.acted = 0  # number of commands used
+        self.unused = 0  # number of commands that had expired when read
 
     def stop(self, now: float, detail: str = "") -> None:
-        """Come to rest, whoever moves the joints; a master has to let go and engage again."""
+        """Brake to rest from any state; the master must release and engage again."""
         self.safety.fault(now, Cause.STOP, detail)
         self._end()
         self.tracker.stop()
@@ -87,10 +87,11 @@ class Follower:
     def step(
         self, now: float, view: View, obstacle: str = "", dt: float | None = None
     ) -> FollowerStep:
-        """One cycle: where the joints are to be at `now`.
+        """Run one cycle and return the joint reference for time `now` (s).
 
-        An obstacle is a reason of the station's own not to begin following.  Where the robot's
-        time is not the clock's (a simulation that runs slower), dt says how much of it passes.
+        A non-empty `obstacle` is a reason of the station not to start following.  If the time of
+        the robot is not real time (a simulation that runs slower), `dt` (s) is the robot time that
+        passes.
         """
         if dt is None:
             dt = min(max(now - self._now, 0.0), LONGEST_STEP)
@@ -127,7 +128,10 @@ class Follower:
         wrench: Any = None,
         extra: tuple[float, ...] = (),
     ) -> Report:
-        """What to tell the master of a step; the tool's pose as x, y, z and w, x, y, z."""
+        """Return the report of a step for the master.
+
+        `pose` is x, y, z (m) and a quaternion w, x, y, z.
+        """
         return Report(
             step.state,
             step.cause,
@@ -142,9 +146,9 @@ class Follower:
         )
 
     def set(self, setting: Setting) -> tuple[bool, str]:
-        """Change a setting of the mapping while running; whether it is done, or why not.
+        """Change a setting of the mapping; return whether it was accepted, and a message.
 
-        The setting `ask` changes nothing: its answer tells what is set, as JSON.
+        The setting `ask` changes nothing; the message then contains the current settings as JSON.
         """
         value = list(setting.value) if isinstance(setting.value, tuple) else setting.value
         if setting.name == ASK:
@@ -158,7 +162,7 @@ class Follower:
         return True, f"{setting.name} is {value}"
 
     def _watch(self, now: float, view: View) -> None:
-        """What the link tells of itself."""
+        """Check the link for a new session, clock jumps and missing sequence numbers."""
         safety = self.safety
         if view.session != self._session:
             safety.fault(now, Cause.LINK, "" if not view.session else "another connection")
@@ -175,7 +179,7 @@ class Follower:
                 safety.fault(now, Cause.GAP, f"{skipped} numbers")
 
     def _take(self, now: float, latest: Received | None) -> Received | None:
-        """The newest command if it is new and still good."""
+        """Return the newest command if it is new and still valid."""
         if latest is None or latest is self._seen or latest.command.session != self._session:
             return None
         self._seen = latest
@@ -213,7 +217,7 @@ class Follower:
         self._used, self._warnings = None, ()
 
     def _follow(self, now: float, new: Received, share: float) -> int:
-        """Act on a command; its number, or 0 when the master's position is not to be believed."""
+        """Apply a command; return its number, or 0 if the master position is implausible."""
         try:
             jump = self._go_along(new, share)
         except Exception as error:
@@ -229,10 +233,10 @@ class Follower:
         return new.command.seq
 
     def _go_along(self, new: Received, share: float) -> str:
-        """Where a command leads becomes the joints' target; or why it cannot be a hand's motion."""
+        """Set the joint target from a command; return the reason if the motion is not plausible."""
         assert self._used is not None and self._target is not None
         point = _point(new)
-        # The master's own clock says how long it moved; no longer than data may be old anyway.
+        # The duration follows from the master's clock, limited to the maximum age of data.
         dt = 1e-6 * (new.command.sent - self._used.command.sent)
         dt = min(max(dt, 1e-6), self.safety.rules.stale)
         if new.clutch or self._clutched:
@@ -248,7 +252,7 @@ class Follower:
             return target.jump
         rates = self._rates
         rates.take(target.q, dt)
-        # Old data says little of how the master moves now.
+        # A velocity computed from old data does not describe the current motion of the master.
         if share == 1.0:
             self.tracker.target(target.q, rates.speed, share, rates.acceleration)
         else:

@@ -1,25 +1,26 @@
-"""The follower's safety state machine: pure, it knows neither network nor robot, and time is given.
+"""Safety state machine of the follower; without I/O, with the time as an argument.
 
     IDLE ──engage──► ENGAGED ◄──► DEGRADED
-     ▲   ◄─release──┘    │            │         ENGAGED   follows
-     │                   └─► HOLD ◄───┘         DEGRADED  follows slower the older the data is
-     └ nothing moves          │  ▲              HOLD      brakes and stands; only an explicit
-                              └──┘ engage                 re-engagement leads out
+       ▲   ◄─release──┘    │            │         ENGAGED   follows
+       │                   └─► HOLD ◄───┘         DEGRADED  follows, slower with older data
+       └ no motion             │  ▲               HOLD      brakes and stays at rest until an
+                               └──┘ engage                  explicit new engagement
 
-Motion begins only with a fresh command that has the run flag (hold to run) and a higher engagement
-number than any shown until the last stop, after a command without the run flag has been seen since:
-a switch that is stuck, or a master that reconnects with the switch held, moves nothing.
+Motion starts only with a fresh command that has the run flag (hold-to-run) and an engagement number
+higher than any received before the last stop, and only if a command without the run flag has been
+received since.  A stuck switch, or a master that reconnects with the switch held, causes no motion.
 
-It ends in IDLE when the operator lets go, and in HOLD when something is wrong: the newest good
-command is older than `stale`, numbers are missing, a clock jumped, the link is lost, the master's
-position jumped or cannot be followed, or the loop that asks was late.  `stale` plus the longest
-pause between two ticks is the time in which HOLD is certain: with the defaults and a loop of at
-least 33 Hz, 150 ms.
+Motion ends in IDLE when the operator releases the switch, and in HOLD after a fault: the newest
+valid command is older than `stale`, sequence numbers are missing, a clock jumped, the link is lost,
+the master position jumped or cannot be followed, or the control loop was late.  HOLD is guaranteed
+within `stale` plus the longest interval between two ticks: 150 ms with the defaults and a loop of
+at least 33 Hz.
 
-STOP is more than a fault: it leads to HOLD from every state, and whatever a master had sent until
-then, an engagement that still waits included, counts for nothing.
+STOP is stronger than a fault: it leads to HOLD from every state, and all commands sent before it,
+including a pending engagement, are void.
 
-Every change of state is a `Transition` with its cause, kept in `log` and handed to `on_transition`.
+Every change of state is a `Transition` with its cause, stored in `log` and passed to
+`on_transition`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class State(IntEnum):
 
 
 class Cause(Enum):
-    """Why a state changed; the text is what the operator reads."""
+    """Cause of a state change; the value is the text shown to the operator."""
 
     ENGAGED = "engaged"
     RELEASED = "released by the operator"
@@ -57,7 +58,7 @@ class Cause(Enum):
     STOP = "stopped at the follower"
 
 
-# What sends a moving follower to HOLD.
+# Causes that change a moving follower to HOLD.
 FAULTS = frozenset(
     {Cause.GAP, Cause.CLOCK, Cause.LINK, Cause.JUMP, Cause.LOST, Cause.LATE, Cause.STOP}
 )
@@ -65,20 +66,20 @@ FAULTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """When data is old; seconds since the newest good command was sent."""
+    """Age limits of commands; age in seconds since the newest valid command was sent."""
 
-    degrade: float = 0.05  # older: slow down
+    degrade: float = 0.05  # older: reduce speed
     recover: float = 0.03  # younger: full speed again
     stale: float = 0.12  # older: HOLD
     late: float = 0.1  # between two ticks: HOLD
-    slowest: float = 0.1  # share of full speed just before data is stale
-    gap: int = 25  # numbers missing in a row: HOLD
+    slowest: float = 0.1  # fraction of full speed just before data is stale
+    gap: int = 25  # missing sequence numbers in a row: HOLD
 
     @classmethod
     def over(cls, delay: float) -> Rules:
-        """The rules for a link that takes up to `delay` seconds one way: ages count from there.
+        """Return rules for a link with a one-way delay of up to `delay` seconds.
 
-        HOLD is then certain so much later, too.
+        The delay is added to all age limits, so HOLD is guaranteed later by the same time.
         """
         if not (math.isfinite(delay) and delay >= 0.0):
             raise BrazoError(f"a delay of {delay} s; wanted a finite number from 0")
@@ -106,7 +107,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One change of state."""
+    """Change of state."""
 
     t: float  # s
     before: State
@@ -121,10 +122,10 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the follower may do now."""
+    """Permission of the follower for the current cycle."""
 
     state: State
-    share: float  # of full speed; 0 means brake and stand
+    share: float  # fraction of full speed; 0 means brake and stay at rest
 
     @property
     def follow(self) -> bool:
@@ -132,7 +133,7 @@ class Verdict:
 
 
 class Safety:
-    """One follower; `now` is any clock that goes forward, in seconds."""
+    """Safety state of one follower; `now` is the time of any monotonic clock, in s."""
 
     def __init__(
         self,
@@ -146,14 +147,14 @@ class Safety:
         self.detail = ""
         self.log: deque[Transition] = deque(maxlen=1000)
         self.on_transition = on_transition
-        self.refusal = ""  # why the last engagement that was asked for did not begin
-        self.engagement = 0  # the last one used up
+        self.refusal = ""  # reason why the last requested engagement did not start
+        self.engagement = 0  # last number used
         self._now = now
-        self._sent = -math.inf  # when the newest good command was sent
+        self._sent = -math.inf  # send time of the newest valid command
         self._run = False
-        self._asked: int | None = None  # the newest engagement number
-        self._released = False  # seen since the last stop
-        self._stopped = -math.inf  # when STOP was pressed last
+        self._asked: int | None = None  # newest engagement number
+        self._released = False  # a release was received since the last stop
+        self._stopped = -math.inf  # time of the last STOP
 
     @property
     def moving(self) -> bool:
@@ -161,16 +162,16 @@ class Safety:
         return self.state in (State.ENGAGED, State.DEGRADED)
 
     def age(self, now: float) -> float:
-        """Seconds since the newest good command was sent, infinite when there is none."""
+        """Return the age (s) of the newest valid command, infinite if there is none."""
         return now - self._sent
 
     def command(self, now: float, sent: float, run: bool, engagement: int) -> None:
-        """A good command has come: by the own clock it was sent at `sent`."""
+        """Process a valid command, sent at `sent` by the follower's clock (s)."""
         if not self._goes_forward(now):
             return
         self._sent = max(self._sent, min(sent, now))
         if self._asked is None:
-            # The first number a master shows asks for nothing: it may be an old one.
+            # The first number of a master requests nothing, because it may be an old one.
             self.engagement = engagement
         self._run = run
         self._asked = engagement
@@ -182,7 +183,7 @@ class Safety:
             self._released = self._released or sent >= self._stopped
 
     def fault(self, now: float, cause: Cause, detail: str = "") -> None:
-        """Something is wrong; while following this means HOLD at once, and STOP always does."""
+        """Report a fault: it causes HOLD while following; STOP causes HOLD in every state."""
         if cause not in FAULTS:
             raise ValueError(f"{cause} is no fault")
         self._now = max(self._now, now)
@@ -192,13 +193,13 @@ class Safety:
             self._stop(self._now, State.HOLD, cause, detail)
 
     def restart(self) -> None:
-        """Another master, or the same after its link was lost: it begins from nothing."""
+        """Reset for a new master, or for the same master after its link was lost."""
         self._sent = -math.inf
         self._run = self._released = False
         self._asked = None
 
     def tick(self, now: float, obstacle: str = "") -> Verdict:
-        """What may be done at `now`; an obstacle is a reason not to begin."""
+        """Return the permission at time `now` (s); a non-empty `obstacle` prevents engagement."""
         before = self._now
         if not self._goes_forward(now):
             return Verdict(self.state, 0.0)
@@ -248,7 +249,7 @@ class Safety:
         return 1.0 + (rules.slowest - 1.0) * min(max(part, 0.0), 1.0)
 
     def _goes_forward(self, now: float) -> bool:
-        """Take the time; a clock that went back is a fault like any other."""
+        """Update the time; a clock that runs backwards is a fault."""
         if now >= self._now:
             self._now = now
             return True
@@ -265,7 +266,7 @@ class Safety:
     def _go(self, now: float, state: State, cause: Cause, detail: str = "") -> None:
         transition = Transition(now, self.state, state, cause, detail)
         self.state, self.cause, self.detail = state, cause, detail
-        if transition.before is state:  # STOP in HOLD: another cause, but no other state
+        if transition.before is state:  # STOP in HOLD: new cause, same state
             return
         self.log.append(transition)
         if self.on_transition is not None:

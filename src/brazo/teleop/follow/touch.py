@@ -1,7 +1,7 @@
-"""`Touch`: what a robot of a world touches, as one wrench on it.
+"""`Touch`: total contact wrench on a robot of a world.
 
-All contacts of its moving bodies together, as the engine has them: the force F (N), and the moment
-about the tool's point p (N m), in the axes of the robot's base,
+The sum over all contacts of its moving bodies, as computed by the physics engine: the force F (N)
+and the moment about the tool point p (N m), in base axes,
 
     F = Σ f,        N = Σ (x − p) × f.
 """
@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 class Touch:
-    """The contacts of one robot."""
+    """Contacts of one robot."""
 
     def __init__(self, world: World, name: str) -> None:
         if name not in world.robots:
@@ -29,16 +29,16 @@ class Touch:
         self._moving = moving.astype(float)
 
     def force(self) -> Array:
-        """The force (3,) on the robot."""
+        """Return the contact force (3,) on the robot, in N."""
         contacts = self._world.contacts()
         if not len(contacts):
             return np.zeros(3)
-        # Between two bodies of the robot itself both count, and cancel.
+        # A contact between two bodies of the robot counts twice with opposite signs, so it cancels.
         share = self._moving[contacts.geoms]
         return self._R.T @ ((share[:, 1] - share[:, 0]) @ contacts.force)
 
     def wrench(self) -> Array:
-        """Force and moment (6,) on the robot."""
+        """Return force and moment (6,) on the robot, in N and N m."""
         contacts = self._world.contacts()
         if not len(contacts):
             return np.zeros(6)

@@ -1,18 +1,18 @@
-"""`Tracker`: joints that follow a moving target inside every limit, and can always stop.
+"""`Tracker`: joints that follow a moving target within all limits and can always stop.
 
-The target is a position, the speed with which it is passed and the rate of that; it is taken to
-move on like this for at most `ahead` seconds, which bridges a late command and no more.  With e the
-way that is left, a joint asks for the speed
+The target is a position with velocity and acceleration.  It is extrapolated for at most `ahead`
+seconds, which bridges one late command.  For the remaining distance e, a joint requests the
+velocity
 
     q̇ = q̇_target + sign(e) min(k |e|, v_stop(c |e|)),   k = min(j/a, 20/s),   c = 0.3
 
-and, while the first of the two counts, for its rate q̈ = q̈_target + k (q̇_target − q̇).  v_stop(d)
-is the speed from which a joint stops within d at acceleration a and jerk j, so that it does not run
-past a target that jumped.  `Jog` brings the joint to that speed: it keeps speed, acceleration and
-jerk exactly and never takes a step behind which it could not stop inside the joint's limits.  At a
-steady speed, or a steady acceleration, nothing lags.
+and, while the first term is the smaller, the acceleration q̈ = q̈_target + k (q̇_target − q̇).
+v_stop(d) is the speed from which a joint stops within the distance d with acceleration a and jerk
+j, so that it does not overshoot a target that jumped.  `Jog` moves the joint at this velocity: it
+keeps the limits of velocity, acceleration and jerk exactly, and takes no step after which the joint
+could not stop within its position limits.  There is no lag at constant velocity or acceleration.
 
-`TargetRates` reads speed and acceleration from the positions of successive commands.
+`TargetRates` estimates velocity and acceleration from the positions of successive commands.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from brazo.trajectory.reading import positive, vector
 Array = np.ndarray
 AHEAD = 0.03  # s
 GAIN = 20.0  # 1/s
-SMOOTH = 0.005  # s, of what is read from commands
-STILL, STARTING = 1e-7, 1e-4  # rad/s and rad/s^2, m/s and m/s^2: what rounding stays below
-SHARE = 0.3  # of the acceleration, spent on catching up; the rest is for the target's own
+SMOOTH = 0.005  # s, time constant of the estimated rates
+STILL, STARTING = 1e-7, 1e-4  # rad/s and rad/s^2, m/s and m/s^2: above rounding errors
+SHARE = 0.3  # of the acceleration for catching up; the rest is for the target's own
 
 
 class Tracker:
-    """Motion of joints at rest at `q0` (n,) after targets as they come."""
+    """Joint motion that follows targets, starting at rest at `q0` (n,)."""
 
     def __init__(self, limits: Limits, q0: Any, ahead: float = AHEAD) -> None:
         self.limits = limits
@@ -53,23 +53,23 @@ class Tracker:
 
     @property
     def state(self) -> Sample:
-        """Where the joints are now."""
+        """Current joint reference."""
         return self._state
 
     @property
     def moving(self) -> bool:
-        """Whether any joint moves, by more than what rounding makes of a hand that stands."""
+        """Whether any joint moves by more than rounding errors."""
         now = self._state
         fast = (np.abs(now.qd) > STILL).any() or (np.abs(now.qdd) > STARTING).any()
         return bool(fast) and self._jog.moving
 
     @property
     def goal(self) -> Array | None:
-        """Where they are to go; None where there is no target."""
+        """Current target position (n,); None without a target."""
         return self._goal
 
     def target(self, q: Any, qd: Any = None, share: float = 1.0, qdd: Any = None) -> None:
-        """Follow to q (n,), passed with the speeds qd (or at rest), at a share of full speed."""
+        """Follow the target q (n,) with velocity qd (default 0) at a fraction of full speed."""
         n = self.limits.n
         low, high = self.limits.position.T
         goal = np.clip(vector(q, n, "target"), low, high)
@@ -80,17 +80,17 @@ class Tracker:
         self._goal, self._speed, self._age = goal, np.clip(speed, -self._most, self._most), 0.0
 
     def slow(self, share: float) -> None:
-        """Keep the target, at another share of full speed, and do not look ahead of it."""
+        """Keep the target at another fraction of full speed, and stop extrapolating it."""
         self._most = min(positive(share, "share"), 1.0) * self.limits.speed
         self._speed, self._rate = np.zeros(self.limits.n), np.zeros(self.limits.n)
 
     def stop(self) -> None:
-        """Forget the target and come to rest as quickly as the limits allow."""
+        """Drop the target and brake to rest as fast as the limits allow."""
         self._goal = None
         self._jog.stop()
 
     def update(self, dt: float) -> Sample:
-        """Let dt seconds pass; the state then."""
+        """Advance by dt seconds and return the new state."""
         if self._goal is not None:
             self._jog.run(*self._asked(self._goal, dt))
         self._age += dt
@@ -98,8 +98,8 @@ class Tracker:
         return self._state
 
     def _asked(self, goal: Array, dt: float) -> tuple[Array, Array]:
-        """Speeds for the end of the next dt seconds, and the rates at which they then change."""
-        # What the target will have moved by then; behind `ahead` it is taken to stand.
+        """Return velocities (n,) for the end of the next dt seconds, and their rates (n,)."""
+        # Extrapolated target; after `ahead` it is assumed to be at rest.
         then = self._age + dt
         t = min(then, self.ahead)
         on = then < self.ahead
@@ -121,11 +121,11 @@ class Tracker:
 
 
 class TargetRates:
-    """Speed and acceleration of a target that is told as positions, one after the other.
+    """Velocity and acceleration of a target given as a sequence of positions.
 
-    A critically damped filter of third order (g-h-k): it predicts with a constant acceleration and
-    corrects by what the prediction missed, so at constant acceleration nothing lags.  What is older
-    than a few `smooth` seconds is forgotten.
+    A critically damped third-order filter (g-h-k).  It predicts with constant acceleration and
+    corrects by the prediction error, so there is no lag at constant acceleration.  Positions older
+    than a few `smooth` seconds have no influence.
     """
 
     def __init__(self, q: Any, smooth: float = SMOOTH) -> None:
@@ -133,12 +133,12 @@ class TargetRates:
         self.start(q)
 
     def start(self, q: Any) -> None:
-        """The target is at rest at q (n,)."""
+        """Reset the filter to rest at q (n,)."""
         self._q = np.array(q, float)
         self.speed, self.acceleration = np.zeros(len(self._q)), np.zeros(len(self._q))
 
     def take(self, q: Any, dt: float) -> None:
-        """The target has come to q in dt seconds."""
+        """Update the filter with the position q (n,), dt seconds after the previous one."""
         v, a = self.speed, self.acceleration
         missed = np.asarray(q, float) - (self._q + dt * (v + 0.5 * dt * a))
         fade = math.exp(-dt / self.smooth)
@@ -148,9 +148,10 @@ class TargetRates:
 
 
 def stopping_speed(room: float, a: float, j: float) -> float:
-    """The greatest speed from which a joint stops within `room`.
+    """Return the maximum speed from which a joint stops within the distance `room`.
 
-    A stop from v needs v √(v/j), or v/2 (v/a + a/j) where the acceleration a is reached.
+    A stop from v needs the distance v √(v/j), or v/2 (v/a + a/j) if the acceleration limit a is
+    reached.
     """
     v = math.cbrt(room * room * j)
     if v <= a * a / j:

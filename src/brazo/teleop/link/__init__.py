@@ -1,6 +1,6 @@
-"""The websocket link: wire format, both ends, clock offset, access rules, measured quality.
+"""The websocket link: wire format, both peers, clock offset, access rules, measured quality.
 
-frames                       every message of wire format 1
-MasterLink, FollowerLink     the two ends, each in a thread of its own
-Inbox, View, Report          what an end received, and what a control loop exchanges with it
+frames                       all messages of wire format 1
+MasterLink, FollowerLink     the two peers, each in its own thread
+Inbox, View, Report          received frames, and the data exchanged with a control loop
 """

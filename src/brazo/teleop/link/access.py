@@ -1,12 +1,12 @@
-"""Who may connect to a follower: Host, Origin, token, and encryption.
+"""Access rules of a follower: Host, Origin, token, user, and encryption.
 
-    Host    must name this machine: a name rebound to it by someone else's DNS is refused
-    Origin  only browsers send one; it must be a page that was named when the link was opened
-    token   asked for beyond the loopback, compared in constant time
+    Host    must name this machine, so that DNS rebinding is refused
+    Origin  sent only by browsers; must be a page that was named when the link was opened
+    token   required beyond the loopback interface, compared in constant time
     user    without a token the connection must belong to the user who runs the follower, or to
-            root, where the system tells whose it is
+            root, if the operating system reports the owner
 
-A token travels in the first frame, so on a network that others can listen to it wants TLS.
+A token is sent in the first frame, so use TLS on a network where others can listen.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHORTEST_TOKEN = 16
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The rules of a link that listens on `host`; `token` None where none is asked for."""
+    """Access rules of a link that listens on `host`; `token` is None if none is required."""
 
     host: str
     token: str | None
@@ -34,9 +34,9 @@ class Access:
 
     @classmethod
     def on(cls, host: str, token: str | bool | None, origins: Iterable[str] = ()) -> Access:
-        """The rules for an address: beyond the loopback there is always a token.
+        """Return the rules for an address; a token is required beyond the loopback interface.
 
-        `True` makes one up on the loopback, too.
+        `True` generates a token on the loopback interface, too.
         """
         if isinstance(token, str) and (len(token) < SHORTEST_TOKEN or len(token) > 256):
             raise BrazoError(
@@ -48,7 +48,7 @@ class Access:
         return cls(host, token, tuple(origins))
 
     def refuses(self, hosts: Sequence[str], origins: Sequence[str]) -> str:
-        """Why a request with these headers may not pass, "" when it may."""
+        """Return why a request with these headers is refused, or "" if it is accepted."""
         if len(hosts) != 1 or not names_this_machine(hosts[0], self.host):
             return "this follower does not answer to that host name"
         if origins and (len(origins) != 1 or origins[0] not in self.origins):
@@ -56,12 +56,12 @@ class Access:
         return ""
 
     def knows(self, token: str) -> bool:
-        """Whether a token is the right one, or none is asked for."""
+        """Return whether a token is correct or none is required."""
         return self.token is None or same_token(token, self.token)
 
 
 def server_tls(certificate: str | Path, key: str | Path) -> ssl.SSLContext:
-    """Encryption for a follower, from PEM files."""
+    """Return the TLS context of a follower, from PEM files."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(certificate, key)
@@ -71,7 +71,7 @@ def server_tls(certificate: str | Path, key: str | Path) -> ssl.SSLContext:
 
 
 def client_tls(authority: str | Path | None = None) -> ssl.SSLContext:
-    """Encryption for a master; `authority` is a PEM file to trust instead of the system's."""
+    """Return the TLS context of a master; `authority` is a PEM file that replaces the system's."""
     try:
         return ssl.create_default_context(cafile=None if authority is None else str(authority))
     except (OSError, ssl.SSLError) as error:

@@ -1,4 +1,4 @@
-"""An asyncio loop in a thread of its own, so that a control loop never waits for the network."""
+"""An asyncio event loop in its own thread, so that a control loop never waits for the network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Background:
-    """Runs one coroutine until it is told to stop; `call` is safe from any thread."""
+    """Run one coroutine until `stop`; `call` is thread-safe."""
 
     def __init__(self, name: str, main: Callable[[Background], Coroutine[Any, Any, None]]) -> None:
         self._main = main
@@ -21,7 +21,7 @@ class Background:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self, timeout: float = 10.0) -> Any:
-        """Start and wait until the coroutine sets `ready`; its result, or the error it met."""
+        """Start and wait until the coroutine sets `ready`; return its result or raise its error."""
         self._thread.start()
         try:
             return self.ready.result(timeout)
@@ -30,10 +30,10 @@ class Background:
             raise
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Have a function called in the loop; nothing when that is over."""
+        """Call a function in the event loop; does nothing if the loop has ended."""
         loop = self._loop
         if loop is not None:
-            # Closed between the look and the call.
+            # The loop may close between the check and the call.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(function, *arguments)
 
@@ -43,7 +43,7 @@ class Background:
         await self._stopping.wait()
 
     def stop(self, timeout: float = 5.0) -> None:
-        """Tell the coroutine to end, and wait for it."""
+        """Request the coroutine to end and wait for it."""
         if self._stopping is not None:
             self.call(self._stopping.set)
         if self._thread.is_alive() and self._thread is not threading.current_thread():

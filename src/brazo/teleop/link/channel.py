@@ -1,8 +1,8 @@
-"""`Channel`: one open connection after its opening, the same for both sides.
+"""`Channel`: one open connection after the handshake, common to both peers.
 
-It numbers what is sent, checks what is received, answers pings and sends its own, and gives up on
-a peer from which nothing good has come for too long.  Sending never waits: a frame that the network
-does not take is dropped, since a newer one follows.
+It numbers the sent frames, checks the received ones, answers pings and sends its own, and closes
+the connection when no valid frame has been received for too long.  Sending never blocks: a frame
+that the network does not accept is dropped, because a newer one follows.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from brazo.teleop.link.clock import ClockFilter
 from brazo.teleop.link.frames import Ping, Pong, now_us
 from brazo.teleop.link.inbox import Inbox
 
-SEND_BUFFER = 1 << 16  # bytes the system may keep for a network that does not take them
+SEND_BUFFER = 1 << 16  # bytes, send buffer of the operating system
 _UNSENT = 1 << 13  # bytes that may wait in this process
 _FIRST_PINGS, _FIRST_PAUSE = 8, 0.02
 
-# A connection that breaks off, or never was a websocket, is everyday life and no traceback.
+# A connection that breaks, or is no websocket, is a normal event and needs no traceback.
 QUIET = logging.getLogger("brazo.teleop.websockets")
 QUIET.setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """How a link behaves; both sides may differ."""
+    """Timing and limits of a link; the two peers may use different values."""
 
     heartbeat: float = 0.1  # s between pings
-    silence: float = 0.5  # s without a good frame after which a connection is given up
-    rate: float = 2000.0  # frames a second that are looked at
-    burst: float = 1000.0  # and so many more after a pause
-    hello: float = 2.0  # s in which a connection has to say who it is
+    silence: float = 0.5  # s without a valid frame until the connection is closed
+    rate: float = 2000.0  # frames per second that are processed
+    burst: float = 1000.0  # additional frames after a pause
+    hello: float = 2.0  # s in which a new connection must send its hello
     watchers: int = 8
     status_rate: float = 100.0  # Hz
-    stalled: float = 0.3  # s without a new report after which a follower's own loop stands still
+    stalled: float = 0.3  # s without a new report until the follower loop counts as stalled
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -58,7 +58,7 @@ class LinkRules:
 
 
 class Channel:
-    """A connection that has been let in."""
+    """A connection after a successful handshake."""
 
     def __init__(
         self,
@@ -79,14 +79,14 @@ class Channel:
 
     @property
     def clogged(self) -> bool:
-        """Whether the network does not take what is sent."""
+        """Whether the network does not accept the sent data."""
         return self.connection.transport.get_write_buffer_size() > _UNSENT
 
     async def post(self, kind: Any, *fields: Any, sent: int | None = None) -> None:
-        """Send a frame of a kind with these fields behind its head.
+        """Send a frame of a kind with these fields after its header.
 
-        It gets its number as it leaves, so numbers rise on the wire.  A connection that is over is
-        noticed by its reader.
+        The sequence number is assigned on sending, so numbers increase on the wire.  The reader
+        detects a closed connection.
         """
         self.seq += 1
         stamp = now_us() if sent is None else sent
@@ -98,14 +98,14 @@ class Channel:
         self.counts["sent"] += 1
 
     def post_soon(self, kind: Any, *fields: Any) -> None:
-        """Send a frame from code that cannot wait."""
+        """Send a frame from synchronous code."""
         task = asyncio.ensure_future(self.post(kind, *fields))
-        # The loop itself keeps no task alive.
+        # The event loop itself keeps no reference to a task.
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def within_rate(self, now: int) -> bool:
-        """Whether another frame may come; asked before it is looked at."""
+        """Return whether the rate limit permits another frame; called before it is decoded."""
         self.counts["received"] += 1
         if self._limit.allows(now):
             return True
@@ -113,7 +113,7 @@ class Channel:
         return False
 
     async def heartbeat(self, frame: Ping | Pong, now: int) -> None:
-        """Answer a ping, or take the times of an answer."""
+        """Answer a ping, or evaluate the times of a pong."""
         if isinstance(frame, Pong):
             if self.clock.add(frame.echo, frame.received, frame.sent, now):
                 self.counts["clock jumps"] += 1
@@ -121,7 +121,7 @@ class Channel:
             await self.post(Pong, frame.sent, now)
 
     async def beat(self) -> None:
-        """Ping for as long as the peer is heard; then break the connection off."""
+        """Send pings while the peer responds; abort the connection when it is silent."""
         for k in range(1 << 62):
             if now_us() - self.heard > 1e6 * self.rules.silence:
                 self.counts["gone silent"] += 1
@@ -133,7 +133,7 @@ class Channel:
 
 
 def prepare(connection: Connection) -> None:
-    """Small writes leave at once, and a network that does not take them is felt soon."""
+    """Disable the delay of small writes, and limit the send buffer to detect a blocked network."""
     plain: Any = connection.transport.get_extra_info("socket")
     if plain is not None:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -141,7 +141,7 @@ def prepare(connection: Connection) -> None:
 
 
 def count_closing(error: ConnectionClosed, counts: Counter[str]) -> None:
-    """Note why a connection was closed from this side, where the peer is to blame."""
+    """Count the reason of a connection closed by this side because of an error of the peer."""
     code = error.sent.code if error.sent is not None and not error.rcvd_then_sent else None
     why = {1002: "broken websocket", 1007: "broken websocket", 1009: "oversized"}.get(code or 0)
     if why:

@@ -1,13 +1,13 @@
-"""`FollowerLink`: the follower's end of the link, a websocket server in a thread of its own.
+"""`FollowerLink`: the follower's side of the link, a websocket server in its own thread.
 
     with FollowerLink(port=9000) as link:
         while True:                      # the control loop, at any rate
-            view = link.view()           # the newest good command; never waits
-            link.publish(Report(...))    # the newest report; never waits
+            view = link.view()           # the newest valid command; never blocks
+            link.publish(Report(...))    # the newest report; never blocks
 
-One master at a time has the seat; others may watch.  Whoever connects says who it is within two
-seconds, or is gone; a master whose connection broke may take its own seat back at once by naming
-its last session.
+One master is in control at a time; others may watch.  A new connection must send its hello within
+two seconds, or it is closed.  A master whose connection broke regains control at once by sending
+its last session number.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ from brazo.teleop.link.views import Report, View
 
 PATH = "/teleop"
 CLOSING = {"version": 4001, "token": 4003, "role": 4004, "busy": 4009, "full": 4010}
-_STRANGERS = 32  # connections that have not said who they are
-_FLOODING = 2  # times the rate at which frames are looked at, and its burst
+_STRANGERS = 32  # connections that have not sent their hello
+_FLOODING = 2  # multiple of the processed frame rate, and of its burst
 _SETTINGS = 32
 _HOLD = STATES.index("HOLD")
 
 
 class FollowerLink:
-    """Listens on `host`:`port` (0 takes a free one) from `start` to `close`."""
+    """Server on `host`:`port` (0 selects a free port), from `start` to `close`."""
 
     def __init__(
         self,
@@ -97,19 +97,19 @@ class FollowerLink:
             self.rules.hello,
         )
         self._gate = Gate(limits, self._drives, self.counts)
-        self._reported = 0  # when the report was made, µs
-        self._told = 0  # when a report last went out, µs
+        self._reported = 0  # µs, time of the report
+        self._told = 0  # µs, time at which a report was last sent
         self._background: Background | None = None
 
     def start(self) -> FollowerLink:
-        """Listen; returns when masters may connect."""
+        """Start listening; returns when masters can connect."""
         if self._background is None:
             self._background = Background("teleop-follower", self._serve)
             self.port = self._background.start()
         return self
 
     def close(self) -> None:
-        """Let go of everyone and stop listening."""
+        """Close all connections and stop listening."""
         if self._background is not None:
             self._background.stop()
             self._background = None
@@ -122,39 +122,39 @@ class FollowerLink:
 
     @property
     def token(self) -> str | None:
-        """What a master has to show; None where nothing is asked for."""
+        """Token that a master must send; None if none is required."""
         return self.access.token
 
     @property
     def url(self) -> str:
-        """Where a master connects to."""
+        """Address to which a master connects."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'wss' if self._tls else 'ws'}://{name}:{self.port}{PATH}"
 
     @property
     def master(self) -> str:
-        """The name of the master that has the seat, "" when it is free."""
+        """Name of the master in control, "" if there is none."""
         return self._master_name
 
     @property
     def round_trip(self) -> float | None:
-        """Seconds to the master and back at best, None before it is known."""
+        """Min round trip to the master in s, None before the first measurement."""
         channel = self._master
         estimate = None if channel is None else channel.clock.estimate
         return None if estimate is None else 1e-6 * estimate.round_trip
 
     @property
     def heard(self) -> float | None:
-        """Seconds since the last good frame of the master, None when there is no master."""
+        """Seconds since the last valid frame of the master, None without a master."""
         channel = self._master
         return None if channel is None else 1e-6 * (now_us() - channel.heard)
 
     def view(self) -> View:
-        """What is known now."""
+        """Return the newest command and the state of the link."""
         return self._view
 
     def publish(self, report: Report) -> None:
-        """Tell everyone; of reports that come faster than the status rate the last counts."""
+        """Publish a report; sent at once on a state change, else at most at the status rate."""
         before, self._report = self._report, report
         self._reported = now = now_us()
         changed = before is None or before.state != report.state
@@ -165,14 +165,14 @@ class FollowerLink:
             self._background.call(self._tell)
 
     def settings(self) -> list[Setting]:
-        """The settings asked for since the last look; each wants an `answer`."""
+        """Return the settings requested since the last call; each needs an `answer`."""
         found = []
         while self._settings:
             found.append(self._settings.popleft())
         return found
 
     def answer(self, setting: Setting, done: bool, text: str = "") -> None:
-        """Say what became of a setting."""
+        """Send the result of a requested setting."""
         if self._background is not None:
             self._background.call(self._answer, setting, done, text)
 
@@ -254,11 +254,11 @@ class FollowerLink:
             await self._converse(connection, hello)
 
     async def _judge(self, hello: Hello) -> tuple[str, str] | None:
-        """Why someone is not let in, as code and text."""
+        """Return why a connection is refused, as code and text; None if it is accepted."""
         if hello.version != VERSION:
             return "version", f"this follower uses version {VERSION}"
         if not self.access.knows(hello.token):
-            # Guessing is slow, and there is room for few at a time.
+            # The delay slows down guessing; the number of open attempts is limited as well.
             await asyncio.sleep(0.2)
             return "token", "wrong token"
         if hello.role not in ("master", "watch"):
@@ -333,7 +333,7 @@ class FollowerLink:
             self._view = View(channel.session, inbox.latest, channel.clock.jumps, inbox.missing)
 
     async def _repeat(self) -> None:
-        """Reports go out now and then even when nothing new is published."""
+        """Repeat the last report periodically if no new one is published."""
         while True:
             await asyncio.sleep(0.1)
             if now_us() - self._told > 100_000:
@@ -353,7 +353,7 @@ class FollowerLink:
         since = 1e-6 * (now_us() - self._reported)
         state, cause, share = int(report.state), report.cause, float(report.share)
         if since > self.rules.stalled:
-            # Nothing moves a robot whose loop does not run, whatever it said last.
+            # A robot does not move while its loop is stalled, whatever the last report was.
             state, share = _HOLD, 0.0
             cause = f"the follower loop has not run for {since:.1f} s"
         channel.post_soon(

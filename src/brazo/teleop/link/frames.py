@@ -1,15 +1,15 @@
-"""The wire format, version 1: every websocket message is one MessagePack array.
+"""Wire format, version 1: every websocket message is one MessagePack array.
 
-The first element says what kind of frame it is, the others stand in a fixed order.  After the
-opening (`Hello`, `Welcome`, `Refused`) every frame begins with the same head:
+The first element is the kind of frame, the others have a fixed order.  After the handshake
+(`Hello`, `Welcome`, `Refused`) every frame starts with the same header:
 
     kind, session, seq, sent, ack, …
 
-`session` is the number the follower gave this connection, `seq` counts the sender's frames upwards,
-`sent` is the sender's own monotonic clock in microseconds (its zero is arbitrary) and `ack` the
-highest `seq` it has had from the other side.  Readers ignore elements behind those they know, so
-frames may grow without a new version.  docs/teleop-protocol.md has every field and the bytes of an
-exchange.
+`session` is the number that the follower assigned to this connection, `seq` is the increasing
+sequence number of the sender, `sent` is the sender's monotonic clock in microseconds (with an
+arbitrary zero) and `ack` is the highest `seq` received from the peer.  Readers ignore additional
+elements at the end, so frames can be extended without a new version.  docs/teleop-protocol.md lists
+all fields and the bytes of an exchange.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ VERSION = 1
 SUBPROTOCOL = f"brazo-teleop.{VERSION}"
 MAX_BYTES = 2048
 MAX_JOINTS = 32
-LARGEST = 1e6  # of what is measured: joint values, places (rad, m), forces (N, N m)
+LARGEST = 1e6  # bound of measured values: joints, positions (rad, m), forces (N, N m)
 STATES = ("IDLE", "ENGAGED", "DEGRADED", "HOLD")
 
 # Flags of a command.
-RUN = 1  # the operator holds the enabling switch
-CLUTCH = 2  # the master moves freely, the follower stands
+RUN = 1  # the operator holds the enable switch
+CLUTCH = 2  # the master moves freely, the follower does not move
 
-Session = Annotated[int, Meta(ge=1, le=2**53 - 1)]  # what a browser's number can hold exactly
+Session = Annotated[int, Meta(ge=1, le=2**53 - 1)]  # integers that JavaScript represents exactly
 Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 Time = Annotated[int, Meta(ge=-(2**53), le=2**53)]  # µs
 Name = Annotated[str, Meta(max_length=64)]
@@ -43,47 +43,47 @@ Joints = Annotated[tuple[float, ...], Meta(max_length=MAX_JOINTS)]
 # x, y, z in m, then the quaternion w, x, y, z.
 Pose: TypeAlias = tuple[float, float, float, float, float, float, float]
 Wrench: TypeAlias = tuple[float, float, float, float, float, float]
-# Numbers the link carries and does not read, for schemes that reflect forces.
+# Numbers for bilateral schemes, which the link transmits without interpretation.
 Extra = Annotated[tuple[float, ...], Meta(max_length=32)]
 Value: TypeAlias = bool | float | Name | Annotated[tuple[float, ...], Meta(max_length=16)]
 
 
 class Hello(Struct, array_like=True, tag=1, frozen=True, gc=False):
-    """The first frame of a connection: who asks, and to do what."""
+    """First frame of a connection: role, name and token of the client."""
 
     version: int
     role: Name  # "master" or "watch"
     name: Name
     token: Annotated[str, Meta(max_length=256)] = ""
-    resume: Count = 0  # the session this master had before its connection broke, 0 for none
+    resume: Count = 0  # session of this master before its connection broke, 0 for none
 
 
 class Welcome(Struct, array_like=True, tag=2, frozen=True, gc=False):
-    """The answer to a `Hello` that is let in."""
+    """Answer to an accepted `Hello`."""
 
     version: int
     session: Session
     name: Name  # of the follower
-    joints: Annotated[int, Meta(ge=0, le=MAX_JOINTS)]  # a command's q must have, 0 for any number
+    joints: Annotated[int, Meta(ge=0, le=MAX_JOINTS)]  # required length of a command's q, 0 for any
 
 
 class Refused(Struct, array_like=True, tag=3, frozen=True, gc=False):
-    """The answer to a `Hello` that is not let in; the connection is closed behind it."""
+    """Answer to a refused `Hello`; the connection is closed after it."""
 
     code: Name  # "version", "token", "busy", "role", "full"
     text: Text
 
 
 class Command(Struct, array_like=True, tag=4, frozen=True, gc=False):
-    """Where the master stands; always absolute, so that a frame missed loses no motion."""
+    """Position of the master; absolute, so that a lost frame loses no motion."""
 
     session: Session
     seq: Count
     sent: Time
     ack: Count
-    valid: Annotated[int, Meta(ge=0, le=10_000_000)]  # µs after `sent` in which it may be acted on
+    valid: Annotated[int, Meta(ge=0, le=10_000_000)]  # µs after `sent` until it expires
     flags: Annotated[int, Meta(ge=0, le=255)]
-    engagement: Count  # raised by one to ask for motion to begin
+    engagement: Count  # increased by one to request engagement
     q: Joints = ()
     pose: Pose | None = None
     grip: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None  # 0 open, 1 closed
@@ -91,17 +91,17 @@ class Command(Struct, array_like=True, tag=4, frozen=True, gc=False):
 
 
 class Status(Struct, array_like=True, tag=5, frozen=True, gc=False):
-    """What the follower does."""
+    """State of the follower."""
 
     session: Session
     seq: Count
     sent: Time
     ack: Count
     state: Annotated[int, Meta(ge=0, le=len(STATES) - 1)]
-    cause: Text  # of the last change of state
-    share: float  # of full speed, 0 to 1
-    engagement: Count  # the last one that was used up
-    age: Count  # µs, of the newest command when this was sent
+    cause: Text  # of the last state change
+    share: float  # fraction of full speed, 0 to 1
+    engagement: Count  # last number used
+    age: Count  # µs, age of the newest command at `sent`
     q: Joints = ()
     pose: Pose | None = None
     wrench: Wrench | None = None  # on the tool, N and N m
@@ -110,7 +110,7 @@ class Status(Struct, array_like=True, tag=5, frozen=True, gc=False):
 
 
 class Ping(Struct, array_like=True, tag=6, frozen=True, gc=False):
-    """A heartbeat; wants a `Pong` at once."""
+    """Heartbeat; requires an immediate `Pong`."""
 
     session: Session
     seq: Count
@@ -119,18 +119,18 @@ class Ping(Struct, array_like=True, tag=6, frozen=True, gc=False):
 
 
 class Pong(Struct, array_like=True, tag=7, frozen=True, gc=False):
-    """The answer to a `Ping`: four times from which offset and round trip follow."""
+    """Answer to a `Ping`: four times that give clock offset and round trip."""
 
     session: Session
     seq: Count
     sent: Time
     ack: Count
     echo: Time  # `sent` of the ping
-    received: Time  # when it came, by the clock of who answers
+    received: Time  # receive time, by the clock of the answering peer
 
 
 class Setting(Struct, array_like=True, tag=8, frozen=True, gc=False):
-    """The master asks for another setting of the follower, such as the scale of the mapping."""
+    """Request to change a setting of the follower, such as the scale of the mapping."""
 
     session: Session
     seq: Count
@@ -141,7 +141,7 @@ class Setting(Struct, array_like=True, tag=8, frozen=True, gc=False):
 
 
 class Answer(Struct, array_like=True, tag=9, frozen=True, gc=False):
-    """What became of a `Setting`."""
+    """Result of a `Setting`."""
 
     session: Session
     seq: Count
@@ -158,10 +158,10 @@ Frame: TypeAlias = Hello | Welcome | Refused | Command | Status | Ping | Pong | 
 
 
 class Malformed(Exception):
-    """Bytes that are no frame of this version; the reason is for a counter or a log."""
+    """Bytes that are no valid frame of this version; the reason is for a counter or a log."""
 
 
-# The texts of a peer that are shown or logged here, and how long each may be.
+# Texts of a peer that are shown or logged here, and their maximum lengths.
 _TEXTS: dict[type, tuple[tuple[str, int], ...]] = {
     Hello: (("name", 64),),
     Welcome: (("name", 64),),
@@ -176,12 +176,12 @@ _from_follower: msgspec.msgpack.Decoder[FromFollower] = msgspec.msgpack.Decoder(
 
 
 def encode(frame: Frame) -> bytes:
-    """The bytes of a frame."""
+    """Return the bytes of a frame."""
     return _encoder.encode(frame)
 
 
 def read_from_master(message: bytes | str) -> FromMaster:
-    """The frame a master or watcher sent, checked; `Malformed` when it is none."""
+    """Return the checked frame of a master or watcher; raise `Malformed` if it is invalid."""
     frame = _printable(_read(_from_master, message))
     if isinstance(frame, Command):
         _sound(frame.q)
@@ -199,7 +199,7 @@ def read_from_master(message: bytes | str) -> FromMaster:
 
 
 def read_from_follower(message: bytes | str) -> FromFollower:
-    """The frame a follower sent, checked; `Malformed` when it is none."""
+    """Return the checked frame of a follower; raise `Malformed` if it is invalid."""
     frame = _printable(_read(_from_follower, message))
     if isinstance(frame, Status):
         _finite(frame.extra)
@@ -208,7 +208,7 @@ def read_from_follower(message: bytes | str) -> FromFollower:
 
 
 def now_us() -> int:
-    """The clock of frames: microseconds that only go forward."""
+    """Return the monotonic clock of frames, in microseconds."""
     return time.perf_counter_ns() // 1000
 
 
@@ -219,13 +219,13 @@ def _read(decoder: msgspec.msgpack.Decoder, message: bytes | str):
         raise Malformed(f"{len(message)} bytes; at most {MAX_BYTES}")
     try:
         return decoder.decode(message)
-    # Text that is not UTF-8 and nesting without end are errors of their own kinds.
+    # Invalid UTF-8 and deep nesting raise exceptions of other types.
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise Malformed(str(error)) from None
 
 
 def _printable(frame: Any) -> Any:
-    """A frame whose names and sentences are one line each, as they are shown and logged."""
+    """Return the frame with each text reduced to one line, for display and logs."""
     found = {}
     for field, most in _TEXTS.get(type(frame), ()):
         value = getattr(frame, field)
@@ -233,7 +233,7 @@ def _printable(frame: Any) -> Any:
             clean: Any = tuple(one_line(text)[:most] for text in value)
         elif isinstance(value, str):
             clean = one_line(value)[:most]
-        else:  # the value of a setting that is no text
+        else:  # value of a setting that is no text
             continue
         if clean != value:
             found[field] = clean

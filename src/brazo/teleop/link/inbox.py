@@ -1,12 +1,12 @@
-"""Which of the frames that come in are good; the newest counts, others are dropped and counted.
+"""Selection of valid received frames; only the newest is kept, others are dropped and counted.
 
-A frame is good when it belongs to this session, is newer than all before it, comes no faster than
-the rate allows and, for a command, is still valid when it arrives.  Of good commands only the last
-is kept: whoever reads sees the newest, and a backlog that a stalled network delivers in one go is
-never worked off.
+A frame is valid if it belongs to this session, is newer than all before it, is within the rate
+limit and, for a command, has not expired on arrival.  Only the newest valid command is kept, so a
+backlog that a stalled network delivers at once is never executed.
 
-A command's age is counted from `sent`, brought to the own clock.  The estimate of that clock may be
-wrong by half a round trip; a command is never taken for younger than the time since it arrived.
+The age of a command is measured from `sent`, converted to the local clock.  The clock estimate can
+be wrong by half a round trip; a command is never considered younger than the time since its
+arrival.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from brazo.teleop.link.clock import ClockFilter
 from brazo.teleop.link.frames import CLUTCH, RUN, Answer, Command, Ping, Pong, Setting, Status
 
-FUTURE = 5_000  # µs that a command may seem to be sent after it came, beyond the clock's own error
+FUTURE = 5_000  # µs, tolerance for `sent` after arrival, beyond the clock error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Received:
-    """A good command with its times by the own clock, in seconds."""
+    """A valid command with its times by the local clock, in s."""
 
     command: Command
     received: float
@@ -39,18 +39,18 @@ class Received:
 
 
 class Inbox:
-    """What one connection has received; `counts` says how many frames were dropped and why."""
+    """Received frames of one connection; `counts` has the number of dropped frames per reason."""
 
     def __init__(
         self, session: int, clock: ClockFilter, counts: Counter[str], joints: int = 0
     ) -> None:
         self.session, self.clock, self.counts, self.joints = session, clock, counts, joints
-        self.last = 0  # the highest seq received
-        self.missing = 0  # numbers skipped by the sender
+        self.last = 0  # highest seq received
+        self.missing = 0  # skipped sequence numbers
         self.latest: Received | None = None
 
     def admit(self, frame: Command | Status | Ping | Pong | Setting | Answer) -> bool:
-        """Whether the head of a frame is good."""
+        """Return whether the header of a frame is valid."""
         if frame.session != self.session:
             self.counts["wrong session"] += 1
             return False
@@ -64,10 +64,10 @@ class Inbox:
         return True
 
     def command(self, frame: Command, now: int) -> Received | None:
-        """Keep a command whose head is good, unless it is of no use; `now` in µs."""
+        """Keep a command with a valid header if it is usable; `now` in µs."""
         clock = self.clock.estimate
         if clock is None:
-            # Nothing can be said of its age before the first ping is answered.
+            # Its age is unknown before the first ping is answered.
             self.counts["before the clock"] += 1
             return None
         if self.joints and frame.q and len(frame.q) != self.joints:

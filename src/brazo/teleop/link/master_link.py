@@ -1,16 +1,15 @@
-"""`MasterLink`: the master's end of the link, a websocket client in a thread of its own.
+"""`MasterLink`: the master's side of the link, a websocket client in its own thread.
 
     with MasterLink("127.0.0.1:9000") as link:
         link.wait()                                  # until the follower answers
         link.engage()
         while True:                                  # the control loop, at any rate
-            link.send(q, run=True)                   # never waits; the newest command counts
+            link.send(q, run=True)                   # never blocks; only the newest command is sent
             link.status()                            # the newest status, or None
 
-A connection that breaks is made again, at first at once and then with longer and longer pauses.
-Nothing is kept for it: a command that could not leave is replaced by the next, a setting that could
-not is given back as not sent, and while the follower does not confirm what it gets, no more is
-poured into the network.
+A broken connection is opened again, with increasing pauses between the attempts.  Nothing is queued
+meanwhile: an unsent command is replaced by the next, an unsent setting is answered as not sent, and
+no commands are sent while the follower does not acknowledge the earlier ones.
 """
 
 from __future__ import annotations
@@ -60,14 +59,14 @@ from brazo.teleop.link.unreachable import in_words
 
 VALID = 0.1  # s
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two attempts to connect
-_UNCONFIRMED = 0.25  # s of commands on their way, beyond two round trips
+_UNCONFIRMED = 0.25  # s, max age of unacknowledged commands beyond two round trips
 _NOT_SENT = "'{}' was not sent to the follower: {}; set it again when it is connected"
-_FINAL = ("version", "token", "role")  # refusals that trying again does not change
+_FINAL = ("version", "token", "role")  # refusals for which a retry is useless
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Told:
-    """The newest status, with its times by the own clock, in seconds."""
+    """The newest status, with its times by the local clock, in s."""
 
     status: Status
     received: float
@@ -87,7 +86,7 @@ class _Pending:
 
 
 class MasterLink:
-    """Connects to a follower's address, `host:port` or `ws://…`, from `start` to `close`."""
+    """Client of the follower at `host:port` or `ws://…`, from `start` to `close`."""
 
     def __init__(
         self,
@@ -103,14 +102,14 @@ class MasterLink:
         self.rules = rules or LinkRules()
         self.counts: Counter[str] = Counter()
         self.name, self.role = name[:64], "watch" if watch else "master"
-        self.follower = ""  # its name
-        self.joints = 0  # it wants, 0 for any number
-        self.refusal = ""  # why it does not let us in
-        self._said_no = ""  # the last refusal that came from the follower itself
+        self.follower = ""  # name of the follower
+        self.joints = 0  # number of joints that it requires, 0 for any
+        self.refusal = ""  # reason why there is no connection
+        self._said_no = ""  # last refusal by the follower itself
         self._token, self._tls = token or "", tls
         self._background: Background | None = None
         self._connected = threading.Event()
-        self._over = False  # refused for good
+        self._over = False  # refused permanently
         self._wake: asyncio.Event | None = None
         self._pending: _Pending | None = None
         self._asked: deque[tuple[str, Any]] = deque(maxlen=32)
@@ -119,17 +118,17 @@ class MasterLink:
         self._answers: deque[Answer] = deque(maxlen=32)
         self._channel: Channel | None = None
         self._session = 0
-        self._flying: deque[tuple[int, int]] = deque()  # seq and time of commands not confirmed
+        self._flying: deque[tuple[int, int]] = deque()  # seq and time of unacknowledged commands
 
     def start(self) -> MasterLink:
-        """Begin to connect; does not wait for it."""
+        """Start connecting in the background."""
         if self._background is None:
             self._background = Background("teleop-master", self._run)
             self._background.start()
         return self
 
     def close(self) -> None:
-        """Let go."""
+        """Close the connection and stop the thread."""
         if self._background is not None:
             self._background.stop()
             self._background = None
@@ -142,53 +141,53 @@ class MasterLink:
 
     @property
     def connected(self) -> bool:
-        """Whether the follower has let us in and is heard."""
+        """Whether the follower has accepted the connection and it is open."""
         return self._connected.is_set()
 
     @property
     def ever_connected(self) -> bool:
-        """Whether there has been a connection since the link was made."""
+        """Whether there has been a connection since the link was created."""
         return self._session != 0
 
     @property
     def trouble(self) -> str:
-        """Why there is no connection, and whether that may change; "" where nothing is known."""
+        """Reason why there is no connection and whether it is retried; "" if unknown."""
         more = "not retrying" if self._over else "retrying"
         return f"{self.refusal}; {more}" if self.refusal else ""
 
     @property
     def turned_away(self) -> bool:
-        """Whether the follower is there and does not let us in."""
+        """Whether the follower is reachable and refuses the connection."""
         return bool(self.refusal) and self.refusal == self._said_no
 
     @property
     def session(self) -> int:
-        """The number of the present connection, 0 when there is none."""
+        """Session number of the current connection, 0 without one."""
         channel = self._channel
         return 0 if channel is None else channel.session
 
     @property
     def round_trip(self) -> float | None:
-        """Seconds to the follower and back at best, None before it is known."""
+        """Min round trip to the follower in s, None before the first measurement."""
         channel = self._channel
         estimate = None if channel is None else channel.clock.estimate
         return None if estimate is None else 1e-6 * estimate.round_trip
 
     @property
     def offset(self) -> float | None:
-        """Seconds by which the follower's clock is ahead of the own, None before it is known."""
+        """Clock of the follower minus the local clock in s, None before the first measurement."""
         channel = self._channel
         estimate = None if channel is None else channel.clock.estimate
         return None if estimate is None else 1e-6 * estimate.offset
 
     @property
     def heard(self) -> float | None:
-        """Seconds since the last good frame of the follower, None when there is no connection."""
+        """Seconds since the last valid frame of the follower, None without a connection."""
         channel = self._channel
         return None if channel is None else 1e-6 * (now_us() - channel.heard)
 
     def wait(self, timeout: float = 10.0) -> None:
-        """Wait until connected; not for use in a control loop."""
+        """Wait until connected, at most `timeout` seconds; not for use in a control loop."""
         end = time.monotonic() + timeout
         while not self._connected.wait(min(0.05, max(end - time.monotonic(), 0.0))):
             if self._over:
@@ -198,7 +197,7 @@ class MasterLink:
                 raise BrazoError(f"{self.url}: not connected after {timeout:g} s: {why}")
 
     def engage(self) -> int:
-        """Ask, from the next command on, for motion to begin; the number of this engagement."""
+        """Request engagement from the next command on; return the engagement number."""
         self._engagement += 1
         return self._engagement
 
@@ -213,7 +212,7 @@ class MasterLink:
         extra: Sequence[float] = (),
         valid: float = VALID,
     ) -> None:
-        """Where the master is now: joints, or the pose of its handle as x, y, z, w, x, y, z."""
+        """Send the master position: joints, or the handle pose as x, y, z (m) and w, x, y, z."""
         if len(q) > MAX_JOINTS:
             raise BrazoError(f"{len(q)} joint values; at most {MAX_JOINTS}")
         if pose is not None and len(pose) != 7:
@@ -231,9 +230,10 @@ class MasterLink:
         self._poke()
 
     def set(self, name: str, value: Any) -> None:
-        """Ask the follower for another setting; `answers` tells what became of it.
+        """Request a setting of the follower; `answers` returns the result.
 
-        Without a link it is refused: nobody expects it to be carried out when one comes.
+        Raises BrazoError without a link: a setting must not take effect unexpectedly when a link is
+        opened later.
         """
         if not self.connected:
             raise BrazoError(_NOT_SENT.format(name, "no link"))
@@ -241,11 +241,11 @@ class MasterLink:
         self._poke()
 
     def status(self) -> Told | None:
-        """The newest status of this connection."""
+        """Return the newest status of this connection."""
         return self._told
 
     def answers(self) -> list[Answer]:
-        """Answers to settings since the last look."""
+        """Return the answers to settings since the last call."""
         found = []
         while self._answers:
             found.append(self._answers.popleft())
@@ -287,7 +287,7 @@ class MasterLink:
                         pause = FIRST_PAUSE
                         await self._converse(connection)
             except InvalidStatus as error:
-                # The server understood and does not want us; trying again changes nothing.
+                # The server answered and refuses the connection; a retry would be refused as well.
                 body = (error.response.body or b"").decode(errors="replace").strip()
                 self.refusal = f"{body or 'refused'} ({error.response.status_code})"
                 self._over = 400 <= error.response.status_code < 500
@@ -297,20 +297,20 @@ class MasterLink:
                 self.refusal = in_words(error, urlsplit(self.url).netloc)
             except Malformed as error:
                 self.refusal = f"unknown protocol: {error}"
-            except Exception as error:  # nobody looks at this task: it must not end without a word
+            except Exception as error:  # no code awaits this task: keep the error
                 self.refusal, self._over = in_words(error, urlsplit(self.url).netloc), True
             finally:
-                # Whoever is ended while closing leaves the line open.
+                # A task that is cancelled while closing would leave the connection open.
                 if connection is not None:
                     connection.transport.abort()
             self.counts["attempts"] += 1
             if not self._over:
-                # Spread, so that many do not come back in step.
+                # Random pauses, so that many clients do not reconnect simultaneously.
                 await asyncio.sleep(pause * random.uniform(0.75, 1.25))
                 pause = min(2.0 * pause, LONGEST_PAUSE)
 
     async def _introduce(self, connection: ClientConnection) -> bool:
-        """Say who we are; whether the follower lets us in."""
+        """Send the hello; return whether the follower accepts it."""
         hello = Hello(VERSION, self.role, self.name, self._token, self._session)
         await connection.send(frames.encode(hello))
         async with asyncio.timeout(self.rules.hello):
@@ -348,13 +348,13 @@ class MasterLink:
             self._give_back()
 
     def _give_back(self) -> None:
-        """Settings that did not leave before the link was lost are answered from here."""
+        """Answer the settings that were not sent before the link was lost."""
         while self._asked:
             text = _NOT_SENT.format(self._asked.popleft()[0], "the link was lost")
             self._answers.append(Answer(self._session, 0, now_us(), 0, 0, False, text))
 
     async def _pour(self, channel: Channel) -> None:
-        """Send what is pending whenever there is something."""
+        """Send pending settings and commands when there are any."""
         assert self._wake is not None
         while True:
             await self._wake.wait()
@@ -383,7 +383,7 @@ class MasterLink:
             self._flying.append((channel.seq, pending.stamp))
 
     def _unconfirmed(self, channel: Channel) -> bool:
-        """Whether commands are on their way for longer than the network should take."""
+        """Return whether acknowledgements of commands are overdue."""
         estimate = channel.clock.estimate
         patience = 1e6 * _UNCONFIRMED + (0 if estimate is None else 2 * estimate.round_trip)
         return bool(self._flying) and now_us() - self._flying[0][1] > patience
@@ -416,7 +416,7 @@ class MasterLink:
 
 
 def _url(address: str, tls: ssl.SSLContext | None) -> str:
-    """`host:port` or a whole address, checked."""
+    """Return the checked websocket address for `host:port` or a URL."""
     parts = address_parts(address, *(("wss", "ws") if tls else ("ws", "wss")))
     if (parts.scheme == "wss") != (tls is not None):
         raise BrazoError(

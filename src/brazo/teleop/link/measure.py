@@ -1,11 +1,11 @@
-"""How good the link is on this machine: two processes, a steady stream of commands, and what came.
+"""Measurement of the link on this machine: a stream of commands between two processes.
 
-The follower runs in a process of its own and looks at the newest command as a control loop would.
-Both processes read the same monotonic clock, so the one-way latency is measured, not estimated.
+The follower runs in its own process and reads the newest command as a control loop would.  Both
+processes read the same monotonic clock, so the one-way latency is measured and not estimated.
 
-    latency  from `send` on the master's side to arrival in the follower's process
-    age      of the newest command whenever the follower's loop looks
-    jitter   by how much two commands come further apart, or closer, than they were sent
+    latency  from `send` at the master to arrival in the follower's process
+    age      of the newest command at each cycle of the follower's loop
+    jitter   difference between the intervals of arrival and of sending of two commands
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a run has shown."""
+    """Results of a measurement."""
 
     seconds: float
-    rate: float  # Hz, as reached by the master's loop
-    sent: int  # commands given to the link
+    rate: float  # Hz, achieved by the master's loop
+    sent: int  # commands passed to the link
     received: int
-    replaced: int  # by a newer one before they had left
-    lost: int  # numbers that never came
-    disordered: int  # frames that came after a newer one
-    late: int  # too old on arrival
+    replaced: int  # by a newer one before they were sent
+    lost: int  # missing sequence numbers
+    disordered: int  # frames that arrived after a newer one
+    late: int  # expired on arrival
     latency: Spread
     jitter: Spread
     age: Spread
-    round_trip: float  # ms, the least
-    offset: float  # ms: the estimate of the other clock, which truly is the own one
+    round_trip: float  # ms, min
+    offset: float  # ms, estimated clock offset; the true value is 0, because both use one clock
 
 
 def measure(
@@ -62,7 +62,7 @@ def measure(
     rate: float = 500.0,
     progress: Callable[[float], None] | None = None,
 ) -> Measurement:
-    """Stream commands over the loopback for so long, at so many a second."""
+    """Stream commands over the loopback interface for `seconds` at `rate` (Hz)."""
     if not (0.0 < seconds <= 86_400.0 and 1.0 <= rate <= 1000.0):
         raise BrazoError(f"{seconds:g} s at {rate:g} Hz; wanted up to a day, and 1 to 1000 Hz")
     command = [sys.executable, "-m", "brazo.teleop.link.measure", str(1.0 / rate)]
@@ -78,7 +78,7 @@ def measure(
                     time.sleep(0.01)
                 time.sleep(0.5)
                 sent, took = _stream(link, seconds, 1.0 / rate, progress)
-                # Now: once the follower has ended, the link knows neither any more.
+                # Read them now: the link loses these values when the follower ends.
                 trip, offset = link.round_trip, link.offset
                 if trip is None or offset is None:
                     raise BrazoError("the link was lost while it was measured; try again")
@@ -114,7 +114,7 @@ def _stream(
     begin = due = time.perf_counter()
     sent = 0
     while (now := time.perf_counter()) - begin < seconds:
-        # A loop that was late does not catch up: two commands at once say no more than one.
+        # A late loop does not catch up, because two commands at once carry no more than one.
         due = max(due + period, now + period / 2)
         link.send((0.001 * sent % 1.0,) * JOINTS)
         sent += 1
@@ -126,7 +126,7 @@ def _stream(
 
 
 class _Histogram:
-    """Durations in microseconds, counted: constant memory however long the run."""
+    """Histogram of durations in microseconds; constant memory for runs of any length."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(1_000_000, dtype=np.int64)
@@ -137,7 +137,7 @@ class _Histogram:
         self._most = max(self._most, seconds)
 
     def spread(self) -> list[float]:
-        """p50, p99, p99.9 and the most, in ms."""
+        """Return p50, p99, p99.9 and the max, in ms."""
         below = np.cumsum(self._counts)
         total = max(int(below[-1]), 1)
         found = [float(np.searchsorted(below, share * total)) / 1e3 for share in (0.5, 0.99, 0.999)]
@@ -145,7 +145,7 @@ class _Histogram:
 
 
 def _follow(period: float) -> None:
-    """The follower's process."""
+    """Run the follower's process."""
     over = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.readline(), over.set()), daemon=True).start()
     latency, jitter, age = _Histogram(), _Histogram(), _Histogram()
@@ -163,7 +163,7 @@ def _follow(period: float) -> None:
             sent = 1e-6 * latest.command.sent
             ages.append(now - sent)
             if latest is not last:
-                # What is looked at after the last command of the run says nothing of the link.
+                # Samples after the last command of the run do not describe the link.
                 for seconds in ages:
                     age.add(seconds)
                 ages.clear()

@@ -1,4 +1,4 @@
-"""Why a follower could not be reached, in words for whoever waits for it."""
+"""Error messages for a follower that cannot be reached."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from websockets.exceptions import ConnectionClosed
 
 
 def in_words(error: Exception, there: str) -> str:
-    """What an attempt to connect to `there` (host:port) ended with."""
+    """Return the message for a failed attempt to connect to `there` (host:port)."""
     if isinstance(error, socket.gaierror):
         return f"unknown host name in {there}"
     if isinstance(error, ssl.SSLError):
         return f"TLS with {there} failed: {error.strerror or error}"
-    # A name with several addresses, none of which answers, makes one error of them all.
+    # If a host name has several addresses and none answers, asyncio combines the errors into one.
     several = isinstance(error, OSError) and "Multiple exceptions" in str(error)
     if isinstance(error, ConnectionRefusedError) or several:
         return f"no answer from {there}; start `brazo teleop follower` there"

@@ -1,6 +1,6 @@
-"""What passes between the link's thread and the control loop: small, frozen, replaced as a whole.
+"""Data exchanged between the thread of the link and the control loop: small frozen objects.
 
-Either side only ever reads or writes one reference, which needs no lock and never waits.
+Each side only reads or writes one reference, which needs no lock and never blocks.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """What the follower's link knows at one moment."""
+    """State of the follower's link."""
 
-    session: int = 0  # of the master that is connected, 0 when there is none
+    session: int = 0  # session of the connected master, 0 if there is none
     latest: Received | None = None
-    jumps: int = 0  # of a clock, in this session
-    missing: int = 0  # numbers skipped, in this session
+    jumps: int = 0  # clock jumps in this session
+    missing: int = 0  # missing sequence numbers in this session
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """What the follower tells everyone who is connected."""
+    """State of the follower, sent to all connected peers."""
 
     state: int  # index into `frames.STATES`
     cause: str
-    share: float = 0.0  # of full speed
-    engagement: int = 0  # the last one used up
+    share: float = 0.0  # fraction of full speed
+    engagement: int = 0  # last number used
     age: float = 0.0  # s, of the newest command
     q: tuple[float, ...] = ()
     pose: Pose | None = None

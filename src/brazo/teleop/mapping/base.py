@@ -1,18 +1,17 @@
-"""From the master's motion to the follower's, for mechanisms of different shape and size.
+"""Mapping of the master's motion to the follower, for mechanisms of different shape and size.
 
-Motion travels as increments, so the two may stand anywhere when they engage:
+Motion is mapped as increments, so the two can be in any position at engagement:
 
     ΔP_follower = S ΔP_master / k
 
-S turns directions and has to be a rotation (a mirror would swap left and right in the operator's
-hands); k is the master's length over the follower's: above 1 the follower moves finer, below 1
-wider.  The default S is the one of the Delta and SCARA pair: master X to follower Y, Y to −Z,
-Z to −X.
+S maps directions and must be a rotation (a reflection would swap left and right for the operator).
+k is the ratio of master to follower displacement: above 1 the follower moves finer, below 1 wider.
+The default S is that of the Delta and SCARA pair: master X to follower Y, Y to −Z, Z to −X.
 
-`JointMap` (equal mechanisms, joint to joint) and `PoseMap` (unequal ones: joint, pose, pose, joint)
-are built on increments.  The wire carries where the master *is*; an increment is the difference to
-the last command used, so a command that was lost or dropped loses no motion, and a change of
-direction, scale or clutch while running moves nothing by itself.
+`JointMap` (equal mechanisms, joint to joint) and `PoseMap` (different mechanisms: joint, pose,
+pose, joint) are based on increments.  Commands carry the absolute master position; an increment is
+the difference to the last command used.  A lost command therefore loses no motion, and a change of
+direction, scale or clutch causes no motion by itself.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from brazo.trajectory.reading import positive, vector
 
 DIRECTIONS = np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 DIRECTIONS.flags.writeable = False
-SCALES = (1e-3, 1e3)  # a hand's way over a tool's, from the widest to the finest
+SCALES = (1e-3, 1e3)  # master over follower displacement, min and max
 
 
 def scale_of(value: Any, what: str, least: float = SCALES[0], most: float = SCALES[1]) -> float:
-    """A scale that makes sense, whoever asks for it."""
+    """Return the scale if it is within the limits; raise BrazoError otherwise."""
     scale = positive(value, what)
     if not least <= scale <= most:
         raise BrazoError(f"{what} is {scale:g}; wanted {least:g} to {most:g}")
@@ -49,7 +48,7 @@ class IncrementMap:
         S = np.array(self.directions, dtype=float)
         if S.shape != (3, 3) or not np.isfinite(S).all():
             raise BrazoError(f"directions have shape {S.shape}; wanted a finite (3, 3) matrix")
-        # Sizes first: the product of huge ones is no number.
+        # Check the magnitudes first: the product of huge values would overflow.
         if (
             np.abs(S).max() > 1.001
             or np.abs(S @ S.T - np.eye(3)).max() > 1e-9
@@ -63,7 +62,7 @@ class IncrementMap:
         object.__setattr__(self, "scale", scale_of(self.scale, "scale"))
 
     def __call__(self, increment) -> np.ndarray:
-        """The follower's increment (..., 3) for one of the master's, in metres."""
+        """Return the follower's increment (..., 3) for an increment of the master, in m."""
         try:
             step = np.asarray(increment, dtype=float)
         except (TypeError, ValueError) as error:
@@ -73,19 +72,19 @@ class IncrementMap:
         return step @ self.directions.T / self.scale
 
     def changed(self, name: str, value: Any) -> IncrementMap:
-        """The same with another `scale`, or other `directions` (nine numbers, row by row)."""
+        """Return a copy with another `scale` or other `directions` (nine numbers, row by row)."""
         if name == "scale":
             return IncrementMap(self.directions, value)
         return IncrementMap(vector(np.ravel(value), 9, name).reshape(3, 3), self.scale)
 
     def settings(self) -> dict[str, Any]:
-        """What is set; directions row by row, to nine digits."""
+        """Return the current settings; directions row by row, with nine digits."""
         S = [float(f"{x:.9g}") for x in self.directions.ravel()]
         return {"scale": self.scale, "directions": S}
 
 
 def axes(directions: Any) -> str:
-    """Where directions, row by row, lead the master's axes: `X to Y, Y to -Z, Z to -X`."""
+    """Return the mapped master axes as text, for example `X to Y, Y to -Z, Z to -X`."""
     S = np.reshape(directions, (3, 3))
     return ", ".join(f"{name} to {_axis(S[:, j])}" for j, name in enumerate("XYZ"))
 
@@ -98,7 +97,7 @@ def _axis(direction: np.ndarray) -> str:
 
 
 def in_words(settings: dict[str, Any]) -> str:
-    """What a mapping is set to, for people."""
+    """Return the settings of a mapping as text for users."""
     if "directions" in settings:
         scale, leads = settings["scale"], axes(settings["directions"])
         return f"mapping by pose: scale {scale:g}, the master's {leads}"
@@ -112,7 +111,7 @@ def in_words(settings: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MasterPoint:
-    """Where the master stands: joint values (n,), or the pose (4, 4) of its handle, or both."""
+    """Master position: joint values (n,), or the handle pose (4, 4), or both."""
 
     q: np.ndarray | None = None
     T: np.ndarray | None = None
@@ -120,16 +119,16 @@ class MasterPoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """What a step of the master means for the follower."""
+    """Joint target for one step of the master."""
 
     q: np.ndarray  # (n,)
     warnings: tuple[str, ...] = ()
-    jump: str = ""  # why the step cannot be the motion of a hand; q is then where it was before
+    jump: str = ""  # reason why the step is not plausible; q is then unchanged
 
 
 @dataclass(frozen=True, slots=True)
 class Plausible:
-    """The most a master can move between two commands: `slack` plus `speed` times the time."""
+    """Max motion of a master between two commands: `slack` plus `speed` times the interval."""
 
     speed: float = 3.0  # m/s
     slack: float = 0.01  # m
@@ -143,24 +142,24 @@ class Plausible:
 
 
 class Mapping(Protocol):
-    """What turns commands into joint targets for the follower."""
+    """Mapping from commands to joint targets of the follower."""
 
     def obstacle(self, master: MasterPoint, q: np.ndarray) -> str:
-        """Why following cannot begin with the follower at q (n,), "" when it can."""
+        """Return why following cannot start with the follower at q (n,), or "" if it can."""
         ...
 
     def anchor(self, master: MasterPoint, q: np.ndarray) -> None:
-        """From here on increments count: the master is there, the follower at q (n,)."""
+        """Set the reference of increments: the master position and the follower at q (n,)."""
         ...
 
     def step(self, master: MasterPoint, dt: float) -> Target:
-        """The target for where the master is now, dt seconds after the last step."""
+        """Return the target for the current master position, dt seconds after the last step."""
         ...
 
     def set(self, name: str, value: Any) -> None:
-        """Change a setting while running; `BrazoError` says which there are."""
+        """Change a setting at run time; the BrazoError for an unknown one lists the valid names."""
         ...
 
     def settings(self) -> dict[str, Any]:
-        """What is set, as JSON types."""
+        """Return the current settings, as JSON types."""
         ...

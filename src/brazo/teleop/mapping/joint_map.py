@@ -1,9 +1,10 @@
-"""`JointMap`: joint to joint, for a master and a follower of the same mechanism.
+"""`JointMap`: joint to joint, for a master and a follower with the same mechanism.
 
-    Δq_follower = g Δq_master        g one factor a joint, −1 turns it round
+    Δq_follower = g Δq_master        g one gain per joint, −1 reverses it
 
-between two commands (incremental: both may stand anywhere when they engage), or q_follower =
-q_master (absolute: they have to stand alike).  Every joint has a soft wall before its limits.
+between two commands (incremental: the two can be in any position at engagement), or q_follower =
+q_master (absolute: their positions must agree at engagement).  Every joint has a soft wall before
+its limits.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from brazo.trajectory.reading import positive, vector
 
 Array = np.ndarray
 SETTINGS = ("gain", "absolute")
-GREATEST = 1e3  # of a gain
+GREATEST = 1e3  # max magnitude of a gain
 
 
 class JointMap:
-    """Joints of the follower, whose `limits` bound its steps and its range."""
+    """Mapping to the joints of a follower whose `limits` bound its steps and its range."""
 
     def __init__(
         self,
@@ -33,7 +34,7 @@ class JointMap:
         gain: Any = 1.0,
         *,
         absolute: bool = False,
-        align: float = 0.05,  # rad, m: how unlike both may stand when an absolute mapping begins
+        align: float = 0.05,  # rad, m: max difference at engagement if absolute
         plausible: Plausible | None = None,
     ) -> None:
         self.limits = limits
@@ -47,7 +48,7 @@ class JointMap:
         self.set("absolute", absolute)
 
     def set(self, name: str, value: Any) -> None:
-        """Change `gain` (one number or n) or `absolute`."""
+        """Set `gain` (one number or n) or `absolute`."""
         n = self.limits.n
         if name == "gain":
             gain = vector(np.broadcast_to(value, n) if np.ndim(value) == 0 else value, n, "gain")
@@ -60,13 +61,14 @@ class JointMap:
         elif name == "absolute":
             if not isinstance(value, bool):
                 raise BrazoError(f"absolute is {value!r}; wanted true or false")
-            # Both stand alike only where they began so: a change waits for the next engagement.
+            # An absolute mapping needs equal positions at engagement, so a change applies at the
+            # next one.
             self._absolute_next = value
         else:
             raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
 
     def settings(self) -> dict[str, Any]:
-        """What is set."""
+        """Return the current settings."""
         return {"gain": self.gain.tolist(), "absolute": self._absolute_next}
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
@@ -117,7 +119,10 @@ class JointMap:
 
 
 def _wall(low: float, high: float) -> Soft:
-    """Soft within a twentieth of the travel at most, so that a short one stays usable."""
+    """Return the wall of a joint.
+
+    Its width is at most 5 % of the range, so that a short range stays usable.
+    """
     share = 0.05 * (high - low)
     if not math.isfinite(share):
         return JOINT_WALL

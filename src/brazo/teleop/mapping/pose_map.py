@@ -1,16 +1,15 @@
-"""`PoseMap`: joint, pose, pose, joint, for a master and a follower of different mechanism.
+"""`PoseMap`: joint, pose, pose, joint, for a master and a follower with different mechanisms.
 
-The master's joints give the pose of its handle (or it sends the pose itself); what the handle moves
-between two commands becomes a step of the follower's tool,
+The master's joints give its handle pose (or the master sends the pose).  The motion of the handle
+between two commands gives a step of the follower's tool,
 
     Δp_follower = S Δp_master / k,     Δr_follower = S Δr_master / k_turn
 
-(Δr the rotation vector in base axes; the second line is the orientation channel), which a soft wall
-round the workspace and the greatest speed of the tool shorten; the joints that put the tool there
-are found by Newton's method from where they were, so the arm never leaps to another branch.  A step
-no arm position or joint limit allows is not taken, and one that asks too much of a joint's speed is
-taken in part.  All settings may change while running; the greatest speed of the tool only below
-the one it was given at the start.
+(Δr is the rotation vector in base axes; the second equation is the orientation channel).  A soft
+wall around the workspace and the max tool speed shorten the step.  The joint values follow by
+Newton's method from the previous ones, so the arm never jumps to another IK branch.  A step out of
+reach or beyond a joint limit is not taken; a step that exceeds a joint speed is taken in part.  All
+settings can change at run time; the max tool speed only below its initial value.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ if TYPE_CHECKING:
 Array = np.ndarray
 SETTINGS = ("scale", "directions", "turn_scale", "orientation", "tool_speed")
 _ON_TARGET = 1e-9  # m, rad
-_FEW = 1e-3  # share of a step below which it is not worth taking
+_FEW = 1e-3  # fraction of a step below which it is not taken
 
 
 class PoseMap:
-    """Steps of the follower's tool; `master` is needed where it sends joints and no pose."""
+    """Mapping to the follower's tool; `master` is required if it sends joint values and no pose."""
 
     def __init__(
         self,
@@ -70,12 +69,12 @@ class PoseMap:
         self.plausible = plausible or Plausible()
         self._motion = ToolMotion(follower)
         self._how: Literal["full", "nearest"] = "full" if follower.mobility == 6 else "nearest"
-        self._last = np.eye(4)  # the handle
+        self._last = np.eye(4)  # handle pose
         self._q = np.zeros(follower.n)
-        self._T = np.eye(4)  # the follower's tool
+        self._T = np.eye(4)  # tool pose of the follower
 
     def set(self, name: str, value: Any) -> None:
-        """Change a setting; nothing moves by it, since only increments count."""
+        """Change a setting; it causes no motion, because only increments are mapped."""
         if name in ("scale", "directions"):
             self.increments = self.increments.changed(name, value)
         elif name == "turn_scale":
@@ -95,12 +94,12 @@ class PoseMap:
             raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
 
     def settings(self) -> dict[str, Any]:
-        """What is set; directions row by row, to nine digits."""
+        """Return the current settings; directions row by row, with nine digits."""
         return self.increments.settings()
 
     @property
     def pose(self) -> Array:
-        """The follower's tool (4, 4) as commanded."""
+        """Commanded tool pose (4, 4) of the follower."""
         return self._T.copy()
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
@@ -143,7 +142,7 @@ class PoseMap:
         return Target(self._q.copy(), tuple(warnings))
 
     def _take(self, move: Array, turn: Array, dt: float, warnings: list[str]) -> None:
-        """Take as much of a step as the arm allows: all, or its translation, or its rotation."""
+        """Take the feasible part of a step: all of it, or its translation, or its rotation."""
         why = ""
         for shift, twist in ((move, turn), (move, 0.0 * turn), (0.0 * move, turn)):
             if not (shift.any() or twist.any()):
@@ -156,7 +155,7 @@ class PoseMap:
             warnings.append(why)
 
     def _try(self, move: Array, turn: Array, dt: float, warnings: list[str]) -> str:
-        """Take a step, or say why not."""
+        """Take a step and return "", or return the reason why it is not feasible."""
         share = 1.0
         for _ in range(4):
             T = self._moved(share * move, share * turn)
@@ -190,7 +189,7 @@ class PoseMap:
         else:
             T[:3, 3] = self.workspace.step(T[:3, 3], move)
         R = matrix_from_rotvec(turn) @ T[:3, :3]
-        # One Newton step to the nearest rotation, so that rounding does not add up.
+        # One Newton step to the nearest rotation, so that rounding errors do not accumulate.
         T[:3, :3] = 1.5 * R - 0.5 * R @ R.T @ R
         return T
 

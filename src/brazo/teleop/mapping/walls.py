@@ -1,13 +1,13 @@
-"""Soft walls: the way to the edge of a workspace becomes longer the nearer it is.
+"""Soft walls: steps towards the edge of a workspace are reduced near the edge.
 
-Within `width` of an edge a step outwards counts only by the share room/width, so the room that is
-left shrinks as
+Within `width` of an edge, an outward step is scaled by room/width, so the remaining room decreases
+as
 
     dr/ds = −r / width,   r(s) = r₀ exp(−s / width),
 
-solved exactly: the edge is never passed, whatever the size of a step.  Steps inwards count in full,
-and nothing is wound up behind a wall: whoever turns back moves at once.  Below `warn` of room the
-wall says so.
+which is solved exactly: no step of any size passes the edge.  Inward steps are not scaled, and
+nothing accumulates behind a wall, so reversing the motion has an immediate effect.  Below `warn` of
+room a warning is given.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ AXES = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class Soft:
-    """How soft a wall is, in the unit of what it bounds; a width of 0 is hard."""
+    """Width of a wall and distance of its warning, in the unit of the bounded value.
+
+    A width of 0 is a hard wall.
+    """
 
     width: float
     warn: float
@@ -39,7 +42,7 @@ class Soft:
             )
 
     def step(self, x: float, dx: float, low: float, high: float) -> float:
-        """Where a step of dx from x ends between the edges."""
+        """Return the end of a step of dx from x between the edges."""
         room = high - x if dx > 0.0 else x - low
         way = abs(dx)
         free = max(room - self.width, 0.0)
@@ -49,34 +52,34 @@ class Soft:
         gone = free
         if left > 0.0:
             gone += left * -math.expm1((free - way) / self.width)
-        # Rounding must not pass the edge either; whoever is outside stays where it is.
+        # Rounding must not pass the edge either; a position outside stays where it is.
         return min(x + gone, max(high, x)) if dx > 0.0 else max(x - gone, min(low, x))
 
     def warning(self, x: float, low: float, high: float) -> float | None:
-        """The room that is left where it is little, below 0 outside."""
+        """Return the remaining room (negative outside) if it is below `warn`, else None."""
         room = min(high - x, x - low)
         return room if room < self.warn else None
 
 
 TOOL_WALL = Soft(0.03, 0.05)  # m
-JOINT_WALL = Soft(0.05, 0.1)  # rad; m for prismatic joints, where it is narrowed to the travel
+JOINT_WALL = Soft(0.05, 0.1)  # rad; m for prismatic joints, narrowed to their range
 
 
 class Workspace(Protocol):
-    """A region the tool point stays in, in the follower's base frame."""
+    """Region of the tool point, in the follower's base frame."""
 
     def step(self, p: Array, dp: Array) -> Array:
-        """Where a step from p ends."""
+        """Return the end (3,) of a step dp from p."""
         ...
 
     def warnings(self, p: Array) -> tuple[str, ...]:
-        """The edges that are near."""
+        """Return warnings for the edges that are near."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
-    """Between two corners (3,), m; an infinite number leaves its side open."""
+    """Box between two corners (3,), m; infinite values leave a side open."""
 
     low: Any
     high: Any
@@ -104,7 +107,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Cylinder:
-    """Round the base's z axis, m: radii r and heights z; a radius from 0 leaves no hole."""
+    """Cylinder about the base's z axis with ranges of radius r and height z in m.
+
+    A min radius of 0 leaves no hole.
+    """
 
     r: tuple[float, float]
     z: tuple[float, float]
@@ -127,7 +133,7 @@ class Cylinder:
         x, y = (p[:2] + dp[:2]).tolist()
         before, after = math.hypot(p[0], p[1]), math.hypot(x, y)
         if after == 0.0:
-            # Straight through the axis: no direction to move outwards in.
+            # The step ends on the axis: there is no outward direction.
             return np.array([x, y, z] if self.r[0] == 0.0 else [p[0], p[1], z])
         share = self.wall.step(before, after - before, *self._radii) / after
         return np.array([share * x, share * y, z])

@@ -1,7 +1,7 @@
-"""A bad network on purpose: a proxy between master and follower that disturbs by a script.
+"""Proxy between master and follower that simulates network faults according to a script.
 
-Script, load_script    what is disturbed when
-FaultProxy             listens, connects on, disturbs
+Script, load_script    faults over time
+FaultProxy             listens, connects to the follower, applies the faults
 """
 
 from brazo.deprecation import renamed_names

@@ -1,4 +1,4 @@
-"""What a network does wrong, and the script that says when.
+"""Network faults, and the script that schedules them.
 
     seed: 7
     steps:
@@ -8,9 +8,9 @@
       - {at: 8s, cut: true}
       - {at: 8s, for: 2s, refuse: true}
 
-Time runs from the first connection.  A step acts from `at`, for as long as `for` says or to the
-end; where two steps speak of one thing, the one that began later counts.  `way` is `up` (master to
-follower), `down` or `both`.
+Time starts at the first connection.  A step is active from `at`, for the duration `for` or until
+the end.  If two active steps set the same fault, the one that started later applies.  `way` is `up`
+(master to follower), `down` or `both`.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ WAYS: tuple[Way, Way] = ("up", "down")
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What is wrong in one direction at one moment; as it stands, nothing."""
+    """Faults of one direction at one time; the defaults are no faults."""
 
     delay: float = 0.0  # s, of every frame
-    jitter: float = 0.0  # s, added to it, evenly between 0 and this; frames keep their order
-    loss: float = 0.0  # share of frames lost, which on TCP means: held up, with all behind it,
-    stall: float = 0.2  # s, until they have been sent again
-    duplicate: float = 0.0  # share of frames that come twice
-    reorder: float = 0.0  # share of frames that are overtaken, by those of the next
-    overtaken: float = 0.01  # s
-    throttle: float = math.inf  # bytes a second that get through
-    freeze: bool = False  # nothing gets through; all of it comes in one go when this ends
-    half_open: bool = False  # everything vanishes while the connection seems fine
+    jitter: float = 0.0  # s, added to it, uniform between 0 and this; frames keep their order
+    loss: float = 0.0  # fraction of frames lost; on TCP they and all later frames wait
+    stall: float = 0.2  # s, until the retransmission
+    duplicate: float = 0.0  # fraction of frames that are duplicated
+    reorder: float = 0.0  # fraction of frames that are delayed so that later ones overtake,
+    overtaken: float = 0.01  # s, by this time
+    throttle: float = math.inf  # max bytes per second
+    freeze: bool = False  # no data passes; all of it is delivered when this ends
+    half_open: bool = False  # all data is dropped while the connection stays open
 
     def __post_init__(self) -> None:
         for name in ("loss", "duplicate", "reorder"):
@@ -64,14 +64,14 @@ _EVENTS = ("cut", "refuse")
 
 @dataclass(frozen=True, slots=True)
 class FaultStep:
-    """One line of a script."""
+    """One step of a script."""
 
     at: float  # s
     until: float = math.inf
     ways: tuple[Way, ...] = WAYS
     faults: Mapping[str, Any] = field(default_factory=dict)  # fields of `Faults`
     cut: bool = False  # every connection is reset at `at`
-    refuse: bool = False  # nobody new is let through
+    refuse: bool = False  # new connections are refused
 
     def acts(self, t: float) -> bool:
         return self.at <= t < self.until
@@ -86,7 +86,7 @@ class FaultStep:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Steps in the order in which they begin."""
+    """Steps, sorted by start time."""
 
     steps: tuple[FaultStep, ...] = ()
     seed: int = 0
@@ -96,7 +96,7 @@ class Script:
         object.__setattr__(self, "steps", ordered)
 
     def faults(self, way: Way, t: float) -> Faults:
-        """What is wrong in a direction at time t (s)."""
+        """Return the faults of a direction at time t (s)."""
         found: dict[str, Any] = {}
         for step in self.steps:
             if way in step.ways and step.acts(t):
@@ -104,7 +104,7 @@ class Script:
         return Faults(**found) if found else NONE
 
     def thaw(self, way: Way, t: float) -> float:
-        """When a freeze that acts at time t ends."""
+        """Return the time (s) at which a freeze active at time t ends."""
         while self.faults(way, t).freeze:
             ends = [s.until for s in self.steps if way in s.ways and s.acts(t)]
             begins = [s.at for s in self.steps if way in s.ways and s.at > t]
@@ -114,7 +114,7 @@ class Script:
         return t
 
     def refuses(self, t: float) -> bool:
-        """Whether nobody new is let through at time t."""
+        """Return whether new connections are refused at time t (s)."""
         return any(step.refuse and step.acts(t) for step in self.steps)
 
 

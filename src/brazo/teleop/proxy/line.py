@@ -1,8 +1,8 @@
-"""`FaultLine`: when each frame of one direction comes out, if it does; pure, time is given.
+"""`FaultLine`: departure time of each frame of one direction; without I/O, time is an argument.
 
-Every frame draws the same four random numbers whether or not they are needed, so what happens to
-the k-th frame depends on the seed and on the script alone.  Frames leave in the order in which they
-came (the network below is TCP), unless they are meant to be overtaken.
+Every frame draws the same four random numbers whether or not they are needed, so the faults of the
+k-th frame depend only on the seed and the script.  Frames leave in order of arrival (the network
+below is TCP), except those that are reordered on purpose.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from brazo.teleop.proxy.faults import Faults
 
 @dataclass(frozen=True, slots=True, order=True)
 class Leaving:
-    """A frame on its way out."""
+    """A frame with its departure time."""
 
     at: float  # s
-    index: int  # of two at one time the lower leaves first
+    index: int  # order of frames that leave at the same time
     data: bytes
 
 
@@ -37,11 +37,14 @@ class FaultLine:
         self._random = random.Random(seed)
         self._faults, self._thaw, self._counts = faults, thaw, counts
         self._index = 0
-        self._last = 0.0  # when the frame before leaves
-        self._busy = 0.0  # until then the throttled line is taken
+        self._last = 0.0  # departure time of the previous frame
+        self._busy = 0.0  # time until which the throttled line is busy
 
     def push(self, data: bytes, now: float, whole: bool = True) -> list[Leaving]:
-        """What becomes of a frame that comes in now; `whole` frames may come twice or later."""
+        """Return the departures of a frame that arrives at `now` (s).
+
+        Only `whole` frames can be duplicated or reordered.
+        """
         lost, twice, overtaken, jitter = (self._random.random() for _ in range(4))
         faults = self._faults(now)
         self._counts["frames"] += 1
@@ -62,7 +65,7 @@ class FaultLine:
         if not late:
             self._last = at
         else:
-            # Not held against those behind it, which therefore pass.
+            # Later frames do not wait for this one, so they overtake it.
             self._counts["overtaken"] += 1
             at += faults.overtaken
         leaving = [self._leave(at, data)]
@@ -72,11 +75,11 @@ class FaultLine:
         return leaving
 
     def half_open(self, now: float) -> bool:
-        """Whether everything vanishes now."""
+        """Return whether all data is dropped now."""
         return self._faults(now).half_open
 
     def thaw(self, now: float) -> None:
-        """A freeze without an end is over: those behind need not wait for it."""
+        """End a freeze of unknown duration: later frames need not wait for it."""
         self._last, self._busy = min(self._last, now), min(self._busy, now)
 
     def _leave(self, at: float, data: bytes) -> Leaving:

@@ -1,10 +1,11 @@
-"""`FaultProxy`: stands between a master and a follower and does what its script says.
+"""`FaultProxy`: a proxy between master and follower that applies the faults of a script.
 
     with FaultProxy("127.0.0.1:9000", load_script("bad.yaml")) as proxy:
         MasterLink(f"127.0.0.1:{proxy.port}")
 
-It cuts the stream into websocket frames, so it can repeat and reorder whole ones; their bytes stay
-as they are.  Encrypted connections it cannot cut: put it before the encryption.
+It splits the stream into websocket frames, so it can duplicate and reorder whole frames; their
+bytes are not changed.  Encrypted connections cannot be split: place the proxy before the
+encryption.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from brazo.teleop.proxy.line import FaultLine, Leaving
 from brazo.teleop.proxy.splitter import Splitter
 
 _LINGER = "hh" if sys.platform == "win32" else "ii"
-_MOST_HELD = 1 << 18  # bytes; then the sender feels that nothing more is taken
+_MOST_HELD = 1 << 18  # bytes; above this the proxy stops reading, so that the sender is blocked
 
 
 class FaultProxy:
-    """Listens on `host`:`port` and connects on to `to`, from `start` to `close`."""
+    """Proxy that listens on `host`:`port` and connects to `to`, from `start` to `close`."""
 
     def __init__(
         self, to: str, script: Script | None = None, host: str = "127.0.0.1", port: int = 0
@@ -49,14 +50,14 @@ class FaultProxy:
         self._background: Background | None = None
 
     def start(self) -> FaultProxy:
-        """Listen; returns when masters may connect."""
+        """Start listening; returns when masters can connect."""
         if self._background is None:
             self._background = Background("teleop-proxy", self._serve)
             self.port = self._background.start()
         return self
 
     def close(self) -> None:
-        """Break everything off and stop listening."""
+        """Reset all connections and stop listening."""
         if self._background is not None:
             self._background.stop()
             self._background = None
@@ -69,11 +70,11 @@ class FaultProxy:
 
     @property
     def time(self) -> float:
-        """Seconds of the script: since the first connection, 0 before it."""
+        """Time of the script in s: since the first connection, 0 before it."""
         return 0.0 if self._began is None else time.perf_counter() - self._began
 
     def set(self, way: Way | None = None, **faults: Any) -> None:
-        """Disturb one way, or both, like this from now on, whatever the script says."""
+        """Apply these faults to one direction, or both, from now on, instead of the script."""
         for each in WAYS if way is None else (way,):
             self._live[each] = Faults(**faults)
         if self._background is not None:
@@ -85,7 +86,7 @@ class FaultProxy:
             self._background.call(self._cut)
 
     def faults(self, way: Way, t: float) -> Faults:
-        """What is wrong in a direction at time t of the script."""
+        """Return the faults of a direction at time t (s) of the script."""
         return self._live.get(way) or self.script.faults(way, t)
 
     async def _serve(self, background: Background) -> None:
@@ -129,7 +130,7 @@ class FaultProxy:
         ]
         self._pipes.update(pipes)
         try:
-            # When the proxy closes these are cancelled, which is no failure.
+            # Closing the proxy cancels these tasks, which is not an error.
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.gather(*(pipe.run() for pipe in pipes))
         finally:
@@ -150,7 +151,7 @@ class FaultProxy:
         return _Pipe(source, sink, line, lambda: self.time)
 
     async def _follow_script(self) -> None:
-        """Cut when it is time to, and tell of every step."""
+        """Log every step of the script and cut the connections when it requires this."""
         for step in self.script.steps:
             while self._began is None or self.time < step.at:
                 await asyncio.sleep(0.005 if self._began is None else step.at - self.time)
@@ -159,7 +160,7 @@ class FaultProxy:
                 self._cut()
 
     def _thaw(self) -> None:
-        """A freeze set by hand ends when something else is set."""
+        """End a freeze that was set by `set`."""
         for pipe in self._pipes:
             pipe.thaw()
 
@@ -172,7 +173,7 @@ class FaultProxy:
 
 
 class _Pipe:
-    """One direction of one connection: in, through the line, out."""
+    """One direction of one connection: read, apply the faults, write."""
 
     def __init__(
         self,
@@ -202,7 +203,7 @@ class _Pipe:
                 await take
 
     def thaw(self) -> None:
-        """Whatever was frozen without an end leaves now."""
+        """Send the frames of an unlimited freeze now."""
         now = self._clock()
         self._queue = [Leaving(min(item.at, now), item.index, item.data) for item in self._queue]
         heapq.heapify(self._queue)
@@ -210,7 +211,7 @@ class _Pipe:
         self._changed.set()
 
     def abort(self) -> None:
-        """Reset."""
+        """Reset the connection."""
         self._over = True
         self._queue.clear()
         self._changed.set()
@@ -227,7 +228,8 @@ class _Pipe:
             if rest := splitter.rest():
                 self._push(rest, False)
         finally:
-            # Where everything vanishes, so does the news that the other side is gone.
+            # While all data is dropped, the peer must not notice that the connection was closed
+            # either.
             while self._line.half_open(self._clock()) and not self._over:
                 await asyncio.sleep(0.01)
             self._over = True
@@ -259,7 +261,7 @@ class _Pipe:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close a connection so that the other side is told at once."""
+    """Close a connection with a reset, so that the peer notices it at once."""
     plain = writer.get_extra_info("socket")
     if plain is not None and plain.fileno() >= 0:
         with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
-"""Cuts the bytes of a websocket connection into its HTTP head and whole frames (RFC 6455).
+"""Splits the bytes of a websocket connection into its HTTP header and whole frames (RFC 6455).
 
 byte 0   FIN, reserved bits, opcode (8 and above are control frames)
 byte 1   MASK, length; 126: the length is in the next 2 bytes, 127: in the next 8
-then     4 bytes of mask where MASK is set, and the payload
+then     4 bytes of mask if MASK is set, and the payload
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ _END = b"\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The head, or one frame, as it came."""
+    """HTTP header or one frame, unchanged."""
 
     data: bytes
-    message: bool  # a whole message, which may be repeated or moved
+    message: bool  # a whole message, which can be duplicated or reordered
 
 
 class Splitter:
-    """One direction of one connection."""
+    """Splitter for one direction of one connection."""
 
     def __init__(self) -> None:
         self._held = bytearray()
         self._in_head = True
 
     def feed(self, data: bytes) -> list[Piece]:
-        """The pieces that are complete with these bytes."""
+        """Return the pieces that these bytes complete."""
         self._held += data
         found = []
         while (size := self._size()) is not None and len(self._held) >= size:
             piece = bytes(self._held[:size])
             del self._held[:size]
-            # FIN and an opcode of data: nothing else of the message lies in other frames.
+            # FIN and a data opcode: the message consists of this frame only.
             message = not self._in_head and piece[0] & 0x80 != 0 and 0 < piece[0] & 0x0F < 8
             self._in_head = False
             found.append(Piece(piece, message))
@@ -46,11 +46,11 @@ class Splitter:
         return found
 
     def rest(self) -> bytes:
-        """What is left at the end: part of a frame, or not a websocket at all."""
+        """Return the remaining bytes at the end: part of a frame, or no websocket data."""
         return bytes(self._held)
 
     def _size(self) -> int | None:
-        """Bytes of the piece at the front, None while too few are there to tell."""
+        """Return the size of the first piece in bytes, None while it is not known yet."""
         held = self._held
         if self._in_head:
             end = held.find(_END)

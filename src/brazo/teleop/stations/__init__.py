@@ -1,9 +1,9 @@
-"""Whole stations, with a page or without: a simulated robot that follows, a device that drives it.
+"""Complete stations, with or without a page: a simulated follower, a device that drives it.
 
-FollowerStation                        a robot of a simulation that follows a link
-MasterStation                          a device whose handle drives a link
+FollowerStation                        a simulated robot that follows a link
+MasterStation                          a device whose handle position is sent over a link
 ReflectingFollower, ReflectingMaster   the same two with force feedback
-session_report                         the recordings of both ends on one page
+session_report                         the recordings of both sides on one page
 """
 
 from brazo.teleop.stations.follower import FollowerStation

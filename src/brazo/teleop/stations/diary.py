@@ -1,6 +1,6 @@
-"""`Diary`: what happened at a station, by one clock: seconds since the station began.
+"""`Diary`: log of a station, with times in seconds since the start of the station.
 
-The terminal, the page and the recording all tell these times, so that they tell the same.
+The terminal, the page and the recording all use these times, so that they agree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ KEPT = 200
 
 
 class Diary:
-    """The newest entries; one thread writes, any may read."""
+    """The newest log entries; written by one thread, readable from any."""
 
     def __init__(self) -> None:
         self.begin = time.perf_counter()
@@ -22,26 +22,26 @@ class Diary:
         self._count = 0
 
     def now(self) -> float:
-        """Seconds since the station began."""
+        """Return the time since the start of the station, in s."""
         return time.perf_counter() - self.begin
 
     def add(self, text: str, t: float | None = None) -> float:
-        """Write down what happened at t, else now; that time."""
+        """Log a text at time t (s, default now); return that time."""
         t = max(self.now() if t is None else t, 0.0)
         self._count += 1
         self._entries.append((self._count, t, one_line(text)))
         return t
 
     def last(self, n: int) -> list[tuple[float, str]]:
-        """The last n entries, oldest first: when, and what."""
+        """Return the last n entries, oldest first, as (t, text)."""
         return [(t, text) for _, t, text in list(self._entries)[-n:]]
 
     def after(self, number: int) -> tuple[int, list[str]]:
-        """What was written after that entry, as lines, and the number of the last of them."""
+        """Return the number of the newest entry and the lines logged after entry `number`."""
         new = [entry for entry in list(self._entries) if entry[0] > number]
         return (new[-1][0] if new else number), [line(t, text) for _, t, text in new]
 
 
 def line(t: float, text: str) -> str:
-    """An entry as the terminal shows it."""
+    """Return an entry as a line of the terminal."""
     return f"{t:8.3f} s  {text}"

@@ -1,8 +1,8 @@
-"""`FollowerStation`: a robot of a simulation that goes where the master's hand goes.
+"""`FollowerStation`: a simulated robot that follows the master.
 
-In every step of the simulation the link's newest command becomes the robot's next reference.  The
-safety rules run by the clock on the wall, the motion by the simulation's own time, so a simulation
-that is slower than the wall shows slow motion and no jump.
+In every step of the simulation, the newest command of the link gives the next reference of the
+robot.  The safety rules use wall-clock time, the motion uses simulation time.  A simulation slower
+than real time therefore moves slowly, but does not jump.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from brazo.simulation import Simulation
     from brazo.teleop.bilateral.account import Account
 
-EVERY = 2  # steps from one report, and one row, to the next
-BY_HAND = 0.25  # share of full speed at which the robot is moved from its own place
+EVERY = 2  # steps between two reports, and two recorded rows
+BY_HAND = 0.25  # fraction of full speed for motion commanded at the follower itself
 
 
 class FollowerStation:
-    """Lets one robot of a simulation follow a link; the simulation is played by its own player."""
+    """Makes one robot of a simulation follow a link; the simulation runs in its own player."""
 
     def __init__(
         self,
@@ -71,20 +71,20 @@ class FollowerStation:
             self._begin,
             self._on_transition,
         )
-        self.by_hand = True  # whether the robot can be moved from its own place
+        self.by_hand = True  # whether the robot can be moved at the follower itself
         self.step: FollowerStep | None = None
-        self.obstacle = ""  # a reason of the station's own not to begin
+        self.obstacle = ""  # reason of the station not to start following
         self._touch = Touch(sim.world, self.robot.name)
-        self.wrench = np.zeros(6)  # on the tool, base axes
+        self.wrench = np.zeros(6)  # on the tool, in base axes
         self._count = 0
         self._grip: float | None = None
-        self._master = self._left = ""  # who drives, and who did before
+        self._master = self._left = ""  # current and previous master
         self._recorder = None
-        self._failed = False  # the failure of the recorder is reported
+        self._failed = False  # the recorder's failure was logged
         if record is not None:
             columns = {"t": "s", "state": "", "share": "", "age": "s", "latency": "s", "seq": ""}
-            columns |= {"accepted": "", "acted": ""}  # commands so far
-            columns |= {SIMULATED: "s"}  # t is the wall's
+            columns |= {"accepted": "", "acted": ""}  # numbers of commands so far
+            columns |= {SIMULATED: "s"}  # t is wall-clock time
             columns |= {f"tool.{axis}": "m" for axis in "xyz"}
             columns |= {f"target.{axis}": "m" for axis in "xyz"}
             columns |= {f"force.{axis}": "N" for axis in "xyz"}
@@ -102,7 +102,7 @@ class FollowerStation:
             self._recorder = Recorder(record, columns, about, wait=False, replace=replace)
 
     def start(self, play: bool = True) -> FollowerStation:
-        """Listen, and let time pass, unless whoever calls steps the simulation."""
+        """Start listening, and run the simulation unless the caller steps it."""
         self.link.start()
         self.robot.follow(self)
         if play:
@@ -110,7 +110,7 @@ class FollowerStation:
         return self
 
     def close(self) -> None:
-        """Stop the robot, hang up, finish the recording."""
+        """Stop the robot, close the link, finish the recording."""
         self.sim.player.pause()
         self.robot.hold()
         self.link.close()
@@ -126,42 +126,42 @@ class FollowerStation:
 
     @property
     def moving(self) -> bool:
-        """Whether the reference is on its way."""
+        """Whether the reference is moving."""
         return self.follower.tracker.moving
 
     @property
     def begin(self) -> float:
-        """When the station began, by the clock of `time.perf_counter`."""
+        """Start time of the station, by `time.perf_counter`."""
         return self._begin
 
     def stop(self, detail: str = "") -> None:
-        """Come to rest here and now; a master has to let go and engage again."""
+        """Brake to rest now; the master must release and engage again."""
         with self.sim.lock:
             held = self.follower.safety.state is State.HOLD
             self.follower.stop(time.perf_counter(), detail)
-            if held:  # no change of state that would tell of it
+            if held:  # there is no change of state that would be logged
                 self._event("teleop", f"{Cause.STOP.value}, in HOLD already: {detail or 'STOP'}")
 
     def target_by_hand(self) -> np.ndarray:
-        """Where the robot is asked to be, or to go (n,)."""
+        """Return the joint target (n,), or the current reference without a target."""
         with self.sim.lock:
             goal = self.follower.tracker.goal
             return np.array(self.follower.tracker.state.q if goal is None else goal)
 
     @property
     def account(self) -> Account | None:
-        """The energies of a bilateral scheme; None without one."""
+        """Energies of a bilateral scheme; None without one."""
         return None
 
     def move_to(self, q: Any, share: float = BY_HAND) -> None:
-        """Move the robot from its own place, while no master moves it."""
+        """Move the robot to q (n,) from the follower itself, while no master is in control."""
         with self.sim.lock:
             if self.follower.safety.moving:
                 raise BrazoError(f"'{self.link.master}' is in control: press STOP first")
             self.follower.tracker.target(q, None, share)
 
     def next(self) -> Sample:
-        """The reference of the next step; asked by the simulation."""
+        """Return the reference of the next step; called by the simulation."""
         now = time.perf_counter()
         view = self.link.view()
         self.step = step = self._as_is(self.follower.step(now, view, self.obstacle, self.sim.dt))
@@ -174,7 +174,7 @@ class FollowerStation:
         return step.sample
 
     def _as_is(self, step: FollowerStep) -> FollowerStep:
-        """A step as it is to be told and written down."""
+        """Return the step as it is reported and recorded."""
         return step
 
     def _tell(self, step: FollowerStep) -> None:
@@ -203,7 +203,7 @@ class FollowerStation:
                 self._event("recording", self._recorder.failure)
 
     def _extra(self) -> tuple[float, ...]:
-        """What a scheme that reflects forces has to say."""
+        """Return the packet of a bilateral scheme for the master; empty without one."""
         return ()
 
     def _write(self, step: FollowerStep, tool: Any) -> None:

@@ -1,13 +1,14 @@
-"""`MasterStation`: a device, a link, and a loop that sends where the hand is.
+"""`MasterStation`: a device, a link, and a loop that sends the master position.
 
-With a robot for a master, the hand holds its tool: the joints that put it there are sent along, and
-the pose is that of the tool.  Without one the handle begins at the origin.
+With a master robot, the handle is its tool: its joint values are sent as well, and the pose is that
+of the tool.  Without one, the handle starts at the origin.
 
-What is recorded has the master's own clock and, in `offset`, by how much the follower's is ahead:
-`session_report` puts both ends on one time axis.
+The recording uses the master's clock, and `offset` contains the clock of the follower minus that of
+the master.  `session_report` converts both recordings to one time axis.
 
-STOP, whatever the device: from the next command on the switch counts as let go, until the device
-has really let go of it and asked for motion anew.  STOP at the follower means the same here.
+After STOP, with any device, the enable switch counts as released from the next command on, until
+the device has released it and requested engagement again.  STOP at the follower has the same effect
+here.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 RATE = 250.0  # Hz
-HEARD = 1_000_000  # µs: a follower whose newest command is older has not had one of ours
-PATIENCE = 3.0  # s after which the hand begins in any case
+HEARD = 1_000_000  # µs: with an older newest command, the follower has received none of ours
+PATIENCE = 3.0  # s after which the device is read in any case
 POSE = ("x", "y", "z")
-_MOVED = 1e-7  # rad, m: less is rounding
+_MOVED = 1e-7  # rad, m: smaller changes are rounding
 
 
 class MasterStation:
@@ -79,7 +80,7 @@ class MasterStation:
         if not 0.0 < valid <= 10.0:
             raise BrazoError(f"commands valid for {valid:g} s; wanted up to 10 s")
         self.link, self.device, self.robot, self.rate = link, device, robot, rate
-        self.valid = valid  # s in which a command may be acted upon
+        self.valid = valid  # s until a command expires
         self._motion = None if robot is None else ToolMotion(robot)
         self._q = np.zeros(0)
         self._start = np.eye(4)
@@ -87,21 +88,21 @@ class MasterStation:
             self._q = np.array(robot.poses["home"] if q0 is None else q0, dtype=float)
             self._start = robot.fk(self._q).copy()
         self.hand = Hand()
-        self.blocked = ""  # why the master's own arm does not follow the hand; "" when it does
+        self.blocked = ""  # why the master's own arm does not follow; "" if it does
         self._limits = None if robot is None else limits_of(robot)
-        self._blocked_said = ""  # reported since the switch was last let go
+        self._blocked_said = ""  # reason logged since the last release of the switch
         self.log = Diary()
-        self._zero: float | None = None  # when the hand began
+        self._zero: float | None = None  # time of the first read of the device
         self._asked = 0
         self._latch = StopLatch()
         self._state = -1
         self._stopped_there = False
-        self._unsent: list[str] = []  # why settings could not be asked for
+        self._unsent: list[str] = []  # why settings could not be requested
         self._connected = False
-        self._trouble = ""  # why there is no link, as last said
+        self._trouble = ""  # last logged reason why there is no link
         self._session = 0
-        self.settings: dict[str, Any] = {}  # the follower's mapping, as it last told
-        self.error: Exception | None = None  # what ended the thread of a station
+        self.settings: dict[str, Any] = {}  # settings of the follower's mapping, as last reported
+        self.error: Exception | None = None  # error that ended the thread of the station
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         columns = {"t": "s", "offset": "s", "round_trip": "s", "run": "", "clutch": ""}
@@ -114,7 +115,7 @@ class MasterStation:
         about = {"station": "master", "device": device.name, "clock_start": repr(self.log.begin)}
         if robot is not None:
             about["robot"] = robot.name
-        self._failed = False  # the failure of the recorder is reported
+        self._failed = False  # the recorder's failure was logged
         self._recorder = (
             None
             if record is None
@@ -123,42 +124,42 @@ class MasterStation:
 
     @property
     def sim(self) -> Simulation | None:
-        """The simulation the arm lives in; None where the hand alone leads it."""
+        """Simulation of the master arm; None if the arm is not simulated."""
         return None
 
     @property
     def failure(self) -> BaseException | None:
-        """What ended a station that was started, or its simulation; None while all is well."""
+        """Error that ended a started station or its simulation; None without one."""
         return self.error
 
     @property
     def account(self) -> Account | None:
-        """The energies of a bilateral scheme; None without one."""
+        """Energies of a bilateral scheme; None without one."""
         return None
 
     @property
     def q(self) -> Array:
-        """The joints (n,) of the arm the hand holds; empty without one."""
+        """Joint values (n,) of the master arm; empty without one."""
         return self._q
 
     @property
     def start_pose(self) -> Array:
-        """Where the handle (4, 4) was when the hand began."""
+        """Start pose (4, 4) of the handle."""
         return self._start.copy()
 
     def now(self) -> float:
-        """The station's own time, s."""
+        """Return the time of the station, in s."""
         return self.log.now()
 
     def start(self) -> MasterStation:
-        """Run in a thread of its own until `close`."""
+        """Run in a separate thread until `close`."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._live, name="teleop station", daemon=True)
             self._thread.start()
         return self
 
     def close(self) -> None:
-        """Let go, and end."""
+        """Release the switch and end the thread."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -166,13 +167,13 @@ class MasterStation:
 
     @property
     def stopped(self) -> bool:
-        """Whether a STOP is still to be answered by letting go and asking anew."""
+        """Whether a STOP is active: the device has not yet released and engaged again."""
         return self._latch.stopped
 
     def stop(self) -> bool:
-        """STOP: nothing runs until the device lets go and asks anew; whether anything did.
+        """STOP: disable motion until the device releases and engages again; thread-safe.
 
-        Safe from any thread.
+        Returns whether motion was enabled before.
         """
         ran = self.hand.run
         if isinstance(self.device, Halting):
@@ -183,7 +184,7 @@ class MasterStation:
     def _live(self) -> None:
         try:
             self.run()
-        except Exception as error:  # whoever looks at the station shows it
+        except Exception as error:  # shown by the page or the terminal of the station
             self.error = error
 
     def run(
@@ -191,28 +192,30 @@ class MasterStation:
         seconds: float | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Send until the device is done, or for so many seconds."""
+        """Send commands until the device is done, or for `seconds`."""
         tell = tell or (lambda text: None)
         period, due = 1.0 / self.rate, time.perf_counter()
         end = float("inf") if seconds is None else due + seconds
         try:
             while not (self.hand.done or self._over.is_set()) and time.perf_counter() < end:
                 self.cycle(tell)
-                # A loop that was late does not catch up: two commands at once say no more than one.
+                # A late loop does not catch up, because two commands at once carry no more than
+                # one.
                 due = max(due + period, time.perf_counter() + period / 2)
                 time.sleep(max(due - time.perf_counter(), 0.0))
         finally:
             self._end()
 
     def cycle(self, tell: Callable[[str], None]) -> None:
-        """Look at the hand once, and send it."""
+        """Read the device once and send the command."""
         t = self.now()
         told = self.link.status()
         state = 0 if told is None else told.status.state
         if self._zero is None and (t > PATIENCE or (told is not None and told.status.age < HEARD)):
             self._zero = t
         self._heed(told)
-        # The hand begins when the follower has had a command: what comes before counts for nothing.
+        # The device is read only after the follower has received a command: earlier input has no
+        # effect.
         hand = Hand() if self._zero is None else self.device.read(t - self._zero, state)
         self.hand = hand = self._unless_stopped(hand, t, tell)
         T = self._held(hand)
@@ -242,7 +245,7 @@ class MasterStation:
             self._recorder.append([np.nan if value is None else float(value) for value in row])
 
     def _heed(self, told: Told | None) -> None:
-        """Stop here, too, when somebody presses STOP at the follower."""
+        """Stop this side, too, after a STOP at the follower."""
         if told is None:
             return
         status = told.status
@@ -252,7 +255,10 @@ class MasterStation:
         self._stopped_there = stopped
 
     def _unless_stopped(self, hand: Hand, t: float, tell: Callable[[str], None]) -> Hand:
-        """The hand, off the switch from a STOP until it was let go and asks for motion anew."""
+        """Return the input, with the switch released after a STOP.
+
+        The switch is valid again after the device has released it and requested engagement again.
+        """
         before = self._latch.stops
         runs = self._latch.passes(hand.run, hand.engage)
         if self._latch.stops > before:
@@ -260,7 +266,7 @@ class MasterStation:
         return hand if runs == hand.run else replace(hand, run=runs)
 
     def _held(self, hand: Hand) -> Array:
-        """The pose of the handle; of a robot, as far as its arm reaches."""
+        """Return the handle pose (4, 4); with a robot, as far as its arm can reach."""
         T = pose_of(hand, self._start)
         if self._motion is None:
             return T
@@ -271,7 +277,7 @@ class MasterStation:
         if why:
             self.blocked = why
         else:
-            # A device that was sent back to where the arm is asks for nothing: the reason stays.
+            # A device that was moved back to the arm requests no motion: keep the reason.
             if np.abs(q - self._q).max() > _MOVED:
                 self.blocked = ""
             self._q = q
@@ -282,7 +288,7 @@ class MasterStation:
         return T
 
     def _obstacle(self, q: Array, gap: float) -> str:
-        """Why the arm cannot have joint values (n,) that miss the hand by a gap (m, rad)."""
+        """Return why the arm cannot take joint values (n,) that miss the handle by `gap`."""
         if not (np.isfinite(q).all() and gap < 1e-6):
             return "the arm is at the edge of its reach"
         assert self.robot is not None and self._limits is not None
@@ -293,7 +299,7 @@ class MasterStation:
         return at_limit(self.robot, self._limits, i, q[i] > self._limits.position[i, 1])
 
     def _note(self, t: float, tell: Callable[[str], None]) -> None:
-        """Say what has changed."""
+        """Log changes of the link, the state and the settings."""
         link, said = self.link, []
         if link.connected != self._connected:
             self._connected = link.connected
@@ -329,7 +335,7 @@ class MasterStation:
         self._unsent.clear()
 
     def _ask(self, name: str, value: Any) -> None:
-        """Ask the follower for a setting, or note why that cannot be."""
+        """Request a setting of the follower, or record why this is not possible."""
         try:
             self.link.set(name, value)
         except BrazoError as error:
@@ -337,7 +343,7 @@ class MasterStation:
                 self._unsent.append(str(error))
 
     def _say(self, t: float, said: list[str], tell: Callable[[str], None]) -> None:
-        """Write down what happened at t."""
+        """Log messages at time t (s)."""
         for text in said:
             self.log.add(text, t)
             tell(line(t, text))
@@ -345,16 +351,16 @@ class MasterStation:
                 self._recorder.event(t, "master", text)
 
     def _extra(self) -> tuple[float, ...]:
-        """What a scheme that reflects forces has to say."""
+        """Return the packet of a bilateral scheme for the follower; empty without one."""
         return ()
 
     def _felt(self) -> Sequence[float]:
-        """The force on the hand (3), N; nan where none is put on it."""
+        """Return the force (3) on the operator in N; nan without force feedback."""
         account = self.account
         return (np.nan,) * 3 if account is None else account.force
 
     def _learn(self, text: str) -> None:
-        """What the follower's mapping is set to; another program may tell it in other words."""
+        """Store the reported settings of the follower's mapping; an unknown format is ignored."""
         try:
             told = json.loads(text)
             if isinstance(told, dict):
@@ -367,7 +373,7 @@ class MasterStation:
             return
 
     def _end(self) -> None:
-        """Let go, and finish the recording."""
+        """Release the switch and finish the recording."""
         self._let_go()
         self.device.close()
         if self._recorder is not None:
@@ -375,7 +381,7 @@ class MasterStation:
             self._recorder = None
 
     def _let_go(self) -> None:
-        """The last word is a hand that is off the switch."""
+        """Send final commands with the switch released."""
         for _ in range(3):
             self.link.send(self._q.tolist(), run=False)
             time.sleep(0.01)

@@ -1,17 +1,18 @@
-"""Stations that reflect forces: what the follower touches is felt at the master, over the link.
+"""Stations with force feedback: contact forces at the follower are reflected to the master.
 
-Both ends run their loop of `brazo.teleop.bilateral` in every step of their own simulation, in its
-time, and tell each other packets: the master in `extra` of its commands, the follower in `extra` of
-its reports, both as
+Both sides run their loop of `brazo.teleop.bilateral` in every step of their own simulation, in
+simulation time, and exchange packets: the master in `extra` of its commands, the follower in
+`extra` of its reports, both as
 
     energy, then the numbers of the packet
 
-with `energy` (J) what the sender's robot has put into the link so far.  Packets are sums, so the
-newest is enough, and what the link drops or delays costs accuracy and never gives energy.
+where `energy` (J) is the energy that the sender's robot has put into the link so far.  Packets
+carry sums, so the newest is sufficient; lost or delayed packets cost accuracy but never add energy.
 
-The follower's safety rules stand above the scheme.  Only while it follows is the scheme asked;
-otherwise a spring and a damper hold the tool where it was.  Every beginning, the end of a clutch
-and every change of the mapping restarts the follower's end: the two join anew from where they are.
+The safety rules of the follower take precedence over the scheme.  The scheme is active only while
+the follower follows; otherwise a spring and a damper hold the tool in place.  Every engagement, the
+end of a clutch and every change of the mapping restart the follower's side: the two pair again at
+their current positions.
 """
 
 from __future__ import annotations
@@ -53,23 +54,24 @@ SCHEMES: dict[str, Callable[[int], Scheme]] = {
     "position-force": lambda id: PositionForce(id=id),
 }
 COUPLED_SCALES = (0.25, 4.0)
-STATUS_RATE = 500.0  # Hz, of reports on a link that brings forces back
+STATUS_RATE = 500.0  # Hz, rate of reports on a link with force feedback
 HOLD_STIFFNESS, HOLD_DAMPING, HOLD_FORCE = 2000.0, 60.0, 40.0  # N/m, N s/m, N
-ARM_STIFFNESS, ARM_DAMPING = 300.0, 20.0  # N/m, N s/m, of the operator's arm: see `bilateral.Hand`
+ARM_STIFFNESS, ARM_DAMPING = 300.0, 20.0  # N/m, N s/m, of the operator: see `bilateral.Hand`
 
 
 def scheme_named(name: str) -> Scheme:
-    """A scheme for one end, with a number greater than that of any end before it."""
+    """Return a scheme for one side, with an id larger than that of any side created before."""
     if name not in SCHEMES:
         raise BrazoError(f"no bilateral scheme '{name}'; there are {', '.join(SCHEMES)}")
     return SCHEMES[name](time.time_ns() // 1_000_000)
 
 
 class CoupledMap:
-    """The mapping of a coupled pair: directions and scale k, for ways as for forces.
+    """Mapping of a coupled pair: directions and scale k, for displacements and forces.
 
-    The follower feels k² times the springs and dampers of the master's space, so k stays in
-    `COUPLED_SCALES`: beyond, a loop of the usual rate could not keep them stable.
+    In the follower's space the springs and dampers of the master's space are k² times as strong, so
+    k is limited to `COUPLED_SCALES`: beyond them, a loop of the usual rate could not keep them
+    stable.
     """
 
     def __init__(self, increments: IncrementMap | None = None) -> None:
@@ -82,7 +84,7 @@ class CoupledMap:
         return increments
 
     def set(self, name: str, value: Any) -> None:
-        """Change `scale` or `directions`."""
+        """Set `scale` or `directions`."""
         if name in ("scale", "directions"):
             self.increments = self._checked(self.increments.changed(name, value))
         else:
@@ -90,7 +92,7 @@ class CoupledMap:
         self.changes += 1
 
     def settings(self) -> dict[str, Any]:
-        """What is set."""
+        """Return the current settings."""
         return self.increments.settings()
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
@@ -100,12 +102,12 @@ class CoupledMap:
         self._q = q.copy()
 
     def step(self, master: MasterPoint, dt: float) -> Target:
-        # Forces move the robot, not this.
+        # Forces move the robot, not the mapping.
         return Target(self._q)
 
 
 class ReflectingFollower(FollowerStation):
-    """A robot that is moved by forces, and tells what it touches."""
+    """Follower robot that is moved by forces and reports its contact force."""
 
     def __init__(
         self,
@@ -125,7 +127,7 @@ class ReflectingFollower(FollowerStation):
         )
         self.by_hand = False
         self.scheme = scheme
-        # The follower pushes with k times the scheme's force: no more than it may at the start.
+        # The follower pushes with k times the scheme's force; limit it to the value at the start.
         self._limit = scheme.force_limit
         self._force = self._limit * self._coupled.increments.scale
         self.port = ToolPort(sim.world, self.robot.name)
@@ -143,7 +145,7 @@ class ReflectingFollower(FollowerStation):
 
     @property
     def account(self) -> Account:
-        """The energies as this end knows them, in the master's task space."""
+        """Energies as known to this side, in the master's task space."""
         state = self.scheme.state("follower")
         force = () if self._loop is None or self._loop.now is None else self._loop.now.force
         return _account(self.scheme, state, self._packets.energy, state.energy, force)
@@ -176,7 +178,7 @@ class ReflectingFollower(FollowerStation):
         return self.step.sample
 
     def _as_is(self, step: FollowerStep) -> FollowerStep:
-        # Forces move the robot: it is asked to be nowhere but where it is.
+        # Forces move the robot: its reference is its current position.
         q, rest = self.robot.q, np.zeros(self.robot.n)
         return replace(step, sample=Sample(q, rest, rest))
 
@@ -203,7 +205,7 @@ class ReflectingFollower(FollowerStation):
 
 
 class ReflectingMaster(MasterStation):
-    """An arm with its own dynamics, pulled by the hand and by what comes back."""
+    """Simulated master arm, moved by the operator and the reflected force."""
 
     def __init__(
         self,
@@ -245,13 +247,13 @@ class ReflectingMaster(MasterStation):
 
     @property
     def account(self) -> Account:
-        """The energies as this end knows them."""
+        """Energies as known to this side."""
         state = self.scheme.state("master")
         force = () if self._loop.now is None else self._loop.now.force
         return _account(self.scheme, state, state.energy, self._packets.energy, force)
 
     def start(self, play: bool = True) -> ReflectingMaster:
-        """Send, and let time pass, unless whoever calls steps the simulation."""
+        """Start sending, and run the simulation unless the caller steps it."""
         self._robot.controller = None
         self._sim.add_task(self)
         if play:
@@ -259,13 +261,13 @@ class ReflectingMaster(MasterStation):
         return self
 
     def close(self) -> None:
-        """Let go, and end."""
+        """Release the switch and end."""
         self._sim.player.pause()
         self._sim.remove_task(self)
         self._end()
 
     def run(self, seconds: float | None = None, tell: Callable[[str], None] | None = None) -> None:
-        """Send until the device is done, or for so many seconds."""
+        """Send commands until the device is done, or for `seconds`."""
         self._tell = tell or self._tell
         end = math.inf if seconds is None else time.monotonic() + seconds
         self.start()
@@ -278,11 +280,11 @@ class ReflectingMaster(MasterStation):
             self.close()
 
     def tick(self, sim: Simulation) -> None:
-        """One step of the arm; asked by the simulation."""
+        """Run one step of the arm; called by the simulation."""
         told = self.link.status() if self.link.connected else None
         follows = told is not None and told.status.state in (State.ENGAGED, State.DEGRADED)
         if self._coupled and not follows:
-            # Nothing that was felt before the follower let go is felt after it.
+            # Reset, so that no force from before the follower released is reflected after it.
             self.scheme.restart("master")
         self._coupled = follows
         extra = told.status.extra if told is not None and follows else ()
@@ -295,7 +297,7 @@ class ReflectingMaster(MasterStation):
             self.cycle(self._tell)
 
     def _held(self, hand: Hand) -> Array:
-        """Where the handle really is; the hand only pulls it."""
+        """Return the actual handle pose (4, 4); the operator only pulls it."""
         self._goal = hand.moved
         self._q = self._robot.q
         return self.robot.fk(self._q) if self.robot is not None else np.eye(4)
@@ -308,15 +310,15 @@ class ReflectingMaster(MasterStation):
 
 
 class _Inlet:
-    """Packets as the link brings them: the newest, once."""
+    """Reader of packets from the link: returns the newest once."""
 
     def __init__(self) -> None:
-        self.energy = 0.0  # J, of the other end's robot as it told
+        self.energy = 0.0  # J, as reported by the peer for its robot
         self.refused = 0
         self._last: tuple[float, ...] = ()
 
     def take(self, extra: tuple[float, ...]) -> Sequence[Packet]:
-        """What is new."""
+        """Return the packet in `extra` if it is new."""
         if not extra or extra is self._last:
             return ()
         self._last = extra

@@ -1,8 +1,7 @@
-"""Both ends of a session on one time axis, and the page that tells how it went.
+"""Both sides of a session on one time axis, and the session report page.
 
-The follower's clock is the common one.  The master wrote down its own clock and, with every row, by
-how much the follower's was ahead as far as the pings could tell; the median of that brings the
-master's rows over.
+The follower's clock is the common one.  The master recorded its own clock and, in every row, the
+estimated clock offset to the follower; the median of the offsets converts the master's rows.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from brazo.recording.report import write_report
 from brazo.teleop.follow.safety import State
 
 Array = np.ndarray
-GRID = 0.005  # s, for the delay between hand and tool
+GRID = 0.005  # s, resolution of the delay between master and tool
 LONGEST_LAG = 1.0  # s
 FELT = ("felt.x", "felt.y", "felt.z")
-LEAST_FORCE = 0.1  # N, from which something is touched
+LEAST_FORCE = 0.1  # N, threshold of a contact
 
 
 def session_report(
     follower: str | Path, path: str | Path, master: str | Path | None = None
 ) -> dict[str, str]:
-    """Write the page of a session; its key numbers."""
+    """Write the report page of a session; return its key figures."""
     seen = _station(follower, "follower")
     columns = dict(seen.columns)
     numbers = follower_numbers(seen)
@@ -72,7 +71,7 @@ def session_report(
 
 
 def _station(path: str | Path, station: str) -> Recording:
-    """The recording of a station, with gaps where a value is not finite."""
+    """Return the recording of a station, with gaps for values that are not finite."""
     found = Recording.open(path)
     if found.about.get("station") != station:
         raise BrazoError(f"{path}: not the recording of a {station}'s station")
@@ -93,7 +92,7 @@ def _clock_start(recording: Recording, station: str) -> float:
 
 
 def together(seen: Recording, hand: Recording) -> dict[str, tuple[Array, str]]:
-    """The master's signals at the follower's times; nothing before and after it was there."""
+    """Return the master's signals at the follower's times; nan outside its recording."""
     start = _clock_start(hand, "master") - _clock_start(seen, "follower")
     offsets = hand["offset"][np.isfinite(hand["offset"])]
     if not len(offsets):
@@ -103,7 +102,7 @@ def together(seen: Recording, hand: Recording) -> dict[str, tuple[Array, str]]:
     there = (at >= 0) & (seen.t <= t[-1] + 0.1)
     found = {}
     for name in ("handle.x", "handle.y", "handle.z", "run", "clutch", *FELT):
-        if name not in hand.columns:  # of an older recording
+        if name not in hand.columns:  # not in older recordings
             continue
         values, unit = hand.columns[name]
         found[name] = (np.where(there, values[np.maximum(at, 0)], np.nan), unit)
@@ -111,7 +110,7 @@ def together(seen: Recording, hand: Recording) -> dict[str, tuple[Array, str]]:
 
 
 def follower_numbers(seen: Recording) -> dict[str, str]:
-    """What the follower's own recording tells."""
+    """Return the figures of the follower's recording."""
     state, age, latency = seen["state"], seen["age"], seen["latency"]
     t = seen.t
     following = np.isin(state, (State.ENGAGED, State.DEGRADED))
@@ -133,8 +132,8 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
         }
     if "force.x" in seen.columns and (force := _length(seen, "force.*")).any():
         found["max contact force"] = f"{_largest(force):.2f} N"
-    # With its link a follower forgets the commands, too: then the last good one is as old as it was
-    # in the row before, and the time since.
+    # When the link is lost, the follower also forgets the commands.  The age of the last valid one
+    # is then that of the previous row plus the time since.
     waits = np.where(np.isfinite(age[holds]), age[holds], age[holds - 1] + dt[holds])
     if np.isfinite(waits).any():
         worst = 1e3 * float(np.nanmax(waits))
@@ -143,7 +142,7 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
 
 
 def _acted(seen: Recording) -> str:
-    if "acted" not in seen:  # an older recording: what its rows happened to see
+    if "acted" not in seen:  # older recordings: count the commands seen in its rows
         return str(len(np.unique(seen["seq"][seen["seq"] > 0])))
     acted, accepted = (int(_largest(seen[name])) for name in ("acted", "accepted"))
     return (
@@ -153,7 +152,7 @@ def _acted(seen: Recording) -> str:
 
 
 def master_numbers(both: Recording, hand: Recording) -> dict[str, str]:
-    """What both recordings tell."""
+    """Return the figures of both recordings."""
     trips = hand["round_trip"][np.isfinite(hand["round_trip"])]
     found = {"commands sent": str(len(hand))}
     if len(trips):
@@ -167,9 +166,9 @@ def master_numbers(both: Recording, hand: Recording) -> dict[str, str]:
 
 
 def fidelity(both: Recording) -> float | None:
-    """What the hand felt over what the tool met, as medians while it touched and was coupled.
+    """Return the ratio of reflected to contact force, as medians while in contact and coupled.
 
-    With a scale k the scheme puts 1/k of the force on the hand; None where nothing was felt.
+    With a scale k the scheme reflects 1/k of the force; None if nothing was reflected.
     """
     if not {"force.x", *FELT} <= set(both.columns):
         return None
@@ -181,9 +180,9 @@ def fidelity(both: Recording) -> float | None:
 
 
 def delay(both: Recording) -> float:
-    """By how much the tool's speed lags behind the hand's (s): where they fit best.
+    """Return the lag (s) of the tool's speed behind the master's, by the best correlation.
 
-    Not known (nan) of a tool that touched something: it does not move as the hand does.
+    nan if the tool touched something, because it then moves differently.
     """
     following = np.isin(both["state"], (State.ENGAGED, State.DEGRADED)) & (both["clutch"] == 0.0)
     if "force.x" in both.columns and (_length(both, "force.*")[following] > LEAST_FORCE).any():
