@@ -59,6 +59,7 @@ _MODULES = (
     "kinematics",
     "lab",
     "model",
+    "operate",
     "program",
     "recording",
     "simulation",

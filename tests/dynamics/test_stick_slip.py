@@ -99,7 +99,7 @@ def test_a_stop_and_dry_friction_together(tmp_path):
 
 
 def test_a_torque_that_jumps_ends_with_a_message(table):
-    with pytest.raises(brazo.BrazoError, match=r"dopri5 stopped at t = .* take method rk4"):
+    with pytest.raises(brazo.BrazoError, match=r"dopri5 stopped at t = .* use method rk4"):
         table.simulate(
             lambda t, q, qd: [-20.0 * math.copysign(1.0, qd[0] + 50.0 * q[0])],
             [0.3], t_end=2.0, dt=0.05, method="dopri5",

@@ -91,7 +91,7 @@ def test_what_is_computed_from_a_wrong_parameter_is_not_told():
 def test_a_file_full_of_mistakes_is_told_in_part_and_says_so():
     joint = "  - {name: a%d, a: long, alpha: up, limits: [-1, 1]}\n"
     found = told("name: arm\njoints:\n" + "".join(joint % i for i in range(60)))
-    assert len(found) == 101 and found[-1] == "and more: mend these first"
+    assert len(found) == 101 and found[-1] == "and more: correct these first"
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_real_body_breaks_no_rule():
         (body(mass=-1.0), "negative"),
         (body(mass=0.0), "mass is zero but the tensor is not"),
         (body(tensor=(0.1, 0.1, 0.21)), "triangle inequality is broken: .*0.1 \\+ 0.1 < 0.21"),
-        (body(tensor=(-0.1, 0.1, 0.1)), "not positive: its least principal moment is -0.1"),
+        (body(tensor=(-0.1, 0.1, 0.1)), "not positive: its smallest principal moment is -0.1"),
         (body(tensor=[[1, 2, 0], [2, 1, 0], [0, 0, 1]]), "not positive"),
         (body(tensor=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), "not symmetric"),
         (body(mass=np.nan), "finite"),

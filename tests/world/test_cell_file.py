@@ -96,7 +96,7 @@ def test_plates_of_a_chute_leave_the_clear_section_free():
         ("step: 2ms", "step: 2s", "cell.yaml:3: step: 2 s; a step lies between"),
         ("step: 2ms", "step: 2mm", "step: '2mm' is a length, expected a time"),
         ("gravity: [0, 0, -9.81]", "gravity: [0, 0]", "cell.yaml:4: gravity: expected a list of 3"),
-        ("friction: 0.6", "friction: -0.6", "floor.friction: -0.6 is below the least allowed, 0"),
+        ("friction: 0.6", "friction: -0.6", "floor.friction: -0.6 is below the minimum, 0"),
         ("noslip: 5", "noslip: 1.5", "contact.noslip: 1.5: expected a whole number from 0 to 50"),
         ("noslip: 5", "solref: [0, 1]", "contact.solref[0]: 0 must be greater than 0"),
         ("noslip: 5", "solimp: [1, 1, 1, 1, 1]", "contact.solimp: expected [d0, d1"),

@@ -30,7 +30,7 @@ def test_a_field_is_written_into_the_file_and_read_anew():
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"joints[1].mass": -1.0}, "joints[1].mass: -1 is below the least allowed, 0"),
+        ({"joints[1].mass": -1.0}, "joints[1].mass: -1 is below the minimum, 0"),
         ({"joints[9].mass": 1.0}, "joints[9].mass: there is no entry 9; the list has 5"),
         ({"joints[0].weight": 1.0}, "unknown field 'weight'"),
         ({"joints[0].mass": float("nan")}, "an edit must be a finite number, got nan"),

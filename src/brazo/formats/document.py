@@ -315,7 +315,7 @@ class Field:
             )
         value = quantity.value
         if at_least is not None and value < at_least:
-            self.fail(f"{value:g} is below the least allowed, {at_least:g}", value=_STAND_IN)
+            self.fail(f"{value:g} is below the minimum, {at_least:g}", value=_STAND_IN)
         if above is not None and value <= above:
             self.fail(f"{value:g} must be greater than {above:g}", value=_STAND_IN)
         if quantity.dimension is None:

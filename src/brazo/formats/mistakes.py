@@ -46,7 +46,7 @@ def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
         else:
             break
     told = [text for _, text in sorted(found, key=lambda one: one[0])]
-    return [*told[:TOLD], "and more: mend these first"] if len(told) > TOLD else told
+    return [*told[:TOLD], "and more: correct these first"] if len(told) > TOLD else told
 
 
 def _follows(mistake: Mistake, touched: set[str]) -> bool:

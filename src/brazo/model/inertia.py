@@ -41,7 +41,7 @@ def broken_rules(inertia: Inertia) -> list[str]:
         found.append("the tensor is not symmetric")
     A, B, C = (float(x) for x in np.linalg.eigvalsh((I + I.T) / 2.0))
     if -_RELATIVE * size > A:
-        found.append(f"the tensor is not positive: its least principal moment is {A:.4g} kg m²")
+        found.append(f"the tensor is not positive: its smallest principal moment is {A:.4g} kg m²")
     elif A + B < C * (1.0 - _RELATIVE):
         found.append(
             "the triangle inequality is broken: "

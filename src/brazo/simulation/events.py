@@ -43,7 +43,7 @@ class Event:
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and name != "data" and name in self.data:
             return self.data[name]
-        raise AttributeError(f"this event has no '{name}'; it has {', '.join(self.keys())}")
+        raise AttributeError(f"event has no field '{name}'; fields: {', '.join(self.keys())}")
 
 
 class Listening:

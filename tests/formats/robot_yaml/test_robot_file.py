@@ -73,7 +73,7 @@ joints: [{a: 1, mass: 1, com: {a: -0.5, alpha: 90deg}, inertia: [1, 2, 3]}]
     ("old", "new", "said"),
     [
         ("name: arm", "nam: arm", "arm.yaml:1: unknown field 'nam'; did you mean 'name'?"),
-        ("mass: 2", "mass: -2", "arm.yaml:4: joints[0].mass: -2 is below the least allowed, 0"),
+        ("mass: 2", "mass: -2", "arm.yaml:4: joints[0].mass: -2 is below the minimum, 0"),
         ("mass: 2", "mass: 2deg", "joints[0].mass: '2deg' is an angle, expected a mass"),
         ("mass: 2", "mass: .nan", "joints[0].mass:"),
         ("mass: 2, ", "", "joints[0].com: is given without a mass"),

@@ -190,7 +190,7 @@ def test_stop_on_the_masters_page_acts_for_every_device(device, tmp_path):
             assert stops() == 1
             if device == "joystick":
                 press()
-                until(lambda: lab.station._let_go_since, "let go")
+                until(lambda: lab.station._latch._seen_up, "let go")
                 press(0, 1)
                 until(lambda: safety.moving, "engaged anew")
         finally:

@@ -49,7 +49,7 @@ def test_a_script_says_what_is_wrong_when():
     ("text", "said"),
     [
         ("steps: [{at: 1s}]", "bad.yaml:1: steps[0]: a step does something"),
-        ("steps:\n  - {delay: 1ms}", "bad.yaml:2: steps[0]: a step says when"),
+        ("steps:\n  - {delay: 1ms}", "bad.yaml:2: steps[0]: a step needs its start time"),
         ("steps: [{at: 0, delay: 1m}]", "expected a time"),
         ("steps: [{at: 0, loss: 2}]", "wanted a share, 0 to 1"),
         ("steps: [{at: 0, delay: -1s}]", "at least 0"),

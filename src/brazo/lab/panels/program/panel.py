@@ -306,9 +306,11 @@ class ProgramPanel(Panel):
                 continue
             number = min(state.index + 1, state.count)
             status: str = state.status
-            if status != "done" and execution is not None:
+            assert execution is not None
+            if status != "done":
                 status = "stopped" if execution.ended else "paused" if paused else status
-            found[f"at/{robot}"] = {"index": state.index, "status": status}
+            kind = status if status != "stopped" else "ended" if execution.ended else "failed"
+            found[f"at/{robot}"] = {"index": state.index, "status": kind}
             found[f"status/{robot}"] = f"{status}, {number} of {state.count}"
             if state.place is not None and not over:
                 lines.append(state.place.line)

@@ -45,8 +45,8 @@ class Steps extends Tied {
       const now = i === at.index && at.status !== "";
       item.classList.toggle("done", i < at.index);
       item.classList.toggle("now", now);
-      item.classList.toggle("failed", now && at.status === "stopped");
-      item.classList.toggle("ended", now && at.status === "stopped");
+      item.classList.toggle("failed", now && at.status === "failed");
+      item.classList.toggle("ended", now && at.status === "ended");
       if (now) item.setAttribute("aria-current", "step");
       else item.removeAttribute("aria-current");
     });
