@@ -9,6 +9,7 @@ from http import HTTPStatus
 
 import pytest
 
+from brazo import peers
 from brazo.lab.server.access import Access
 from brazo.lab.server.lab_server import LabServer
 from brazo.lab.server.requests import Requests
@@ -37,6 +38,19 @@ with socket.create_connection((host, port), timeout=20) as line:
         pass
     sys.stdin.read()
 """
+
+
+@pytest.fixture(params=["netlink", "tables"])
+def route(request, monkeypatch):
+    """Both ways to find the owner; each must answer without the other."""
+
+    def unavailable(*_):
+        raise OSError("not available")
+
+    if request.param == "netlink":
+        monkeypatch.setattr(peers, "_owner_from_tables", unavailable)
+    else:
+        monkeypatch.setattr(peers, "_owner_from_netlink", unavailable)
 
 
 def client(uid, host, port, request=b""):
@@ -79,7 +93,7 @@ def upgrade(path, port, **headers):
     [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("127.0.0.1", "::ffff:127.0.0.1")],
 )
 @pytest.mark.parametrize("uid", [0, NOBODY])
-def test_owner_of_a_connection(listen, connect, uid):
+def test_owner_of_a_connection(listen, connect, uid, route):
     family = socket.AF_INET6 if ":" in listen else socket.AF_INET
     with socket.socket(family) as server:
         try:
@@ -97,7 +111,7 @@ def test_owner_of_a_connection(listen, connect, uid):
 
 
 @linux
-def test_closed_connection_has_no_owner():
+def test_closed_connection_has_no_owner(route):
     """Linux lists a closed socket with owner root, which must not count as root."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         other = socket.create_connection(server.getsockname())

@@ -1,21 +1,25 @@
 """Owner of a local connection's peer, and token comparison.
 
-Any user of a machine can connect to its loopback address.  Linux lists the sockets of a network
-namespace with their owners in `/proc/net/tcp` and `/proc/net/tcp6`; the client's socket is the one
-with local and remote address exchanged.  Other systems do not provide this.
+Any user of a machine can connect to its loopback address.  Linux reports the owner of a socket of
+the network namespace by its addresses: over netlink (sock_diag(7), about 13 µs), or in the tables
+`/proc/net/tcp` and `/proc/net/tcp6`, which take milliseconds to read.  The client's socket is the
+one with local and remote address exchanged.  Other systems do not provide this.
 """
 
 from __future__ import annotations
 
+import errno
 import hmac
 import ipaddress
 import os
 import socket
+import struct
 import sys
 from pathlib import Path
 from typing import Any
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+SOCK_DIAG = 4  # the netlink family of sock_diag(7), which the socket module does not name
 UNKNOWN = -1  # no process owns the socket, because it is already closed
 
 REFUSAL = (
@@ -41,6 +45,54 @@ def owner_of(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
 
     `UNKNOWN` if the peer has already closed its socket, None if the system does not report it.
     """
+    try:
+        return _owner_from_netlink(peer, own)
+    except (OSError, AttributeError, ValueError, struct.error):
+        return _owner_from_tables(peer, own)
+
+
+def _owner_from_netlink(peer: tuple[str, int], own: tuple[str, int]) -> int:
+    """Return the owner as sock_diag(7) reports it; raises if it cannot be asked."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        ends = [_packed(end, family) for end in (peer, own)]
+        if not all(ends):
+            continue
+        # inet_diag_req_v2: family, protocol, extensions, padding, states; ports, addresses,
+        # interface, cookie (none).
+        request = struct.pack("=BBBBI", family, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF)
+        request += struct.pack("!HH", peer[1], own[1])
+        request += b"".join(end.ljust(16, b"\0") for end in ends)
+        request += struct.pack("=III", 0, 0xFFFFFFFF, 0xFFFFFFFF)
+        # nlmsghdr: length, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, sequence number, port
+        header = struct.pack("=IHHII", 16 + len(request), 20, 1, 0, 0)
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, SOCK_DIAG) as line:
+            line.settimeout(1.0)
+            line.send(header + request)
+            reply = line.recv(8192)
+        if struct.unpack_from("=H", reply, 4)[0] == 2:  # NLMSG_ERROR
+            code = -struct.unpack_from("=i", reply, 16)[0]
+            if code == errno.ENOENT:
+                continue
+            raise OSError(code, os.strerror(code))
+        # inet_diag_msg: 4 bytes, the addresses (48), expiry, queues, owner, inode
+        owner, inode = struct.unpack_from("=II", reply, 16 + 4 + 48 + 12)
+        return owner if inode else UNKNOWN
+    return UNKNOWN
+
+
+def _packed(end: tuple[str, int], family: int) -> bytes:
+    """Address of a family in network byte order; empty if it has none."""
+    address = ipaddress.ip_address(end[0].partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    if family == socket.AF_INET:
+        return address.packed if address.version == 4 else b""
+    text = f"::ffff:{address}" if address.version == 4 else str(address)
+    return socket.inet_pton(socket.AF_INET6, text)
+
+
+def _owner_from_tables(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
+    """Return the owner as the tables in /proc list it; None if they cannot be read."""
     readable = False
     for table in TABLES:
         try:
@@ -70,18 +122,11 @@ def same_token(candidate: str, token: str) -> bool:
 def _hex(end: tuple[str, int], wide: bool) -> str:
     """Format address and port as in /proc/net/tcp: 32-bit words in host byte order."""
     try:
-        address = ipaddress.ip_address(end[0].partition("%")[0])
+        packed = _packed(end, socket.AF_INET6 if wide else socket.AF_INET)
     except ValueError:
         return ""
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    if wide:  # IPv4 connections of a dual-stack socket are listed as ::ffff:a.b.c.d
-        text = f"::ffff:{address}" if address.version == 4 else str(address)
-        packed = socket.inet_pton(socket.AF_INET6, text)
-    elif address.version == 6:
+    if not packed:
         return ""
-    else:
-        packed = address.packed
     words = (packed[k : k + 4] for k in range(0, len(packed), 4))
     digits = "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
     return f"{digits}:{end[1]:04X}"
