@@ -10,6 +10,7 @@ The uses of undocumented parts of viser are in `brazo.internals.viser`, and in
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
@@ -45,6 +46,7 @@ __all__ = [
 MAX_MESSAGE_BYTES = 2 << 20  # the page uploads in pieces of half this size
 # A page sends at most one event per display frame on each of its connections.
 LIMITS = ConnectionLimits(frames=500.0, burst=500.0)
+VIEW_SPACING = 0.03  # s between the starts of two views
 MAX_UPLOAD_BYTES = 64 << 20
 
 
@@ -74,6 +76,15 @@ def start(
     log.propagate = False  # aborted connections are normal and need no log output
     real_serve = websockets.asyncio.server.serve
 
+    next_view = 0.0  # s, time of the event loop
+
+    async def spaced() -> None:
+        """Wait for the turn of a new view: sending the scene to many at once would delay STOP."""
+        nonlocal next_view
+        now = asyncio.get_running_loop().time()
+        begin, next_view = max(now, next_view), max(now, next_view) + VIEW_SPACING
+        await asyncio.sleep(begin - now)
+
     def serve(handler: Conversation, host: str, port: int, **options: Any) -> Any:
         async def talk(connection: ServerConnection) -> None:
             gate.identified(connection)
@@ -87,6 +98,7 @@ def start(
                 guard.watch(connection)
                 guard.views += 1
                 try:
+                    await spaced()
                     await handler(connection)
                 finally:
                     guard.views -= 1
