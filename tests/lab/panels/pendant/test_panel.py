@@ -153,9 +153,13 @@ def test_radians_and_metres_on_request(lab, page):
 
 
 def hold(page, axis: int, sign: int, seconds: float) -> None:
-    """Keep a button down while the simulation goes on for so long."""
-    sim = page.lab.sim
+    """Keep a button down until its jog has run for so many seconds of the simulation."""
+    sim, keys = page.lab.sim, page.lab.panels["pendant"].keys
     page.ws.send(json.dumps(["pendant/jog", axis, sign, True]))
+    late = time.monotonic() + 5
+    while (keys.jog is None or not keys.switch.held) and time.monotonic() < late:
+        time.sleep(0.01)  # a loaded machine begins late
+        page.ws.send(json.dumps(["pendant/jog", axis, sign, False]))
     end, late = sim.time + seconds, time.monotonic() + 20
     while sim.time < end and time.monotonic() < late:
         time.sleep(0.03)
